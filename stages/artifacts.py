@@ -1,0 +1,185 @@
+"""Files between stages: written whole or not at all, and read with an error that names the file and the remedy.
+
+A writer fills a partial file beside its target and renames it at the end, so that a process that is killed leaves
+nothing at a final path. The partial file's name is fixed, so the next run overwrites it.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+Tensors = dict[str, NDArray[Any]]
+
+
+class InputError(Exception):
+    """Something that the user gave is wrong; the message has the value, the file and the remedy."""
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{target.name}.partial")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Yield a partial path beside `target` and rename it to `target` when the block ends without an error.
+
+    Raises InputError, naming the path, where the disk is full or the directory cannot be written.
+    """
+    partial = _partial(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        _sync(partial)
+        os.replace(partial, target)
+    except OSError as error:
+        _discard(partial)
+        raise InputError(_cannot_write(target, error)) from error
+    except BaseException:
+        _discard(partial)
+        raise
+
+
+@contextmanager
+def atomic_directory(target: Path) -> Iterator[Path]:
+    """Yield an empty partial directory beside `target` that replaces `target` when the block ends without an error."""
+    partial = _partial(target)
+    try:
+        _remove(partial)
+        partial.mkdir(parents=True)
+        yield partial
+        for file in partial.rglob("*"):
+            _sync(file)
+        _remove(target)
+        os.replace(partial, target)
+    except OSError as error:
+        _discard(partial)
+        raise InputError(_cannot_write(target, error)) from error
+    except BaseException:
+        _discard(partial)
+        raise
+
+
+def _discard(partial: Path) -> None:
+    try:
+        _remove(partial)
+    except OSError:
+        pass  # the error that led here says more, and the next run overwrites the partial path
+
+
+def _cannot_write(target: Path, error: OSError) -> str:
+    return (
+        f"{target} could not be written: {error.strerror or error}. What was there before is intact; "
+        "free some space or make the directory writable, then run again."
+    )
+
+
+def write_json(target: Path, value: object) -> None:
+    """Write `value` as indented JSON; NaN and infinity are refused, since JSON has no word for them."""
+    with atomic_file(target) as partial:
+        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; raises InputError where it is missing or not JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(_cannot_read(path, error)) from error
+
+
+def write_table(target: Path, table: pa.Table) -> None:
+    """Write `table` as zstd Parquet with page checksums: the same table gives the same bytes."""
+    with atomic_file(target) as partial:
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+
+
+def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read the columns of `schema` from a Parquet file.
+
+    Raises InputError where the file is missing, truncated or altered, or a column is absent or of another type.
+    """
+    try:
+        table = pq.read_table(path, columns=schema.names, partitioning=None, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(_cannot_read(path, error)) from error
+    for field in schema:
+        if field.name not in table.column_names:
+            raise InputError(
+                f"{path} has no column '{field.name}' (it has {', '.join(pq.read_schema(path).names)}); "
+                "run `dvc repro` to rebuild it."
+            )
+        if table.schema.field(field.name).type != field.type:
+            raise InputError(
+                f"{path}: column '{field.name}' is {table.schema.field(field.name).type}, expected {field.type}; "
+                "run `dvc repro` to rebuild it."
+            )
+    return table.select(schema.names).replace_schema_metadata(None)
+
+
+def table_parts(directory: Path) -> list[Path]:
+    """The `part-*.parquet` files of `directory` in order; raises InputError where there is none."""
+    parts = sorted(directory.glob("part-*.parquet"))
+    if not parts:
+        raise InputError(f"{directory} holds no part-*.parquet; run `dvc repro` to rebuild it.")
+    return parts
+
+
+def write_tensors(target: Path, tensors: Tensors) -> None:
+    """Write named arrays as safetensors."""
+    with atomic_file(target) as partial:
+        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, partial)
+
+
+def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
+    """Read the arrays named in `shapes` from a safetensors file; None stands for any size.
+
+    Raises InputError where the file is no valid safetensors file (a pickle, a bad header, bad offsets), an array is
+    missing, or it has another shape.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            missing = sorted(set(shapes) - set(file.keys()))
+            if missing:
+                raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
+            tensors = {name: file.get_tensor(name) for name in shapes}
+    except (OSError, SafetensorError) as error:
+        raise InputError(
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+            "convert them to safetensors, or rebuild this one with `dvc repro`."
+        ) from error
+    for name, shape in shapes.items():
+        found = tensors[name].shape
+        if len(found) != len(shape) or any(want not in (None, have) for want, have in zip(shape, found, strict=True)):
+            raise InputError(f"{path}: tensor '{name}' has shape {found}, expected {tuple(shape)}.")
+    return tensors
+
+
+def _cannot_read(path: Path, error: Exception) -> str:
+    reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error).strip()
+    return f"{path} cannot be read: {reason}. Rebuild it with `dvc repro`, or restore the file that you brought."

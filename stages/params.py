@@ -1,0 +1,168 @@
+"""params.yaml as frozen typed models, one for each section.
+
+No field has a default: params.yaml says everything, so a value that changes a result stands in the file that DVC
+tracks. `python -m stages.params` checks the file and says nothing when it is right.
+"""
+
+import difflib
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stages.artifacts import InputError
+
+PARAMS = Path("params.yaml")
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Columns(Section):
+    """Which column of a table holds which field of an article; null where the table has none."""
+
+    text: str
+    title: str | None
+    url: str | None
+    published: str | None
+    source: str | None
+
+
+class CrawlInput(Section):
+    path: str = Field(title="file or directory below data/external: .txt, .jsonl, .parquet or .csv")
+    columns: Columns = Field(title="columns of .jsonl, .parquet and .csv; .txt is one article a file")
+
+
+class Crawl(Section):
+    source: Literal["package", "files"] = Field(title="package: the Lee news corpus inside gensim; files: `inputs`")
+    inputs: list[CrawlInput]
+
+
+class Clean(Section):
+    language: str = Field(pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped")
+    minimum_tokens: Count = Field(title="shorter sentences are dropped")
+    maximum_tokens: Count = Field(title="longer sentences are dropped")
+    near_duplicate_threshold: Fraction = Field(title="Jaccard similarity of two documents' word 3-grams; 1 turns it off")
+    shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
+
+
+class Benchmarks(Section):
+    sets: list[str] = Field(title="benchmark sets to read; what is absent is reported")
+
+
+class Skipgram(Section):
+    tokens: Literal["all", "content"] = Field(title="content: without stop words, as paper 1")
+    dimension: Count
+    window: Count
+    minimum_count: Count
+    negative: Count
+    epochs: Count
+    seed: Seed
+    workers: Count = Field(title="1 gives the same bytes for the same seed")
+
+
+class Refine(Section):
+    learning_rate: Positive = Field(title="1e-4 in paper 1")
+    iterations: Count = Field(title="50 in paper 1")
+    batch_size: Count = Field(title="100 in paper 1")
+    sentences: Count = Field(title="how many sentences are drawn from the corpus")
+    seed: Seed
+
+
+class Teacher(Section):
+    reference: str = Field(title="package:<name>, a local path, or a hub id")
+    revision: str | None = Field(title="the pinned commit of a hub id")
+    sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
+    maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
+
+
+class SoftLabels(Section):
+    batch_tokens: Count = Field(title="word pieces in a batch, padding included")
+    minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
+
+
+class Student(Section):
+    kind: Literal["paper", "static"]
+    dimension: Count = Field(title="static: principal components of the teacher's embeddings that are kept")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="static: weight of the in-batch KL")
+    temperature: Positive = Field(title="static: of the in-batch similarity distributions")
+    seed: Seed
+
+
+class Evaluate(Section):
+    smoothing: Positive = Field(title="a of SIF and DPCS, 1e-3 in paper 1")
+    variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
+    fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
+    speed_sentences: Count = Field(title="sentences encoded to measure throughput")
+    seed: Seed
+
+
+class Params(Section):
+    profile: str
+    crawl: Crawl
+    clean: Clean
+    benchmarks: Benchmarks
+    skipgram: Skipgram
+    refine: Refine
+    teacher: Teacher
+    soft_labels: SoftLabels
+    student: Student
+    evaluate: Evaluate
+
+
+def load_params(path: Path = PARAMS) -> Params:
+    """Read and check the whole file; raises InputError that lists every problem."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds no sections. Restore it with `git checkout {path}`.")
+    try:
+        return Params.model_validate(content)
+    except ValidationError as error:
+        problems = "\n".join(f"  {_problem(dict(detail))}" for detail in error.errors())
+        raise InputError(f"{path} has {error.error_count()} problem(s):\n{problems}") from error
+
+
+def _problem(detail: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return f"{place}: unknown key{_suggestion(detail['loc'])}"
+    if detail["type"] == "missing":
+        return f"{place}: missing"
+    return f"{place} = {detail['input']!r}: {detail['msg']}"
+
+
+def _suggestion(location: tuple[str | int, ...]) -> str:
+    """The known key nearest to the unknown one at `location`, as a question."""
+    model: Any = Params
+    for part in location[:-1]:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        model = field.annotation if field else model
+        model = model if hasattr(model, "model_fields") else model.__args__[0]
+    known = list(model.model_fields)
+    nearest = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+    return f"; did you mean '{nearest[0]}'?" if nearest else f"; known keys are {', '.join(known)}"
+
+
+def main() -> None:
+    try:
+        load_params()
+    except InputError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

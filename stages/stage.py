@@ -1,0 +1,75 @@
+"""The frame of every stage: parameters in, counters out, bad input as one clear line.
+
+    def main() -> None:
+        with stage("clean", unit="sentences") as (params, counters):
+            ...
+"""
+
+import logging
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stages.artifacts import InputError, write_json
+from stages.params import Params, load_params
+
+COUNTERS = Path("reports/counters")
+
+
+class Counters:
+    """What went into a stage and what became of it: total = kept + dropped, by reason."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.kept = 0
+        self.dropped: Counter[str] = Counter()
+        self.details: dict[str, int | float | str] = {}
+
+    def keep(self, count: int = 1) -> None:
+        self.kept += count
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        self.dropped[reason] += count
+
+    def summary(self) -> dict[str, object]:
+        return {
+            "unit": self.unit,
+            "total": self.kept + self.dropped.total(),
+            "kept": self.kept,
+            "dropped": dict(sorted(self.dropped.items())),
+            "details": self.details,
+        }
+
+
+@contextmanager
+def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
+    """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
+
+    InputError ends the process with its message and status 1; any other error keeps its traceback.
+    """
+    logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
+    signal.signal(signal.SIGTERM, _stop)
+    started = time.monotonic()
+    try:
+        counters = Counters(unit)
+        yield load_params(), counters
+        write_json(COUNTERS / f"{name}.json", counters.summary() | _cost(started))
+    except InputError as error:
+        sys.exit(f"{name}: {error}")
+    logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")
+
+
+def _stop(signum: int, frame: object) -> None:
+    """End as Python does on Ctrl-C, so that partial files are removed and children are reaped."""
+    sys.exit(128 + signum)
+
+
+def _cost(started: float) -> dict[str, float]:
+    """Seconds since `started` and the peak memory of this process and its children, in MB."""
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"seconds": round(time.monotonic() - started, 2), "peak_memory_mb": round(peak / 1024, 1)}
