@@ -50,7 +50,9 @@ class Clean(Section):
     language: str = Field(pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped")
     minimum_tokens: Count = Field(title="shorter sentences are dropped")
     maximum_tokens: Count = Field(title="longer sentences are dropped")
-    near_duplicate_threshold: Fraction = Field(title="Jaccard similarity of two documents' word 3-grams; 1 turns it off")
+    near_duplicate_threshold: Fraction = Field(
+        title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
+    )
     shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
 
 

@@ -1,8 +1,8 @@
 """The frame of every stage: parameters in, counters out, bad input as one clear line.
 
-    def main() -> None:
-        with stage("clean", unit="sentences") as (params, counters):
-            ...
+def main() -> None:
+    with stage("clean", unit="sentences") as (params, counters):
+        ...
 """
 
 import logging

@@ -1,0 +1,113 @@
+"""The tables of data/benchmarks and how later stages read them.
+
+for name in available():
+    pairs = load_pairs(name, "test")    # sentences1, sentences2, scores on pairs.scale, labels
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stages.artifacts import InputError, read_json, read_table
+
+BENCHMARKS_DIRECTORY = Path("data/benchmarks")
+PROVENANCE = "provenance.json"
+
+Kind = Literal["pairs", "words", "documents"]
+Split = Literal["train", "dev", "test"]
+
+PAIRS = pa.schema(
+    [
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("sentence1", pa.string(), nullable=False),
+        pa.field("sentence2", pa.string(), nullable=False),
+        pa.field("score", pa.float32()),
+        pa.field("label", pa.string()),
+    ]
+)
+DOCUMENTS = pa.schema(
+    [
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),
+    ]
+)
+HELD_OUT = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """One split of sentence or word pairs.
+
+    `scores` is (pairs,) float32 on `scale` = (lowest, highest), or None; `labels` is one string a pair, or None.
+    """
+
+    name: str
+    split: str
+    sentences1: list[str]
+    sentences2: list[str]
+    scores: NDArray[np.float32] | None
+    labels: list[str] | None
+    scale: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class DocumentSet:
+    """One split of labelled documents."""
+
+    name: str
+    split: str
+    texts: list[str]
+    labels: list[str]
+
+
+def available(directory: Path = BENCHMARKS_DIRECTORY, kind: Kind | None = None) -> list[str]:
+    """The sets that the benchmarks stage wrote, all or those of one kind, in the order of the parameters."""
+    sets = read_json(directory / PROVENANCE)["sets"]
+    return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
+
+
+def load_pairs(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> PairSet:
+    """One split of a set of kind pairs or words; raises InputError where it is absent, with what to do."""
+    entry, rows = _load(name, split, directory, PAIRS, ("pairs", "words"))
+    scores, labels = rows["score"], rows["label"]
+    return PairSet(
+        name,
+        split,
+        rows["sentence1"].to_pylist(),
+        rows["sentence2"].to_pylist(),
+        None if scores.null_count else scores.to_numpy(),
+        None if labels.null_count else labels.to_pylist(),
+        (entry["scale"][0], entry["scale"][1]) if entry["scale"] else None,
+    )
+
+
+def load_documents(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> DocumentSet:
+    """One split of a set of kind documents; raises InputError where it is absent, with what to do."""
+    _, rows = _load(name, split, directory, DOCUMENTS, ("documents",))
+    return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
+
+
+def _load(
+    name: str, split: str, directory: Path, schema: pa.Schema, kinds: tuple[Kind, ...]
+) -> tuple[dict[str, Any], pa.Table]:
+    """The provenance of a set and the rows of one split."""
+    provenance = read_json(directory / PROVENANCE)
+    if name in provenance["absent"]:
+        raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
+    entry = provenance["sets"].get(name)
+    if entry is None:
+        raise InputError(
+            f"{directory / PROVENANCE} knows no set '{name}' (it has {', '.join(provenance['sets'])}); "
+            "add it to benchmarks.sets in params.yaml and run `dvc repro`."
+        )
+    if entry["kind"] not in kinds:
+        raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
+    if split not in entry["rows"]:
+        raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
+    table = read_table(directory / f"{name}.parquet", schema)
+    return entry, table.filter(pa.compute.equal(table["split"], split))

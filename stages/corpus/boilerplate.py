@@ -1,0 +1,89 @@
+"""What news pages and wire copy add to their text, as named rules.
+
+Repairs take a piece out of a paragraph (a dateline, an address); sentence rules take a whole sentence. Each is bounded
+or possessive, so that no input makes it backtrack for long.
+"""
+
+import re
+from collections import Counter
+
+_AGENCY = r"(?:Reuters|AP|AFP|UPI|CNN|PA|DPA|dpa|ANI|IANS|PTI|TASS|Xinhua|Bloomberg|Kyodo(?: News)?|Associated Press)"
+_DAY = r"[A-Z][a-z]{2,8}\.? \d{1,2}"
+
+# "LONDON, March 3 (Reuters) - Shares fell": where and when the report was filed, no part of its first sentence. The
+# agency or the day must be there, since a capitalised word and a dash alone begin ordinary sentences, too.
+_DATELINE = re.compile(
+    rf"(?:[A-Z][^()\n]{{0,60}})?\({_AGENCY}\) ?(?:--?|[–—]) ?"
+    rf"|[A-Z][A-Z .,'/-]{{2,40}}, {_DAY} ?(?:\({_AGENCY}\) ?)?(?:--?|[–—]) "
+)
+# "paid more. REUTER", "in June. More": the wire's own marks of an end or of a further page.
+_SIGN_OFFS = ("REUTER", "REUTERS", "Reuter", "reuter", "MORE", "More", "ENDS", "-30-", "###", "^M")
+_SIGN_OFF = re.compile(r"(?:^|(?<=[.!?\"')]) ?)(?:REUTERS?|[Rr]euter|MORE|More|ENDS|-30-|###)(?:\^M)?$")
+# Addresses are no words, and tokenised they would add "www" and "com" to the vocabulary.
+_URL = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]{0,2000}[^\s<>\"'.,;:!?)\]]")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
+# Bullets, rules and emphasis in plain text (*really*, ====), old line ends (^M), the backslashes of escaped quotes.
+_SYMBOL = re.compile(r"[•‣●○◦■□▪▫◆◇►▶★☆※|¦^~*_=#\\]+")
+_OLD_LINE_END = re.compile(r"\^M")
+_RULE = re.compile(r"-{3,}")
+# "the world 's", "hadn 't": some crawlers' tokenisers leave a space before what follows the apostrophe.
+_DETACHED = re.compile(r"(?<=[a-z]) (?='(?:s|t|re|ve|ll|d|m)\b)")
+
+# Each must match the whole sentence, from its first character to its last.
+_SENTENCE_RULES = {
+    # "(Reporting by Jane Doe in Paris; Editing by John Roe)": only names and connecting words may follow.
+    "credits": r"\(?(?:(?:Additional|Further) )?(?:[Rr]eporting|[Ww]riting|[Ee]diting|[Cc]ompiled|[Ee]dited|[Ww]ritten) by "
+    r"(?:(?:[A-Z][\w.'’-]*+|and|in|by|for|at|additional|further|reporting|writing|editing|[,;&])\s*+)++[.)]*",
+    # "Copyright 2019 ...", "© BBC", "All rights reserved.", "This material may not be published, broadcast, ...".
+    "rights": r"(?:(?i:copyright) )?(?:©|\([cC]\) ?(?:\d{4}|(?i:copyright))).{0,200}"
+    r"|(?i:copyright (?:\d{4}|by\b)|all rights reserved).{0,200}"
+    r"|This (?:material|content|article) may not be (?:published|reproduced|copied).{0,200}",
+    # Buttons and labels of the page around the article; a label is one only where nothing or a colon follows, since
+    # "Advertisement revenue fell" is a sentence.
+    "share": r"(?i:(?:share this|share on|share via|follow us|like us on|tweet this|click here|click to|tap here"
+    r"|subscribe (?:here|now|to our)|sign up (?:here|now|to our|for (?:our|free))|skip to (?:main )?content)\b.{0,80}"
+    r"|(?:advertisement|read more|read next|related (?:articles?|stories|topics|content)|continue reading"
+    r"|story continues(?: below)?|most (?:read|viewed|popular)|back to top|leave a comment|share)(?:\W*|: ?.{0,80}))",
+    # Consent banners. No rule may begin with .*, which would read every sentence to its end.
+    "cookies": r"(?i:(?:we|(?:this|our|the) (?:web ?)?site) uses? cookies|(?:accept|manage|reject)(?: all)? cookies"
+    r"|by (?:using|continuing)\b.{0,80}\bcookies|cookies? (?:policy|settings|preferences|notice)).{0,200}",
+    # "Contact the writer at masi@chinadaily.com.cn", here without the address, which is gone by then.
+    "contact": r"(?i:(?:you (?:can|may) )?(?:contact|e-?mail|reach|write to) (?:the )?"
+    r"(?:writers?|reporters?|authors?|editors?|us)(?: on this story)?(?: at)?)\W*",
+}
+_SENTENCES = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _SENTENCE_RULES.items()))
+
+
+def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
+    """`paragraph` without datelines, sign-offs, addresses and symbols; `removed` counts them by name."""
+    dateline = _DATELINE.match(paragraph)
+    if dateline:
+        removed["dateline"] += 1
+        paragraph = paragraph[dateline.end() :]
+    if paragraph.endswith(_SIGN_OFFS):
+        paragraph = _counted(_SIGN_OFF, "", paragraph, "sign-off", removed)
+    if "www." in paragraph or "://" in paragraph:
+        paragraph = _counted(_URL, "", paragraph, "url", removed)
+    if "@" in paragraph:
+        paragraph = _counted(_EMAIL, "", paragraph, "e-mail", removed)
+    if " '" in paragraph:
+        paragraph = _counted(_DETACHED, "", paragraph, "space before an apostrophe", removed)
+    if "^M" in paragraph:
+        paragraph = _counted(_OLD_LINE_END, " ", paragraph, "symbol", removed)
+    if "---" in paragraph:
+        paragraph = _counted(_RULE, " ", paragraph, "symbol", removed)
+    paragraph = _counted(_SYMBOL, " ", paragraph, "symbol", removed)
+    return " ".join(paragraph.split())
+
+
+def boilerplate_rule(sentence: str) -> str | None:
+    """The name of the rule that `sentence` falls under as a whole, None for ordinary text."""
+    found = _SENTENCES.fullmatch(sentence)
+    return found.lastgroup if found else None
+
+
+def _counted(pattern: re.Pattern[str], replacement: str, text: str, name: str, removed: Counter[str]) -> str:
+    text, count = pattern.subn(replacement, text)
+    if count:
+        removed[name] += count
+    return text

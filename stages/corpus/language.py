@@ -1,0 +1,44 @@
+"""The language of a document, told by py3langid (naive Bayes over byte n-grams).
+
+The guess is unreliable on little text: of the English sentences of UD EWT it takes 65% below 20 characters, 5% at 40 to
+60 and 0.3% at 100 to 120 for another language, so a document of less than SHORTEST characters is kept without a test.
+More than SAMPLE characters change nothing (news: 3.7% of the documents are not English at 400, 3.8% at 1,000; they are
+tables of earnings), and the time grows with them.
+
+The library walks over the bytes in Python and would take half of the stage's time, so it is not asked about a document
+where a quarter of the words of the sample are English stop words.
+"""
+
+from functools import cache
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from stages.corpus.text import STOP_WORDS, tokenize
+
+SHORTEST = 100
+SAMPLE = 400
+STOP_WORD_SHARE = 0.25
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
+
+
+def known_languages() -> list[str]:
+    """The ISO 639 codes that a document can be tested for."""
+    return sorted(_identifier().labels)
+
+
+def is_in_language(text: str, language: str) -> bool:
+    """Whether `text` is in `language`, or too short to tell."""
+    if len(text) < SHORTEST:
+        return True
+    sample = text[:SAMPLE]
+    return _has_stop_words(sample, language) or _identifier().classify(sample)[0] == language
+
+
+def _has_stop_words(sample: str, language: str) -> bool:
+    words = tokenize(sample)
+    stop_words = STOP_WORDS.get(language, frozenset())
+    return bool(words) and sum(word in stop_words for word in words) >= STOP_WORD_SHARE * len(words)

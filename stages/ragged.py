@@ -1,0 +1,84 @@
+"""Sentences of unequal length as token ids in one flat array: sentence i is ids[offsets[i]:offsets[i + 1]].
+
+For the sentences (2, 0), () and (1): ids = [2, 0, 1], offsets = [0, 2, 2, 3].
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenIds:
+    """ids (tokens,) int32; offsets (sentences + 1,) int64, from 0 to the number of tokens."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens in each sentence, (sentences,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The sentence of each token, (tokens,)."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @classmethod
+    def from_lists(cls, sentences: Iterable[Sequence[int]]) -> "TokenIds":
+        """Lay sentences of token ids end to end."""
+        spans = [np.asarray(sentence, dtype=np.int32) for sentence in sentences]
+        lengths = np.array([0, *map(len, spans)], dtype=np.int64)
+        return cls(np.concatenate([np.empty(0, dtype=np.int32), *spans]), np.cumsum(lengths))
+
+    @classmethod
+    def from_words(cls, sentences: Iterable[Sequence[str]], index: Mapping[str, int]) -> "TokenIds":
+        """Look words up in `index` and leave unknown words out; a sentence of unknown words only stays, empty."""
+        return cls.from_lists([index[word] for word in sentence if word in index] for sentence in sentences)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["TokenIds"]) -> "TokenIds":
+        """The sentences of all parts, in order."""
+        lengths = np.concatenate([[0], *(part.lengths for part in parts)])
+        return cls(np.concatenate([np.empty(0, dtype=np.int32), *(part.ids for part in parts)]), np.cumsum(lengths))
+
+    def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> "TokenIds":
+        """The sentences with these numbers, in this order."""
+        rows = np.asarray(sentences, dtype=np.int64)
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return TokenIds(self.ids[places], offsets)
+
+    def without(self, token: int) -> "TokenIds":
+        """The same sentences without the id `token`."""
+        kept = self.ids != token
+        return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
+
+    def means(self, table: Floats, weights: Floats | None = None) -> Floats:
+        """v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8) as one sparse product.
+
+        Returns (sentences, dimension) float32.
+        `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. The weights
+        do not change what is divided by. A sentence without tokens is the zero vector.
+        """
+        data = np.ones(len(self.ids), dtype=np.float32) if weights is None else weights[self.ids]
+        offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
+        sums = csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table
+        sums /= np.maximum(self.lengths, 1)[:, None].astype(np.float32)
+        return np.asarray(sums, dtype=np.float32)
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Rows scaled to length 1; a zero row stays zero."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)

@@ -1,0 +1,31 @@
+"""What a student learns from its teacher: the same directions, and the same neighbours within a batch."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
+    """1 - mean cosine of (batch, dimension) student and teacher embeddings: 0 when all directions agree, at most 2."""
+    return 1.0 - F.cosine_similarity(student, teacher, dim=1).mean()
+
+
+def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """KL(P || Q), nats, between the in-batch similarity distributions of teacher (P) and student (Q).
+
+    Row i of P is softmax_j(cos(t_i, t_j) / temperature) over j != i, and Q likewise: which of its neighbours a
+    sentence resembles, whatever the coordinates, so student and teacher may differ in dimension (the idea of relational
+    knowledge distillation: Park et al. 2019, Tejankar et al. 2021, ISD). Batch >= 2, temperature > 0.
+    """
+    log_q = _similarity_distribution(student, temperature)
+    log_p = _similarity_distribution(teacher, temperature)
+    return F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+
+
+def _similarity_distribution(vectors: Tensor, temperature: float) -> Tensor:
+    """Log-softmax over the other members of the batch, (batch, batch - 1)."""
+    unit = F.normalize(vectors, dim=1)
+    count = len(unit)
+    others = ~torch.eye(count, dtype=torch.bool, device=unit.device)
+    similarity = (unit @ unit.T / temperature)[others].reshape(count, count - 1)
+    return torch.log_softmax(similarity, dim=1)

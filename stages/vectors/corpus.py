@@ -1,0 +1,20 @@
+"""The corpus as the vectors room reads it: sentences of words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from stages.artifacts import read_table, table_parts
+
+SENTENCES = Path("data/corpus/sentences")
+COLUMNS = {"all": "tokens", "content": "content_tokens"}
+
+
+def read_sentences(directory: Path, tokens: Literal["all", "content"]) -> Iterator[list[str]]:
+    """The words of each sentence, one part in memory at a time; raises InputError where a part cannot be read."""
+    column = COLUMNS[tokens]
+    schema = pa.schema([(column, pa.list_(pa.string()))])
+    for part in table_parts(directory):
+        yield from read_table(part, schema)[column].to_pylist()

@@ -1,0 +1,85 @@
+"""A workspace in a temporary directory: params.yaml of the demo profile, and the inputs that a test names."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from stages.artifacts import write_table
+from stages.benchmarks.overlaps import fingerprint
+from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY, DROPPED_FILE, HELD_OUT, SENTENCES_DIRECTORY
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = {"text": "text", "title": "title", "url": "url", "published": "date", "source": "source"}
+
+Row = dict[str, Any]
+
+
+class Workspace:
+    """What a stage finds in its working directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+        demo = yaml.safe_load((ROOT / "conf/profile/demo.yaml").read_text(encoding="utf-8"))
+        for name, section in demo.items():
+            base[name] = base[name] | section if isinstance(section, dict) else section
+        self.params: dict[str, Any] = base
+        (directory / "data/external").mkdir(parents=True)
+        self.hold_out([])
+        self.set("crawl", source="package")
+
+    def set(self, section: str, **values: object) -> None:
+        """Change parameters of one section."""
+        self.params[section] |= values
+        (self.directory / "params.yaml").write_text(yaml.safe_dump(self.params), encoding="utf-8")
+
+    def inputs(self, *paths: str, columns: dict[str, str | None] | None = None) -> None:
+        """Crawl these files."""
+        given = [{"path": path, "columns": columns or COLUMNS} for path in paths]
+        self.set("crawl", source="files", inputs=given)
+
+    def hold_out(self, sentences: Sequence[str]) -> None:
+        table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=HELD_OUT)
+        write_table(self.directory / "data/benchmarks/held_out.parquet", table)
+
+    def articles(self, texts: Sequence[str], part: int = 0) -> Path:
+        """Write one part of articles as the crawl stage does."""
+        empty: Row = {"source": "test", "published": None, "title": None}
+        rows = [{"url": str(number), "text": text} | empty for number, text in enumerate(texts)]
+        path = self.directory / ARTICLES_DIRECTORY / f"part-{part:05d}.parquet"
+        write_table(path, pa.Table.from_pylist(rows, schema=ARTICLES))
+        return path
+
+    def crawled(self) -> list[Row]:
+        return _rows(self.directory / ARTICLES_DIRECTORY, "part-*.parquet")
+
+    def kept(self) -> list[Row]:
+        return _rows(self.directory / SENTENCES_DIRECTORY, "part-*.parquet")
+
+    def dropped(self) -> list[Row]:
+        return _rows(self.directory / SENTENCES_DIRECTORY, DROPPED_FILE)
+
+    def counters(self, name: str) -> dict[str, Any]:
+        counters: dict[str, Any] = json.loads((self.directory / f"reports/counters/{name}.json").read_text())
+        return counters
+
+
+def _rows(directory: Path, pattern: str) -> list[Row]:
+    return [row for path in sorted(directory.glob(pattern)) for row in pq.read_table(path).to_pylist()]
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    """The bytes of every file in `directory`, by name."""
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.chdir(tmp_path)
+    return Workspace(tmp_path)

@@ -1,0 +1,206 @@
+"""Normalisation, boilerplate, sentences and words: answers known by hand, and any Unicode."""
+
+import re
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stages.corpus.boilerplate import boilerplate_rule, without_boilerplate
+from stages.corpus.documents import read_document
+from stages.corpus.sentences import LONGEST_PIECE, own_fault, split_sentences
+from stages.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize, without_markup
+
+# Surrogates and control characters included.
+ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
+MARKUP = st.text(st.sampled_from(list("<>&;/!bpra#x1 \n\t\r.'\"^M@-\u2028\u0301e")), max_size=200)
+
+
+@given(st.one_of(ANY_TEXT, MARKUP))
+def test_normalise_is_idempotent_and_writable(text: str) -> None:
+    """Fault 19: any Unicode, lone surrogates included, becomes text that UTF-8 can hold."""
+    once = normalise(text)
+    assert normalise(once) == once
+    assert once.encode("utf-8").decode("utf-8") == once
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]|  |\n\n\n|\A\s|\s\Z", once)
+
+
+@settings(deadline=None)
+@given(st.one_of(ANY_TEXT, MARKUP))
+def test_a_document_of_any_text_is_read(text: str) -> None:
+    document = read_document(text, "en")
+    assert len(document.sentences) == len(document.tokens)
+    assert all(sentence == sentence.strip() != "" for sentence in document.sentences)
+    # What is split is the document's text and nothing else.
+    assert re.sub(r"\s", "", "".join(document.sentences)) == re.sub(r"\s", "", document.text)
+
+
+@given(ANY_TEXT)
+def test_tokens_are_lower_case_and_stable(text: str) -> None:
+    tokens = tokenize(text)
+    assert tokenize(" ".join(tokens)) == tokens
+    assert all(token == token.lower() and not re.search(r"[\s_]", token) for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The firm's profit didn't fall.", ["the", "firm", "profit", "didn't", "fall"]),
+        ("It’s five o’clock, he'll say", ["it", "five", "o'clock", "he'll", "say"]),
+        ("'Quoted' boys' 3.5 mln x_y", ["quoted", "boys", "3", "5", "mln", "x", "y"]),
+        ("ÉTÉ naïve 中文", ["été", "naïve", "中文"]),
+        ("... !?", []),
+    ],
+)
+def test_tokenize(text: str, expected: list[str]) -> None:
+    assert tokenize(text) == expected
+
+
+def test_content_tokens_keep_negations() -> None:
+    assert content_tokens(tokenize("The bank did not cut its rates, and I don't know why.")) == [
+        *("bank", "not", "cut", "rates", "don't", "know")
+    ]
+    assert content_tokens(["la", "banque"], "fr") == ["la", "banque"]
+    assert all(tokenize(word) == [word] for word in STOP_WORDS["en"])
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("Good.<br /><br />Bad.", "Good.\n\nBad."),
+        ("AT&amp;amp;T &lt;b&gt;rose&lt;/b&gt; 3 &lt; 4", "AT&T rose 3 < 4"),
+        ("U.S. BANCORP <USBC.O> HAS IT", "U.S. BANCORP  HAS IT"),
+        ("if x < y and y > z", "if x < y and y > z"),
+    ],
+)
+def test_without_markup(raw: str, expected: str) -> None:
+    assert without_markup(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("a\x00b \u200bc\u00add\ufeff", "a b cd"),
+        ("e\u0301te\u0301", "été"),
+        ("lost \ud800 half", "lost half"),
+        ("\ud83d\ude00 whole", "😀 whole"),
+        ("one\r\ntwo\rthree\u2028four", "one\ntwo\nthree\nfour"),
+        ("one\n    two\n\n\n\nthree\u00a0 \t four ", "one\n\ntwo\n\nthree four"),
+        ("", ""),
+    ],
+)
+def test_normalise(raw: str, expected: str) -> None:
+    assert normalise(raw) == expected
+
+
+def test_hard_wraps_are_joined() -> None:
+    assert paragraphs("The bank said\nit would pay.\n\nShares\nrose.") == [
+        "The bank said it would pay.",
+        "Shares rose.",
+    ]
+
+
+def test_long_lines_are_paragraphs() -> None:
+    long = "word " * 30 + "end."
+    assert paragraphs(f"{long}\nHeading\n\n{long}") == [long, "Heading", long]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected", "rule"),
+    [
+        ("LONDON, March 3 (Reuters) - Shares fell.", "Shares fell.", "dateline"),
+        ("New York (AP) — Shares fell.", "Shares fell.", "dateline"),
+        ("BEIJING, Jan. 5 (Xinhua) -- Shares fell.", "Shares fell.", "dateline"),
+        ("WASHINGTON, Feb 26 - Shares fell.", "Shares fell.", "dateline"),
+        ("Shares fell. reuter", "Shares fell.", "sign-off"),
+        ("Shares fell. REUTER^M", "Shares fell.", "sign-off"),
+        ("See https://example.org/a?b=1, he said.", "See , he said.", "url"),
+        ("Write to jo.doe@example.co.uk.", "Write to .", "e-mail"),
+        ("*Shares* fell ====", "Shares fell", "symbol"),
+        ("The world 's poor didn 't eat.", "The world's poor didn't eat.", "space before an apostrophe"),
+    ],
+)
+def test_boilerplate_in_a_paragraph(paragraph: str, expected: str, rule: str) -> None:
+    removed: Counter[str] = Counter()
+    assert without_boilerplate(paragraph, removed) == expected
+    assert rule in removed
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "Thomson (Reuters) said shares fell - again.",
+        "Analysts told Reuters",
+        "The bank - the largest - fell.",
+        "He wants more. More of it was sold than ever before",
+    ],
+)
+def test_ordinary_paragraphs_stay(paragraph: str) -> None:
+    removed: Counter[str] = Counter()
+    assert without_boilerplate(paragraph, removed) == paragraph
+    assert not removed
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("(Reporting by Jane Doe in Paris and Jo Roe; Editing by A. B. Smith)", "credits"),
+        ("Additional reporting by Jane Doe.", "credits"),
+        ("Reporting by the BBC showed that the minister had lied.", None),
+        ("Copyright 2019 The Associated Press.", "rights"),
+        ("© BBC 2005", "rights"),
+        ("All rights reserved.", "rights"),
+        ("Copyright law is changing in Britain.", None),
+        ("Share this article on Facebook", "share"),
+        ("Subscribe to our newsletter", "share"),
+        ("Read more: Shares fell in London", "share"),
+        ("Advertisement", "share"),
+        ("Advertisement revenue fell by a third.", None),
+        ("Share prices fell by a third.", None),
+        ("We use cookies to improve your experience.", "cookies"),
+        ("Cookies are baked for twelve minutes.", None),
+        ("Contact the writers at", "contact"),
+    ],
+)
+def test_boilerplate_sentences(sentence: str, rule: str | None) -> None:
+    assert boilerplate_rule(sentence) == rule
+
+
+def test_sentences_are_split_at_their_ends_only() -> None:
+    text = 'Dr. Smith of U.S. Bancorp paid $3.5 mln on Jan. 5. "Why?" she asked. He left!'
+    assert split_sentences(text, "en") == [
+        "Dr. Smith of U.S. Bancorp paid $3.5 mln on Jan. 5.",
+        '"Why?" she asked.',
+        "He left!",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        ("Shares fell in London today.", None),
+        ("Shares fell.", "short"),
+        ("Shares fell in " + "very " * 50 + "old London.", "long"),
+        ("Net 807,000 vs 2,858,000 vs 11.2", "symbols"),
+        ("— … ! ! ! ?", "symbols"),
+        ("All rights reserved.", "boilerplate: rights"),
+    ],
+)
+def test_own_fault(sentence: str, fault: str | None) -> None:
+    assert own_fault(sentence, tokenize(sentence), 4, 50) == fault
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s"]
+)
+def test_a_megabyte_takes_seconds_at_most(piece: str) -> None:
+    """Fault 19: a sentence of 1 MB is read, whatever it repeats."""
+    started = time.monotonic()
+    document = read_document(piece * (1_000_000 // len(piece)), "en")
+    assert all(len(sentence) <= LONGEST_PIECE for sentence in document.sentences)
+    assert all(
+        own_fault(*pair, 4, 100) for pair in zip(document.sentences, document.tokens, strict=True) if len(pair[0]) > 900
+    )
+    assert time.monotonic() - started < 10

@@ -1,0 +1,67 @@
+"""A workspace as the stages find it: params.yaml of the demo profile and a small corpus of real news sentences."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import torch
+import yaml
+from gensim.test.utils import datapath
+
+from stages.artifacts import write_table
+from stages.vectors.corpus import SENTENCES
+
+CONF = Path(__file__).parents[2] / "conf"
+STOP_WORDS = {"the", "a", "an", "of", "to", "in", "and", "is", "are", "was", "on", "for", "that", "it", "by", "at"}
+SCHEMA = pa.schema(
+    [
+        ("document", pa.int64()),
+        ("position", pa.int32()),
+        ("text", pa.string()),
+        ("tokens", pa.list_(pa.string())),
+        ("content_tokens", pa.list_(pa.string())),
+    ]
+)
+
+
+def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """`base` with `changes`, section by section."""
+    merge = {key: base[key] | value if isinstance(value, dict) else value for key, value in changes.items()}
+    return base | merge
+
+
+def write_params(**changes: dict[str, Any]) -> None:
+    """Write the demo profile, changed, as params.yaml."""
+    base, demo = (
+        yaml.safe_load(path.read_text(encoding="utf-8")) for path in (CONF / "base.yaml", CONF / "profile/demo.yaml")
+    )
+    Path("params.yaml").write_text(yaml.safe_dump(merged(merged(base, demo), changes)), encoding="utf-8")
+
+
+def write_corpus(documents: Sequence[str], part: int = 0) -> None:
+    """Write `documents`, whose sentences end with a full stop, as one part of the corpus."""
+    rows = [
+        (number, position, text.strip(), re.findall(r"\w+", text.lower()))
+        for number, document in enumerate(documents)
+        for position, text in enumerate(document.split("."))
+        if text.strip()
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    content = [[word for word in tokens if word not in STOP_WORDS] for tokens in columns[3]]
+    write_table(SENTENCES / f"part-{part:05d}.parquet", pa.table([*columns, content], schema=SCHEMA))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current directory: 60 Lee documents in two parts, 2 epochs, 3 iterations."""
+    monkeypatch.chdir(tmp_path)
+    write_params(skipgram={"epochs": 2}, refine={"iterations": 3, "sentences": 200})
+    documents = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
+    write_corpus(documents[:30], part=0)
+    write_corpus(documents[30:60], part=1)
+    threads = torch.get_num_threads()
+    yield tmp_path
+    torch.set_num_threads(threads)
