@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield partial
         _sync(partial)
-        os.replace(partial, target)
+        partial.replace(target)
     except OSError as error:
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
@@ -76,7 +76,7 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         for file in partial.rglob("*"):
             _sync(file)
         _remove(target)
-        os.replace(partial, target)
+        partial.replace(target)
     except OSError as error:
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
@@ -86,10 +86,8 @@ def atomic_directory(target: Path) -> Iterator[Path]:
 
 
 def _discard(partial: Path) -> None:
-    try:
+    with suppress(OSError):  # the error that led here says more, and the next run overwrites the partial path
         _remove(partial)
-    except OSError:
-        pass  # the error that led here says more, and the next run overwrites the partial path
 
 
 def _cannot_write(target: Path, error: OSError) -> str:

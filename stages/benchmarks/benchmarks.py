@@ -17,7 +17,7 @@ from stages.artifacts import InputError, atomic_directory, write_json, write_tab
 from stages.benchmarks import external
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, PROVENANCE
 from stages.benchmarks.overlaps import Group, group, overlaps, union
-from stages.benchmarks.readers import BadData
+from stages.benchmarks.readers import BadDataError
 from stages.benchmarks.registry import BENCHMARKS, Benchmark, TableSpec, build
 from stages.stage import stage
 
@@ -52,15 +52,18 @@ def checksums(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Make it readable, then run again.") from error
 
 
 def read(benchmark: Benchmark) -> Tables:
     """The tables of a set; raises InputError with value, file, line and remedy for what is not as the registry says."""
     try:
         return {spec.name: (benchmark, spec, build(spec, benchmark.directory)) for spec in benchmark.tables}
-    except BadData as error:
+    except BadDataError as error:
         raise InputError(f"{error} To mend it, {benchmark.remedy}.") from error
 
 

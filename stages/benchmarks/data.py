@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, read_json, read_table
@@ -110,4 +111,4 @@ def _load(
     if split not in entry["rows"]:
         raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
     table = read_table(directory / f"{name}.parquet", schema)
-    return entry, table.filter(pa.compute.equal(table["split"], split))
+    return entry, table.filter(pc.equal(table["split"], split))

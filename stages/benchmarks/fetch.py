@@ -9,6 +9,7 @@ alone. The exit status is 0 when at least one set is complete and no file had a 
 
 import argparse
 import hashlib
+import http.client
 import sys
 import time
 import urllib.error
@@ -27,7 +28,7 @@ MAXIMUM_BYTES = 64 * 2**20
 CHUNK_BYTES = 2**18
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """A file that did not come; the message says why."""
 
 
@@ -68,9 +69,9 @@ def copy_from(directory: Path) -> Source:
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            raise Unavailable(f"not in {path.parent}") from None
+            raise UnavailableError(f"not in {path.parent}") from None
         except OSError as error:
-            raise Unavailable(f"{path.parent} cannot be read ({error.strerror})") from error
+            raise UnavailableError(f"{path.parent} cannot be read ({error.strerror})") from error
 
     return read
 
@@ -81,31 +82,34 @@ def download() -> Source:
 
     def read(entry: ExternalSet, file: ExternalFile) -> bytes:
         if file.home is None:
-            raise Unavailable("must be brought: no public file has these bytes")
+            raise UnavailableError("must be brought: no public file has these bytes")
         host = urlsplit(file.home).netloc
         if host in unreachable:
-            raise Unavailable(unreachable[host])
+            raise UnavailableError(unreachable[host])
         try:
             return _get(file.home)
         except urllib.error.HTTPError as error:
             error.close()
-            raise Unavailable(f"{host} answered {error.code} {error.reason}") from error
-        except OSError as error:
+            raise UnavailableError(f"{host} answered {error.code} {error.reason}") from error
+        except (OSError, http.client.HTTPException) as error:
             unreachable[host] = f"{host} could not be reached ({getattr(error, 'reason', error)})"
-            raise Unavailable(unreachable[host]) from error
+            raise UnavailableError(unreachable[host]) from error
 
     return read
 
 
 def _get(url: str) -> bytes:
-    """The body at `url`, asked for once more after a failure that may pass; raises OSError."""
+    """The body at `url`, asked for once more after a failure that may pass.
+
+    Raises OSError or HTTPException where no body came, UnavailableError where it had no end.
+    """
     try:
         return _get_once(url)
     except urllib.error.HTTPError as error:
         if error.code < 500:
             raise
         error.close()
-    except OSError:
+    except (OSError, http.client.HTTPException):
         pass  # the second attempt's error is the one to report
     return _get_once(url)
 
@@ -117,9 +121,9 @@ def _get_once(url: str) -> bytes:
         while chunk := response.read1(CHUNK_BYTES):
             body += chunk
             if len(body) > MAXIMUM_BYTES:
-                raise OSError(f"more than {MAXIMUM_BYTES} bytes")
+                raise UnavailableError(f"{url} sends more than {MAXIMUM_BYTES} bytes")
             if time.monotonic() > deadline:
-                raise OSError(f"not finished after {DEADLINE_SECONDS:.0f} seconds")
+                raise UnavailableError(f"{url} had not ended after {DEADLINE_SECONDS:.0f} seconds")
     return bytes(body)
 
 
@@ -135,7 +139,7 @@ def fetch_set(entry: ExternalSet, target: Path, source: Source) -> Report:
             continue
         try:
             content = source(entry, file)
-        except Unavailable as error:
+        except UnavailableError as error:
             if held is None:
                 report.missing[file.name] = str(error)
             else:

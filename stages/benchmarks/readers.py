@@ -1,6 +1,6 @@
 """One reader for each benchmark's own file format: a directory in, rows with their place (file and line) out.
 
-Nothing is repaired: a row that does not fit raises BadData. Quotes are read as each format means them: in
+Nothing is repaired: a row that does not fit raises BadDataError. Quotes are read as each format means them: in
 comma-separated files they enclose a field, in tab-separated ones they are characters like any other.
 """
 
@@ -19,7 +19,7 @@ LEE_POINTS = 5  # the judges' scale, 1 (unrelated) to 5 (the same); the file hol
 IMDB = pa.schema([("label", pa.int8()), ("text", pa.string())])
 
 
-class BadData(ValueError):
+class BadDataError(ValueError):
     """A row, a column or a count that does not fit; the message has the value and the place, the caller the remedy."""
 
 
@@ -40,35 +40,41 @@ class Document(NamedTuple):
 
 
 def records(
-    path: Path, columns: Iterable[str], delimiter: str = ",", header: bool = True
+    path: Path, columns: Iterable[str], delimiter: str = ",", header: bool = True, comment: str | None = None
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, field by column) for each row; `columns` must be in the header, or name all fields without one.
+    """Yield (place, field by column) for each row that does not start with `comment`.
 
-    Raises BadData with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that are
-    not UTF-8.
+    `columns` must be in the header, or name all fields where there is none.
+
+    Raises BadDataError with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that
+    are not UTF-8.
     """
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
     with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, quoting=quoting, strict=True)
+        if delimiter == "\t":
+            reader = csv.reader(file, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+        else:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
             names = next(reader, []) if header else list(columns)
             for missing in sorted(set(columns) - set(names)):
-                raise BadData(f"{path}, line 1: no column '{missing}' (it has {', '.join(names) or 'none'}).")
+                raise BadDataError(f"{path}, line 1: no column '{missing}' (it has {', '.join(names) or 'none'}).")
             for fields in reader:
+                if comment and fields and fields[0].startswith(comment):
+                    continue
                 place = f"{path}, line {reader.line_num}"
                 if len(fields) != len(names):
-                    raise BadData(f"{place}: {len(fields)} fields, expected {len(names)} ({', '.join(names)}).")
+                    raise BadDataError(f"{place}: {len(fields)} fields, expected {len(names)} ({', '.join(names)}).")
                 yield place, dict(zip(names, fields, strict=True))
         except (csv.Error, UnicodeDecodeError) as error:
-            raise BadData(f"{path}, near line {reader.line_num + 1}: {error}.") from error
+            raise BadDataError(f"{path}, near line {reader.line_num + 1}: {error}.") from error
 
 
 def number(text: str, place: str) -> float:
-    """`text` as a number; raises BadData."""
+    """`text` as a number; raises BadDataError."""
     try:
         return float(text)
     except ValueError:
-        raise BadData(f"{place}: score {text!r} is no number.") from None
+        raise BadDataError(f"{place}: score {text!r} is no number.") from None
 
 
 def read_stsb(directory: Path) -> Iterator[Pair]:
@@ -118,15 +124,8 @@ def read_simlex999(directory: Path) -> Iterator[Pair]:
 
 def _read_words(path: Path) -> Iterator[Pair]:
     """Tab-separated word 1, word 2, score, after comment lines that start with '#'."""
-    with path.open(encoding="utf-8") as file:
-        for line, text in enumerate(file, start=1):
-            if text.startswith("#"):
-                continue
-            fields = text.rstrip("\n").split("\t")
-            place = f"{path}, line {line}"
-            if len(fields) != 3:
-                raise BadData(f"{place}: {len(fields)} fields, expected 3 (word 1, word 2, score).")
-            yield Pair(place, "test", fields[0], fields[1], number(fields[2], place))
+    for place, row in records(path, ("word1", "word2", "score"), delimiter="\t", header=False, comment="#"):
+        yield Pair(place, "test", row["word1"], row["word2"], number(row["score"], place))
 
 
 def read_lee(directory: Path) -> Iterator[Pair]:
@@ -139,12 +138,14 @@ def read_lee(directory: Path) -> Iterator[Pair]:
     try:
         similarities = np.loadtxt(path, dtype=np.float64, ndmin=2)
     except ValueError as error:
-        raise BadData(f"{path}: {error}.") from error
+        raise BadDataError(f"{path}: {error}.") from error
     size = len(documents)
     if similarities.shape != (size, size):
-        raise BadData(f"{path}: a matrix of shape {similarities.shape}, expected {(size, size)}, one row a document.")
+        raise BadDataError(
+            f"{path}: a matrix of shape {similarities.shape}, expected {(size, size)}, one row a document."
+        )
     if (np.tril(similarities) != np.eye(size)).any():
-        raise BadData(f"{path}: the lower half is not zero or the diagonal is not one.")
+        raise BadDataError(f"{path}: the lower half is not zero or the diagonal is not one.")
     for i, j in zip(*np.triu_indices(size, k=1), strict=True):
         place = f"{path}, line {i + 1}, column {j + 1}"
         yield Pair(place, "test", documents[i], documents[j], float(similarities[i, j]) * LEE_POINTS)

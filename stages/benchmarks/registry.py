@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from stages.benchmarks import external, readers
 from stages.benchmarks.data import DOCUMENTS, PAIRS, Kind
-from stages.benchmarks.readers import BadData, Document, Pair
+from stages.benchmarks.readers import BadDataError, Document, Pair
 
 SAMPLES_DIRECTORY = Path("data/samples")
 GENSIM = distribution("gensim")
@@ -27,7 +27,7 @@ ENTAILMENT = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
 
 @dataclass(frozen=True)
 class TableSpec:
-    """One data/benchmarks/<name>.parquet: its rows by split, its scale (None: no scores) and its labels (empty: none)."""
+    """One data/benchmarks/<name>.parquet: its rows by split, the scale of its scores or None, its labels if any."""
 
     name: str
     kind: Kind
@@ -153,12 +153,14 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in _SETS}
 
 
 def build(spec: TableSpec, directory: Path) -> pa.Table:
-    """Read and check one table; raises BadData for the first row or count that is not as `spec` says."""
+    """Read and check one table; raises BadDataError for the first row or count that is not as `spec` says."""
     rows = [_checked(row, spec) for row in spec.read(directory)]
     counts = Counter(row.split for row in rows)
     for split, expected in spec.rows.items():
         if counts[split] != expected:
-            raise BadData(f"{directory}: split '{split}' of {spec.name} has {counts[split]} rows, expected {expected}.")
+            raise BadDataError(
+                f"{directory}: split '{split}' of {spec.name} has {counts[split]} rows, expected {expected}."
+            )
     columns = list(zip(*rows, strict=True))[1:]  # all but the place
     return pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, spec.schema, strict=True)], spec.schema
@@ -167,14 +169,14 @@ def build(spec: TableSpec, directory: Path) -> pa.Table:
 
 def _checked(row: Pair | Document, spec: TableSpec) -> Pair | Document:
     if row.split not in spec.rows:
-        raise BadData(f"{row.place}: split '{row.split}' is none of {', '.join(spec.rows)}.")
+        raise BadDataError(f"{row.place}: split '{row.split}' is none of {', '.join(spec.rows)}.")
     texts = (row.sentence1, row.sentence2) if isinstance(row, Pair) else (row.text,)
     if not all(text.strip() for text in texts):
-        raise BadData(f"{row.place}: a blank text.")
+        raise BadDataError(f"{row.place}: a blank text.")
     if (row.label is not None or spec.labels) and row.label not in spec.labels:
-        raise BadData(f"{row.place}: label {row.label!r} is none of {', '.join(spec.labels)}.")
+        raise BadDataError(f"{row.place}: label {row.label!r} is none of {', '.join(spec.labels)}.")
     if isinstance(row, Pair) and spec.scale is not None:
         low, high = spec.scale
         if row.score is None or not math.isfinite(row.score) or not low <= row.score <= high:
-            raise BadData(f"{row.place}: score {row.score} is outside {low}-{high}.")
+            raise BadDataError(f"{row.place}: score {row.score} is outside {low}-{high}.")
     return row

@@ -32,7 +32,7 @@ _DETACHED = re.compile(r"(?<=[a-z]) (?='(?:s|t|re|ve|ll|d|m)\b)")
 # Each must match the whole sentence, from its first character to its last.
 _SENTENCE_RULES = {
     # "(Reporting by Jane Doe in Paris; Editing by John Roe)": only names and connecting words may follow.
-    "credits": r"\(?(?:(?:Additional|Further) )?(?:[Rr]eporting|[Ww]riting|[Ee]diting|[Cc]ompiled|[Ee]dited|[Ww]ritten) by "
+    "credits": r"\(?(?:(?:Additional|Further) )?(?i:reporting|writing|editing|compiled|edited|written) by "
     r"(?:(?:[A-Z][\w.'’-]*+|and|in|by|for|at|additional|further|reporting|writing|editing|[,;&])\s*+)++[.)]*",
     # "Copyright 2019 ...", "© BBC", "All rights reserved.", "This material may not be published, broadcast, ...".
     "rights": r"(?:(?i:copyright) )?(?:©|\([cC]\) ?(?:\d{4}|(?i:copyright))).{0,200}"

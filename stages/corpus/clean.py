@@ -96,7 +96,9 @@ def read_held_out(path: Path) -> frozenset[int]:
 def check_language(language: str) -> None:
     """Raise InputError where no document could be told to be in `language`."""
     if language not in known_languages():
-        raise InputError(f"clean.language = '{language}' is unknown to py3langid; use one of {known_languages()}.")
+        raise InputError(
+            f"clean.language = '{language}' is unknown to py3langid; use one of {', '.join(known_languages())}."
+        )
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Articles from where `crawl.source` says into one schema: url, source, published, title, text.
 
-`package` is the Lee background corpus inside gensim's wheel, 299 articles of the Australian Broadcasting Corporation;
+`package` is the Lee background corpus inside gensim's wheel, 300 articles of the Australian Broadcasting Corporation;
 `files` are the user's own, below data/external, which DVC watches.
 """
 
@@ -37,7 +37,7 @@ def lee_articles() -> Iterator[Row]:
         raise InputError("gensim, which holds the Lee corpus, is not installed; run `pip install gensim`.")
     corpus = Path(package.origin).parent / "test/test_data/lee_background.cor"
     try:
-        lines = corpus.read_text(encoding="utf-8").splitlines()
+        lines = corpus.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except OSError as error:
         raise InputError(
             f"{corpus} cannot be read: {error.strerror}; run `pip install --force-reinstall gensim`."

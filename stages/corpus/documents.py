@@ -4,7 +4,7 @@
     sentence   boilerplate: <rule> · symbols · short · long · held-out · duplicate · limit   in this order
 
 Sentences count as alike where their fingerprints are: letters and digits agree, case, spaces and punctuation do not
-matter. What was seen is held as 64-bit fingerprints, about 70 bytes a sentence: 0.7 GB for ten million.
+matter. What was seen is held as 64-bit fingerprints, about 100 bytes a sentence: 1 GB for ten million.
 """
 
 from collections import Counter

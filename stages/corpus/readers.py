@@ -73,7 +73,7 @@ def _read_csv(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
                 )
             yield f"{path}#{number}", row
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num} is not CSV ({error}). {_RESTORE}") from error
+        raise InputError(f"{path}, line {reader.reader.line_num} is not CSV ({error}). {_RESTORE}") from error
 
 
 def _read_parquet(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:

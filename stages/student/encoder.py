@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from stages.artifacts import InputError, read_json, read_tensors
-from stages.student.ragged import Floats, TokenIds, unit_rows
+from stages.ragged import Floats, TokenIds, unit_rows
 
 BATCH = 16_384  # sentences at a time: bounds memory, and the columns stay in the processor's cache
 WEIGHTS = "model.safetensors"

@@ -22,7 +22,7 @@ STUDENT = Path("models/student")
 
 
 def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path = STUDENT) -> None:
-    """Replace `directory` by `encoder`; `card` says what it was made from and goes to config.json and the model card."""
+    """Replace `directory` by `encoder`; `card`, what it was made from, goes to config.json and README.md."""
     config = {
         "kind": "static" if encoder.linear is None else "paper",
         "dimension": encoder.dimension,

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from stages.student.ragged import Floats
+from stages.ragged import Floats
 
 
 class PaperStudent(nn.Module):
@@ -31,6 +31,10 @@ class PaperStudent(nn.Module):
     def forward(self, means: Tensor) -> Tensor:
         embeddings: Tensor = self.linear(means)
         return embeddings
+
+    def layer(self) -> tuple[Floats, Floats]:
+        """Weight (output, input) and bias (output,)."""
+        return self.linear.weight.detach().cpu().numpy(), self.linear.bias.detach().cpu().numpy()
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@
 
 The teacher's embeddings are first projected on their leading principal directions, which gives the student its
 dimension and keeps most of the cosines. Each token starts from the teacher's own embedding of it, scaled by
-a / (a + p(w)): frequent words start small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible vector.
-Token weights need no parameter of their own: the length of x_w is the weight of w.
+a / (a + p(w)): frequent words start small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible
+vector. Token weights need no parameter of their own: the length of x_w is the weight of w.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,43 +17,54 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from stages.ragged import Floats, TokenIds
 from stages.student.losses import cosine_loss, relational_loss
-from stages.student.ragged import TokenIds
 
 SMOOTHING = 1e-3  # a of the initial weights
+ROWS = 20_000  # soft labels turned to float32 at a time
 
 
-def principal_directions(targets: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:
     """The `dimension` leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
 
     Not centred: a cosine is measured from the origin, so that is where the projection must keep it.
     """
-    _, vectors = np.linalg.eigh(targets.T.astype(np.float64) @ targets)
-    return vectors[:, ::-1][:, :dimension].astype(np.float32)
+    gram = np.zeros((targets.shape[1], targets.shape[1]))
+    for rows in _slices(len(targets)):
+        block = targets[rows].astype(np.float32)
+        gram += block.T @ block
+    return np.linalg.eigh(gram)[1][:, ::-1][:, :dimension].astype(np.float32)
 
 
-def initial_table(
-    vectors: NDArray[np.float32], counts: NDArray[np.int64], silent: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """(vocabulary, dimension) start: the teacher's vectors times a / (a + p); `silent` tokens get zero vectors."""
+def project(targets: NDArray[np.float16], directions: Floats) -> NDArray[np.float16]:
+    """(sentences, n) targets in the coordinates of (n, dimension) directions."""
+    return np.concatenate([(targets[rows] @ directions).astype(np.float16) for rows in _slices(len(targets))])
+
+
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(start, start + ROWS) for start in range(0, count, ROWS))
+
+
+def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
+    """(1 + words, dimension) start: zero for the unknown token, then the teacher's vectors times a / (a + p)."""
     weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
-    table = vectors * weights[:, None]
-    table[silent] = 0.0
-    return table.astype(np.float32)
+    return np.concatenate([np.zeros((1, vectors.shape[1])), vectors * weights[:, None]]).astype(np.float32)
 
 
 class StaticStudent(nn.Module):
-    """An embedding bag without its own bias or order; `silent` rows (punctuation, unknown) are kept at zero."""
+    """The sum of token vectors, from a (vocabulary, dimension) float32 table."""
 
-    def __init__(self, table: NDArray[np.float32]) -> None:
+    def __init__(self, table: Floats) -> None:
         super().__init__()
-        self.bag = nn.EmbeddingBag.from_pretrained(
-            torch.from_numpy(table.copy()), freeze=False, mode="sum", sparse=True
-        )
+        self.bag = nn.EmbeddingBag.from_pretrained(torch.from_numpy(table), freeze=False, mode="sum", sparse=True)
 
     def forward(self, ids: Tensor, offsets: Tensor) -> Tensor:
-        embeddings: Tensor = self.bag(ids, offsets)
-        return embeddings
+        sums: Tensor = self.bag(ids, offsets)
+        return sums
+
+    def table(self) -> Floats:
+        """The trained table."""
+        return self.bag.weight.detach().cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -69,8 +81,7 @@ class StaticLoss:
         where = self.model.bag.weight.device
         batch = self.tokens.take(rows)
         ids = torch.from_numpy(batch.ids).to(where)
-        offsets = torch.from_numpy(batch.offsets[:-1].astype(np.int32)).to(where)
-        student = self.model(ids, offsets)
+        student = self.model(ids, torch.from_numpy(batch.offsets[:-1].astype(np.int32)).to(where))
         teacher = torch.from_numpy(self.targets[rows].astype(np.float32)).to(where)
         cosine = cosine_loss(student, teacher)
         relational = relational_loss(student, teacher, self.temperature)

@@ -1,29 +1,29 @@
 """Stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model."""
 
+import csv
 import hashlib
-import json
-import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import torch
 from numpy.typing import NDArray
 
-from stages import params as parameters
 from stages.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from stages.corpus.text import STOP_WORDS
 from stages.device import device
+from stages.params import Student
+from stages.ragged import TokenIds, unit_rows
 from stages.stage import Counters, stage
 from stages.student.encoder import StaticEncoder
-from stages.student.export import export
+from stages.student.export import STUDENT, export
 from stages.student.paper import PaperLoss, PaperStudent
-from stages.student.ragged import Floats, TokenIds, unit_rows
-from stages.student.static import StaticLoss, StaticStudent, initial_table, principal_directions
-from stages.student.tokenizer import UNKNOWN, content_tokenizer, static_tokenizer
-from stages.student.training import Schedule, refuse_collapsed, train
+from stages.student.static import StaticLoss, StaticStudent, initial_table, principal_directions, project
+from stages.student.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
+from stages.student.training import Curve, Training, refuse_collapsed
 from stages.teacher.soft_labels import (
     SENTENCES,
     SOFT_LABELS,
@@ -37,12 +37,9 @@ from stages.teacher.soft_labels import (
 from stages.vectors.model import REFINED, WordVectors
 
 CHECKPOINT = Path("models/checkpoints/student.safetensors")
-CURVES = Path("reports/curves/student.csv")
+CURVE = Path("reports/curves/student.csv")
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
-
-log = logging.getLogger("stages")
-
-Curve = list[dict[str, float]]
+PROBE = 512  # sentences whose cosines show a collapse
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +49,18 @@ class Labelled:
     tokens: TokenIds
     targets: NDArray[np.float16]
 
+    def key(self, params: Student) -> str:
+        """Changes with whatever the trained student depends on."""
+        digest = hashlib.sha256(params.model_dump_json().encode())
+        for array in (self.tokens.ids, self.tokens.offsets, self.targets):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
 
 def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) -> Labelled:
-    """Pair each part of the corpus with its shard of soft labels; sentences without a known token are dropped, counted.
+    """Pair each part of the corpus with its shard of soft labels; a sentence without a known token is dropped, counted.
 
-    Raises InputError where a shard belongs to other sentences.
+    Raises InputError where a shard belongs to other sentences, or fewer than two sentences are left.
     """
     tokens, targets = [], []
     for part in table_parts(SENTENCES):
@@ -65,7 +69,7 @@ def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) ->
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
             raise InputError(f"{SOFT_LABELS / part.name} was not made from {part}; run `dvc repro soft_labels`.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
-        rows = np.flatnonzero(part_tokens.without(UNKNOWN_ID).lengths > 0)
+        rows = np.flatnonzero(part_tokens.without(UNKNOWN_ID).lengths)
         counters.keep(len(rows))
         counters.drop("no known word", len(part_tokens) - len(rows))
         tokens.append(part_tokens.take(rows))
@@ -75,18 +79,73 @@ def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) ->
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
 
-def train_static(params: Student, dimension: int, counters: Counters, run: Run) -> tuple[StaticEncoder, Curve]:
-    """Our own student: start from the teacher's vectors of words, project the targets, train."""
+def train_static(params: Student, dimension: int, counters: Counters) -> tuple[StaticEncoder, TokenIds, Curve]:
+    """Our own student: start from the teacher's vectors of words, project the soft labels, train."""
+    if params.dimension > dimension:
+        raise InputError(f"student.dimension = {params.dimension}, but the teacher has only {dimension}; lower it.")
     words = read_table(SOFT_LABELS / WORDS, word_schema(dimension))
-    tokenizer = static_tokenizer([UNKNOWN, *words["word"].to_pylist()])
-    labelled = read_labelled(StaticEncoder(tokenizer, np.zeros((1, dimension), np.float32)), dimension, counters)
+    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
+    labelled = read_labelled(encoder, dimension, counters)
     directions = principal_directions(labelled.targets, params.dimension)
-    vectors = embedding_array(words["embedding"]).astype(np.float32) @ directions
-    model = StaticStudent(initial_table(vectors, words["count"].to_numpy())).to(device())
-    targets = project(labelled.targets, directions)
-    loss = StaticLoss(model, labelled.tokens, targets, params.relational_weight, params.temperature)
+    start = initial_table(embedding_array(words["embedding"]) @ directions, words["count"].to_numpy())
+    model = StaticStudent(start).to(device())
+    loss = StaticLoss(
+        model,
+        labelled.tokens.without(UNKNOWN_ID),
+        project(labelled.targets, directions),
+        params.relational_weight,
+        params.temperature,
+    )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    curve = train(model, optimizer, loss, run.schedule(len(targets)), run.checkpoint, run.key, decay=True)
-    encoder = StaticEncoder(tokenizer, model.table())
-    refuse_collapsed(unit_rows(encoder.pool(labelled.tokens.take(range(min(PROBE, len(targets)))))), "student")
-    return encoder, curve
+    training = Training(model, optimizer, CHECKPOINT, labelled.key(params), decay=True)
+    curve = training.run(loss, len(labelled.tokens), params)
+    return StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve
+
+
+def train_paper(params: Student, dimension: int, counters: Counters) -> tuple[StaticEncoder, TokenIds, Curve]:
+    """Paper 1's student: a linear layer over the mean of refined word vectors."""
+    refined = WordVectors.load(REFINED)
+    table = np.concatenate([np.zeros((1, refined.dimension), np.float32), refined.vectors])
+    tokenizer = content_tokenizer([UNKNOWN, *refined.words], STOP_WORDS["en"])
+    model = PaperStudent(refined.dimension, dimension, params.seed).to(device())
+    labelled = read_labelled(StaticEncoder(tokenizer, table, model.layer()), dimension, counters)
+    loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
+    optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
+    training = Training(model, optimizer, CHECKPOINT, labelled.key(params), decay=False)
+    curve = training.run(loss, len(labelled.tokens), params)
+    return StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve
+
+
+def write_curve(curve: Curve) -> None:
+    with atomic_file(CURVE) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["epoch", *curve[0]], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1))
+
+
+def card(profile: str, language: str, params: Student, teacher: Mapping[str, Any], sentences: int) -> dict[str, object]:
+    """What the student was made from, for its config.json and model card."""
+    return {
+        "profile": profile,
+        "language": language,
+        "teacher": dict(teacher),
+        "sentences": sentences,
+        "epochs": params.epochs,
+        "seed": params.seed,
+    }
+
+
+def main() -> None:
+    with stage("student", unit="sentences") as (params, counters):
+        teacher = read_json(SOFT_LABELS / TEACHER)
+        train = train_static if params.student.kind == "static" else train_paper
+        encoder, tokens, curve = train(params.student, teacher["dimension"], counters)
+        probe = tokens.take(range(min(PROBE, len(tokens))))
+        refuse_collapsed(unit_rows(encoder.pool(probe)), "student")
+        write_curve(curve)
+        export(encoder, card(params.profile, params.clean.language, params.student, teacher, counters.kept), STUDENT)
+        CHECKPOINT.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()

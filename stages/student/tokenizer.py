@@ -24,6 +24,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
 UNKNOWN = "[UNK]"
+UNKNOWN_ID = 0
 CONTINUATION = "##"
 LEARNT_PIECES = 10_000
 

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,28 +20,28 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stages.artifacts import InputError, atomic_file
+from stages.params import Student
 from stages.progress import track
 
 COLLAPSED = 0.99
-PROBE = 512  # sentences whose pairwise cosine shows a collapse
 
 log = logging.getLogger("stages")
 
 Batch = NDArray[np.int64]
 Loss = Callable[[Batch], dict[str, Tensor]]
+Curve = list[dict[str, float]]
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and in what order: `epochs` passes over `count` sentences in batches of `batch_size`."""
+    """`count` sentences in shuffled batches; the order depends on the seed and the epoch alone."""
 
     count: int
     batch_size: int
-    epochs: int
     seed: int
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        """Shuffled rows; a last batch of one sentence, which has no neighbour, is left out."""
+        """Rows of each batch; a last batch of one sentence, which has no neighbour, is left out."""
         order = np.random.default_rng((self.seed, epoch)).permutation(self.count)
         for start in range(0, self.count, self.batch_size):
             rows = order[start : start + self.batch_size]
@@ -50,49 +51,94 @@ class Schedule:
     @property
     def steps(self) -> int:
         """Batches in an epoch."""
-        return sum(1 for _ in self.batches(0))
+        whole, rest = divmod(self.count, self.batch_size)
+        return whole + (rest > 1)
 
 
-def train(
-    model: nn.Module, optimizer: Optimizer, loss: Loss, schedule: Schedule, checkpoint: Path, key: str, decay: bool
-) -> list[dict[str, float]]:
-    """Train in place and return the mean of each loss for each epoch.
+@dataclass(frozen=True)
+class Training:
+    """A model, its optimizer and its checkpoint.
 
-    `loss` maps the rows of a batch to named terms, whose "loss" is minimised. `key` names everything that the result
-    depends on: a checkpoint with another key is ignored. `decay` lowers the learning rate to 0 in a straight line.
-    Raises InputError where the loss is not finite, with the step and the batch.
+    `key` names everything that the result depends on: a checkpoint with another key is ignored. `decay` lowers the
+    learning rate to 0 in a straight line.
     """
-    curves = _resume(model, optimizer, checkpoint, key)
-    rates = [group["lr"] for group in optimizer.param_groups]
-    total = schedule.epochs * schedule.steps
-    epochs = range(len(curves), schedule.epochs)
-    for epoch in track(epochs, schedule.epochs, "epochs", done=len(curves)):
-        sums: dict[str, float] = {}
-        for step, rows in enumerate(schedule.batches(epoch)):
-            done = epoch * schedule.steps + step
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * (1 - done / total) if decay else rate
-            optimizer.zero_grad()
-            terms = loss(rows)
-            if not torch.isfinite(terms["loss"]):
-                raise InputError(_not_finite(epoch, step, rows))
-            terms["loss"].backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            for name, value in terms.items():
-                sums[name] = sums.get(name, 0.0) + value.item()
-        curves.append({name: value / schedule.steps for name, value in sums.items()})
-        log.info("epoch %d of %d: %s", epoch + 1, schedule.epochs, {k: round(v, 4) for k, v in curves[-1].items()})
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        _save(model, optimizer, checkpoint, key, curves)
-    return curves
 
+    model: nn.Module
+    optimizer: Optimizer
+    checkpoint: Path
+    key: str
+    decay: bool
 
-def _not_finite(epoch: int, step: int, rows: Batch) -> str:
-    return (
-        f"The loss is not finite at epoch {epoch + 1}, step {step + 1}, on the sentences with rows {rows[:5].tolist()} "
-        f"and {max(len(rows) - 5, 0)} more. Lower student.learning_rate, or look for soft labels that are not finite."
-    )
+    def run(self, loss: Loss, count: int, params: Student) -> Curve:
+        """Train in place on `count` sentences and return the mean of each loss for each epoch.
+
+        `loss` maps the rows of a batch to named terms, whose "loss" is minimised. Raises InputError where it is not
+        finite, with the step and the batch.
+        """
+        schedule = Schedule(count, params.batch_size, params.seed)
+        curve = self._resume()
+        left = range(len(curve), params.epochs)
+        for epoch in track(left, params.epochs, "epochs", done=len(curve)):
+            sums: dict[str, float] = {}
+            for step, rows in enumerate(schedule.batches(epoch)):
+                done = (epoch + step / schedule.steps) / params.epochs
+                for group in self.optimizer.param_groups:
+                    group["lr"] = params.learning_rate * (1 - done if self.decay else 1)
+                for name, value in self._step(loss, rows, f"epoch {epoch + 1}, step {step + 1}").items():
+                    sums[name] = sums.get(name, 0.0) + value
+            curve.append({name: value / schedule.steps for name, value in sums.items()})
+            log.info("epoch %d of %d: loss %.4f", epoch + 1, params.epochs, curve[-1]["loss"])
+            self._save(curve)
+        return curve
+
+    def _step(self, loss: Loss, rows: Batch, place: str) -> dict[str, float]:
+        self.optimizer.zero_grad()
+        terms = loss(rows)
+        if not torch.isfinite(terms["loss"]):
+            raise InputError(
+                f"The loss is {terms['loss'].item()} at {place}, on the batch of sentences {rows[:5].tolist()} and "
+                f"{max(len(rows) - 5, 0)} more. Lower student.learning_rate, or look for infinite soft labels."
+            )
+        terms["loss"].backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return {name: term.item() for name, term in terms.items()}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Everything that the next step depends on, by name."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            for name, value in state.items():
+                tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
+        return {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+
+    def _save(self, curve: Curve) -> None:
+        with atomic_file(self.checkpoint) as partial:
+            save_file(self._tensors(), partial, metadata={"key": self.key, "curve": json.dumps(curve)})
+
+    def _resume(self) -> Curve:
+        """Restore a checkpoint made with `key` and return its curve; without one, change nothing."""
+        try:
+            with safe_open(self.checkpoint, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if metadata.get("key") != self.key:
+                    return []  # made from other data or parameters
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        except (OSError, SafetensorError):
+            return []  # there is none
+        self.model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+        state: dict[int, dict[str, Any]] = {}
+        for name, value in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, field = name.split(".", 2)
+                state.setdefault(int(index), {})[field] = self._step_count(value) if field == "step" else value
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        curve: Curve = json.loads(metadata["curve"])
+        log.info("resumed after epoch %d", len(curve))
+        return curve
+
+    def _step_count(self, value: Tensor) -> int | Tensor:
+        """SparseAdam counts its steps in an int, Adam in a tensor."""
+        return int(value) if isinstance(self.optimizer, torch.optim.SparseAdam) else value
 
 
 def refuse_collapsed(vectors: NDArray[np.float32], name: str) -> None:
@@ -100,50 +146,12 @@ def refuse_collapsed(vectors: NDArray[np.float32], name: str) -> None:
 
     `vectors` (sentences, dimension), rows of unit length.
     """
-    sample = vectors[:PROBE]
-    count = len(sample)
+    count = len(vectors)
     if count < 2:
         return  # one sentence resembles no other
-    mean = (np.square(sample.sum(axis=0)).sum() - np.square(sample).sum()) / (count * (count - 1))
+    mean = (np.square(vectors.sum(axis=0)).sum() - np.square(vectors).sum()) / (count * (count - 1))
     if mean >= COLLAPSED:
         raise InputError(
             f"The {name} has collapsed: the mean cosine of {count} different sentences is {mean:.3f}. "
             "Lower student.learning_rate, or raise student.relational_weight."
         )
-
-
-def _tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
-    """Everything that the next step depends on, by name."""
-    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    for index, state in optimizer.state_dict()["state"].items():
-        for name, value in state.items():
-            tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
-    return {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-
-
-def _save(model: nn.Module, optimizer: Optimizer, checkpoint: Path, key: str, curves: list[dict[str, float]]) -> None:
-    with atomic_file(checkpoint) as partial:
-        save_file(_tensors(model, optimizer), partial, metadata={"key": key, "curves": json.dumps(curves)})
-
-
-def _resume(model: nn.Module, optimizer: Optimizer, checkpoint: Path, key: str) -> list[dict[str, float]]:
-    """Restore a checkpoint made with `key` and return its curves; without one, change nothing."""
-    try:
-        with safe_open(checkpoint, framework="pt") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("key") != key:
-                return []  # made from other data or parameters
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-    except (OSError, SafetensorError):
-        return []  # none, or cut short by a kill: start again
-    model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
-    state: dict[int, dict[str, object]] = {}
-    for name, value in tensors.items():
-        if name.startswith("optimizer."):
-            _, index, field = name.split(".", 2)
-            whole = field == "step" and isinstance(optimizer, torch.optim.SparseAdam)  # an int there, a tensor in Adam
-            state.setdefault(int(index), {})[field] = int(value) if whole else value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    curves: list[dict[str, float]] = json.loads(metadata["curves"])
-    log.info("resumed after epoch %d", len(curves))
-    return curves

@@ -4,7 +4,7 @@
     models/my-encoder                                  a directory with config.json, tokenizer.json, model.safetensors
     FacebookAI/roberta-base  (revision: e2da8e2f...)   a hub repository
 
-Weights are safetensors only. A pickle can run code when it is opened, so pytorch_model.bin is refused, without fallback.
+Weights are safetensors only. A pickle can run code when it is opened, so it is refused, without fallback.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import torch
 from huggingface_hub import snapshot_download
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, TokenizersBackend
 
 from stages.artifacts import InputError
 from stages.device import device
@@ -36,7 +36,7 @@ class Encoder:
 
     reference: str
     sha256: str
-    tokenizer: PreTrainedTokenizerFast
+    tokenizer: TokenizersBackend
     model: PreTrainedModel
     maximum_length: int
 
@@ -97,6 +97,8 @@ def load_encoder(teacher: Teacher) -> Encoder:
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{directory} does not load as an encoder: {error}") from error
+    if not isinstance(tokenizer, TokenizersBackend):
+        raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
     return Encoder(teacher.reference, sha256, tokenizer, model.eval().to(device()), teacher.maximum_length)
 
 

@@ -25,6 +25,7 @@ from stages.teacher.encoders import Encoder, load_encoder
 SENTENCES = Path("data/corpus/sentences")
 SOFT_LABELS = Path("data/soft_labels")
 WORDS = "words.parquet"
+TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 CHUNK = 2_000  # sentences between two steps of the progress bar
 
@@ -101,7 +102,7 @@ def _made_with(shard: Path, key: str) -> bool:
         table = pq.read_table(shard, partitioning=None, page_checksum_verification=True)
     except (OSError, pa.ArrowException):
         return False
-    return (table.schema.metadata or {}).get(b"key", b"").decode() == key
+    return bool((table.schema.metadata or {}).get(b"key") == key.encode())
 
 
 def label_words(labeller: Labeller, parts: list[Path], minimum_count: int) -> int:
@@ -152,7 +153,7 @@ def main() -> None:
             "maximum_length": params.teacher.maximum_length,
             "dimension": labeller.encoder.dimension,
         }
-        write_json(SOFT_LABELS / "teacher.json", card)
+        write_json(SOFT_LABELS / TEACHER, card)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_content_tokens_keep_negations() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        ("Good.<br /><br />Bad.", "Good.\n\nBad."),
+        ("Good.<br /><br />Bad.", "Good.\n\n\n\nBad."),
         ("AT&amp;amp;T &lt;b&gt;rose&lt;/b&gt; 3 &lt; 4", "AT&T rose 3 < 4"),
         ("U.S. BANCORP <USBC.O> HAS IT", "U.S. BANCORP  HAS IT"),
         ("if x < y and y > z", "if x < y and y > z"),
@@ -185,6 +185,7 @@ def test_sentences_are_split_at_their_ends_only() -> None:
         ("Shares fell in " + "very " * 50 + "old London.", "long"),
         ("Net 807,000 vs 2,858,000 vs 11.2", "symbols"),
         ("— … ! ! ! ?", "symbols"),
+        ("£3 £4 £5 £6", "symbols"),
         ("All rights reserved.", "boilerplate: rights"),
     ],
 )

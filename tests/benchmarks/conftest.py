@@ -1,0 +1,91 @@
+"""A workspace as the stage finds it, sets of a few rows in the real formats, and the real files where they are."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stages.benchmarks import external, registry
+from stages.benchmarks.external import EXTERNAL, ExternalFile, ExternalSet
+
+ROOT = Path(__file__).parents[2]
+REAL_DIRECTORIES = (ROOT / "data/external", ROOT.parent / "shared/benchmarks")
+
+SAMPLE_PAIRS = (
+    "split,sentence1,sentence2,relatedness,entailment,paraphrase\n"
+    'train,"He said ""stop"", twice.",He stopped.,2.5,NEUTRAL,0\n'
+    "dev,A dog runs.,A dog is running.,5,ENTAILMENT,1\n"
+    "test,A dog runs.,No dog runs.,3.5,CONTRADICTION,0\n"
+)
+SAMPLE_REVIEWS = 'split,text,label\ntrain,"Good, very good.",1\ntest,Bad.,0\n'
+STSB = {
+    "stsb-en-train.csv": '"A plane, taking off",A dog runs.,0.5\nA man eats.,A man is eating.,4.75\n',
+    "stsb-en-dev.csv": "A girl sings.,A girl dances.,2.0\n",
+    "stsb-en-test.csv": "A man is eating!,a MAN eats,5.0\n",
+}
+
+
+def real(name: str) -> Path:
+    """The directory of a real external set; skips the test where it is nowhere."""
+    for directory in REAL_DIRECTORIES:
+        if (directory / name).is_dir():
+            return directory / name
+    pytest.skip(f"no {name} in {' or '.join(map(str, REAL_DIRECTORIES))}: bring it with `make benchmarks FROM=...`")
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+
+
+def external_set(name: str, files: Mapping[str, str], home: str | None = None) -> ExternalSet:
+    """An external set whose pinned checksums are those of `files`."""
+    entries = (
+        ExternalFile(file, hashlib.sha256(text.encode()).hexdigest(), f"{home}/{file}" if home else None)
+        for file, text in files.items()
+    )
+    return ExternalSet(name, "none stated", tuple(entries))
+
+
+def resize(monkeypatch: pytest.MonkeyPatch, name: str, *rows: dict[str, int]) -> None:
+    """Expect `rows` by split in each table of a set."""
+    benchmark = registry.BENCHMARKS[name]
+    tables = tuple(replace(spec, rows=expected) for spec, expected in zip(benchmark.tables, rows, strict=True))
+    monkeypatch.setitem(registry.BENCHMARKS, name, replace(benchmark, tables=tables))
+
+
+@pytest.fixture
+def bring_stsb(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], None]:
+    """Put files of an STS-B of four rows into data/external/stsb and pin their checksums."""
+
+    def bring(files: dict[str, str]) -> None:
+        write(Path("data/external/stsb"), files)
+        others = tuple(entry for entry in EXTERNAL if entry.name != "stsb")
+        monkeypatch.setattr(external, "EXTERNAL", (*others, external_set("stsb", STSB | files)))
+        resize(monkeypatch, "stsb", {"train": 2, "dev": 1, "test": 1})
+
+    return bring
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Enter an empty directory with sample data of a few rows; the result writes params.yaml for the named sets."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "data/samples", {"pairs.csv": SAMPLE_PAIRS, "reviews.csv": SAMPLE_REVIEWS})
+    pairs = {"train": 1, "dev": 1, "test": 1}
+    resize(monkeypatch, "samples", pairs, pairs, {"train": 1, "test": 1})
+    params: dict[str, Any] = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    demo: dict[str, Any] = yaml.safe_load((ROOT / "conf/profile/demo.yaml").read_text(encoding="utf-8"))
+    for section, value in demo.items():
+        params[section] = params[section] | value if isinstance(value, dict) else value
+
+    def write_params(*sets: str) -> None:
+        params["benchmarks"]["sets"] = list(sets)
+        Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+
+    return write_params
