@@ -72,6 +72,11 @@ def available(directory: Path = BENCHMARKS_DIRECTORY, kind: Kind | None = None) 
     return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
 
 
+def splits(name: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
+    """The splits of a set that `available` names."""
+    return list(read_json(directory / PROVENANCE)["sets"][name]["rows"])
+
+
 def load_pairs(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> PairSet:
     """One split of a set of kind pairs or words; raises InputError where it is absent, with what to do."""
     entry, rows = _load(name, split, directory, PAIRS, ("pairs", "words"))
