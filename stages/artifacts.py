@@ -57,7 +57,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         yield partial
         _sync(partial)
         partial.replace(target)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
     except BaseException:
@@ -75,9 +75,8 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         yield partial
         for file in partial.rglob("*"):
             _sync(file)
-        _remove(target)
-        partial.replace(target)
-    except OSError as error:
+        _replace_directory(partial, target)
+    except (OSError, SafetensorError) as error:
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
     except BaseException:
@@ -85,14 +84,24 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         raise
 
 
+def _replace_directory(partial: Path, target: Path) -> None:
+    """Move `target` aside before removing it, so that a kill in between leaves no half of it at the final path."""
+    old = target.with_name(f".{target.name}.old.partial")
+    _remove(old)
+    with suppress(FileNotFoundError):  # the first time there is nothing to move
+        target.rename(old)
+    partial.replace(target)
+    _discard(old)
+
+
 def _discard(partial: Path) -> None:
     with suppress(OSError):  # the error that led here says more, and the next run overwrites the partial path
         _remove(partial)
 
 
-def _cannot_write(target: Path, error: OSError) -> str:
+def _cannot_write(target: Path, error: Exception) -> str:
     return (
-        f"{target} could not be written: {error.strerror or error}. What was there before is intact; "
+        f"{target} could not be written: {getattr(error, 'strerror', None) or error}. What was there before is intact; "
         "free some space or make the directory writable, then run again."
     )
 

@@ -5,6 +5,7 @@ tracks. `python -m stages.params` checks the file and says nothing when it is ri
 """
 
 import difflib
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,7 +24,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Columns(Section):
@@ -123,11 +124,25 @@ class Params(Section):
     evaluate: Evaluate
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's core schema, as DVC reads the same file: 1e-05 is a number and `no` a text."""
+
+
+_Loader.yaml_implicit_resolvers = {}  # without those of YAML 1.1
+for _tag, _pattern in (
+    ("null", r"~|null|Null|NULL|"),
+    ("bool", r"true|True|TRUE|false|False|FALSE"),
+    ("int", r"[-+]?(0|[1-9][0-9]*)"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), None)
+
+
 def load_params(path: Path = PARAMS) -> Params:
     """Read and check the whole file; raises InputError that lists every problem."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} holds no sections. Restore it with `git checkout {path}`.")

@@ -12,8 +12,6 @@ character outside printable ASCII is normalised by it, and a word outside the vo
 Unknown tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it.
 """
 
-import sys
-import unicodedata
 from functools import cached_property
 from pathlib import Path
 
@@ -24,7 +22,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from stages.artifacts import InputError, read_json, read_tensors
+from stages.corpus.text import whole_surrogates
 from stages.ragged import Floats, TokenIds, unit_rows
+from stages.student.tokenizer import is_punctuation
 
 BATCH = 16_384  # sentences at a time: bounds memory, and the columns stay in the processor's cache
 WEIGHTS = "model.safetensors"
@@ -48,8 +48,16 @@ def _translation() -> bytes:
     return bytes(table)
 
 
+class _Blanks(dict[int, int]):
+    """A table for str.translate: a blank for punctuation, each character looked up once."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = ord(" ") if is_punctuation(chr(code)) else code
+        return self[code]
+
+
 _ASCII = _translation()
-_PUNCTUATION = {code: " " for code in range(128, sys.maxunicode) if unicodedata.category(chr(code)).startswith("P")}
+_PUNCTUATION = _Blanks()
 
 
 class StaticEncoder:
@@ -68,10 +76,9 @@ class StaticEncoder:
     def load(cls, directory: Path) -> "StaticEncoder":
         """Load a student; raises InputError where a file is missing, broken, not finite or of the wrong shape."""
         tokenizer = _read_tokenizer(directory / TOKENIZER)
-        config = read_json(directory / CONFIG)
-        width, output = config["token_dimension"], config["dimension"]
+        kind, width, output = _read_config(directory / CONFIG)
         table = _read_finite(directory / WEIGHTS, {TABLE: (tokenizer.get_vocab_size(), width)})[TABLE]
-        if config["kind"] == "static":
+        if kind == "static":
             return cls(tokenizer, table)
         layer = _read_finite(directory / DENSE / WEIGHTS, {"linear.weight": (output, width), "linear.bias": (output,)})
         return cls(tokenizer, table, (layer["linear.weight"], layer["linear.bias"]))
@@ -94,9 +101,10 @@ class StaticEncoder:
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence; id 0 is an unknown one. Punctuation may be left out or unknown."""
+        texts = _utf8(sentences)
         if self.linear is not None:
-            return TokenIds.from_lists([encoding.ids for encoding in self.tokenizer.encode_batch_fast(sentences)])
-        tokens = pc.ascii_split_whitespace(_lower_and_blank(pa.array(sentences, pa.string()), self.tokenizer))
+            return TokenIds.from_lists([e.ids for e in self.tokenizer.encode_batch_fast(texts.to_pylist())])
+        tokens = pc.ascii_split_whitespace(_lower_and_blank(texts, self.tokenizer))
         offsets = tokens.offsets.to_numpy().astype(np.int64)
         ids = pc.index_in(tokens.values, value_set=self._words)
         if ids.null_count == 0:
@@ -134,12 +142,29 @@ def _read_tokenizer(path: Path) -> Tokenizer:
         raise InputError(f"{path} is no tokenizer: {error}. Rebuild it with `dvc repro student`.") from error
 
 
+def _read_config(path: Path) -> tuple[str, int, int]:
+    """Kind, dimension of a token vector, and dimension of an embedding."""
+    config = read_json(path)
+    try:
+        return config["kind"], config["token_dimension"], config["dimension"]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} is not of a student ({error}). Rebuild it with `dvc repro student`.") from error
+
+
 def _read_finite(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Floats]:
     tensors = {name: array.astype(np.float32, copy=False) for name, array in read_tensors(path, shapes).items()}
     for name, array in tensors.items():
         if not np.isfinite(array).all():
             raise InputError(f"{path}: tensor '{name}' is not finite. Rebuild it with `dvc repro student`.")
     return tensors
+
+
+def _utf8(sentences: list[str]) -> pa.Array:
+    """The sentences in Arrow; a lone surrogate, which UTF-8 cannot hold, becomes U+FFFD, which is no part of a word."""
+    try:
+        return pa.array(sentences, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([whole_surrogates(sentence) for sentence in sentences], pa.string())
 
 
 def _lower_and_blank(texts: pa.Array, tokenizer: Tokenizer) -> pa.Array:

@@ -16,7 +16,7 @@ from stages.artifacts import InputError, atomic_file, read_json, read_table, tab
 from stages.corpus.text import STOP_WORDS
 from stages.device import device
 from stages.params import Student
-from stages.ragged import TokenIds, unit_rows
+from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
 from stages.student.encoder import StaticEncoder
 from stages.student.export import STUDENT, export
@@ -49,10 +49,10 @@ class Labelled:
     tokens: TokenIds
     targets: NDArray[np.float16]
 
-    def key(self, params: Student) -> str:
-        """Changes with whatever the trained student depends on."""
+    def key(self, params: Student, table: Floats) -> str:
+        """Changes with whatever the trained student depends on; `table` are the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
-        for array in (self.tokens.ids, self.tokens.offsets, self.targets):
+        for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
@@ -88,6 +88,7 @@ def train_static(params: Student, dimension: int, counters: Counters) -> tuple[S
     labelled = read_labelled(encoder, dimension, counters)
     directions = principal_directions(labelled.targets, params.dimension)
     start = initial_table(embedding_array(words["embedding"]) @ directions, words["count"].to_numpy())
+    key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(
         model,
@@ -97,7 +98,7 @@ def train_static(params: Student, dimension: int, counters: Counters) -> tuple[S
         params.temperature,
     )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, CHECKPOINT, labelled.key(params), decay=True)
+    training = Training(model, optimizer, CHECKPOINT, key, decay=True)
     curve = training.run(loss, len(labelled.tokens), params)
     return StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve
 
@@ -111,7 +112,7 @@ def train_paper(params: Student, dimension: int, counters: Counters) -> tuple[St
     labelled = read_labelled(StaticEncoder(tokenizer, table, model.layer()), dimension, counters)
     loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, CHECKPOINT, labelled.key(params), decay=False)
+    training = Training(model, optimizer, CHECKPOINT, labelled.key(params, table), decay=False)
     curve = training.run(loss, len(labelled.tokens), params)
     return StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve
 

@@ -12,9 +12,9 @@ Text is normalised and split as BERT does it: lower case, accents off, punctuati
 is left out of the vocabulary.
 """
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from tokenizers import Regex, Tokenizer, trainers
 from tokenizers.models import WordLevel, WordPiece
@@ -27,24 +27,30 @@ UNKNOWN = "[UNK]"
 UNKNOWN_ID = 0
 CONTINUATION = "##"
 LEARNT_PIECES = 10_000
+LONGEST = 100  # characters; WordPiece takes a longer word for unknown, even where it knows it
 
 NORMALIZER = BertNormalizer(lowercase=True)
 SPLITTER = BertPreTokenizer()
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words of `text`, punctuation left out.
+    """Lower-cased words of `text`; punctuation is left out, and so are words of more than 100 characters.
 
     >>> words("Don't panic!")
     ['don', 't', 'panic']
     """
     marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
-    return [mark for mark, _ in marks if len(mark) > 1 or mark.isalnum() or not _is_punctuation(mark)]
+    return [mark for mark, _ in marks if len(mark) <= LONGEST and not is_punctuation(mark)]
 
 
-def _is_punctuation(character: str) -> bool:
-    """As BERT's splitter has it: ASCII's non-alphanumeric characters and Unicode's categories P."""
-    return character.isascii() or unicodedata.category(character).startswith("P")
+@cache
+def _stands_apart(character: str) -> bool:
+    return len(SPLITTER.pre_tokenize_str(f"a{character}a")) == 3
+
+
+def is_punctuation(mark: str) -> bool:
+    """Whether BERT's splitter sets `mark` apart: signs of ASCII, and categories P of a Unicode older than Python's."""
+    return len(mark) == 1 and _stands_apart(mark)
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
@@ -88,14 +94,17 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
     """A word-level tokenizer that cuts as `stages.corpus.text.content_tokens(tokenize(...))` does.
 
-    `vocabulary[0]` must be the unknown token, which stands for each content word outside the vocabulary.
+    `vocabulary[0]` must be the unknown token, which stands for each content word outside the vocabulary. One difference
+    is left: a capital sigma that ends a word becomes σ here and ς in Python.
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
     tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
-    possessive = Regex(r"(?<=[^\W_])'s(?![^\W_])")
-    word = Regex(r"[^\W_]+(?:'[^\W_]+)*")
+    letter = r"[\p{L}\p{N}]"  # Python's [^\W_]; the \w of Oniguruma has combining marks and lacks ½
+    clitic = f"'s(?!{letter})"
+    possessive = Regex(rf"{letter}+(?:(?!{clitic})'{letter}+)*\K{clitic}")
+    word = Regex(f"{letter}+(?:'{letter}+)*")
     stop_word = Regex(f"^(?:{'|'.join(sorted(stop_words, reverse=True))})$")
-    tokenizer.normalizer = Normalizers([Lowercase(), Replace("’", "'"), Replace(possessive, "")])
+    tokenizer.normalizer = Normalizers([Lowercase(), Replace("’", "'"), Replace(possessive, " ")])
     tokenizer.pre_tokenizer = PreTokenizers([Split(word, "removed", invert=True), Split(stop_word, "removed")])
     return tokenizer

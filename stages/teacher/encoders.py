@@ -8,14 +8,13 @@ Weights are safetensors only. A pickle can run code when it is opened, so it is 
 """
 
 import hashlib
-import os
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import torch
-from huggingface_hub import snapshot_download
+from huggingface_hub import HfApi, snapshot_download
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, TokenizersBackend
@@ -93,10 +92,16 @@ def load_encoder(teacher: Teacher) -> Encoder:
             "or set teacher.sha256 to the new hash if the change is meant."
         )
     try:
-        model = AutoModel.from_pretrained(directory, local_files_only=True, use_safetensors=True)
+        model, report = AutoModel.from_pretrained(
+            directory, local_files_only=True, use_safetensors=True, output_loading_info=True
+        )
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{directory} does not load as an encoder: {error}") from error
+    # A pooler stands behind the token outputs, which are all that is used here; many encoders are saved without one.
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise InputError(f"{weights} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew.")
     if not isinstance(tokenizer, TokenizersBackend):
         raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
     return Encoder(teacher.reference, sha256, tokenizer, model.eval().to(device()), teacher.maximum_length)
@@ -126,16 +131,21 @@ def _inside_package(name: str) -> Path:
 
 def _from_hub(repository: str, revision: str | None) -> Path:
     if revision is None:
-        raise InputError(f"{repository} is a hub id: set teacher.revision to the commit that you mean.")
+        raise InputError(
+            f"{repository} is no directory here, so it is taken for a hub id: put the model there, or set "
+            "teacher.revision to the commit that you mean."
+        )
     wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
     for offline in (True, False):
         try:
+            if not offline:  # snapshot_download asks the same without a limit, and would wait for ever
+                HfApi().model_info(repository, revision=revision, timeout=HUB_SECONDS)
             return Path(
                 snapshot_download(
                     repository,
                     revision=revision,
                     allow_patterns=wanted,
-                    local_files_only=offline or os.environ.get("HF_HUB_OFFLINE") == "1",
+                    local_files_only=offline,
                     etag_timeout=HUB_SECONDS,
                 )
             )

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from stages.artifacts import read_table, table_parts, write_json, write_table
+from stages.artifacts import InputError, read_table, table_parts, write_json, write_table
 from stages.progress import track
 from stages.stage import Counters, stage
 from stages.student.tokenizer import bare, count_words, word_pieces
@@ -64,32 +64,40 @@ class Labeller:
     encoder: Encoder
     batch_tokens: int
 
-    def key(self, texts: list[str]) -> str:
+    def key(self, ids: pa.ChunkedArray, texts: list[str]) -> str:
         digest = hashlib.sha256(f"{self.encoder.sha256} mean {self.encoder.maximum_length}".encode())
+        digest.update(ids.to_numpy().tobytes())
         for text in texts:
             digest.update(text.encode() + b"\0")
         return digest.hexdigest()
 
     def embed(self, texts: list[str], description: str) -> NDArray[np.float32]:
         starts = range(0, len(texts), CHUNK)
-        vectors = [
-            self.encoder.embed(self.encoder.token_ids(texts[start : start + CHUNK]), self.batch_tokens)[0]
-            for start in track(starts, len(starts), description)
-        ]
+        vectors = [self._embed(texts[start : start + CHUNK]) for start in track(starts, len(starts), description)]
         return np.concatenate(vectors) if vectors else np.zeros((0, self.encoder.dimension), dtype=np.float32)
+
+    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+        vectors = self.encoder.embed(self.encoder.token_ids(texts), self.batch_tokens)[0]
+        finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
+        if not finite.all():
+            raise InputError(
+                f"The teacher {self.encoder.reference} gives no finite float16 embedding of "
+                f"{texts[int(finite.argmin())][:80]!r}; check its weights, or change teacher.reference."
+            )
+        return vectors
 
 
 def label_part(labeller: Labeller, part: Path, counters: Counters) -> None:
     """Write the soft labels of one part of the corpus, unless the shard is there already."""
     table = read_table(part, READ)
     texts = table.column("text").to_pylist()
-    key, target = labeller.key(texts), SOFT_LABELS / part.name
+    ids = sentence_ids(table.column("document"), table.column("position"))
+    key, target = labeller.key(ids, texts), SOFT_LABELS / part.name
     counters.keep(len(texts))
     if _made_with(target, key):  # an interrupted run made this shard
         counters.details["shards kept"] = int(counters.details.get("shards kept", 0)) + 1
         return
     vectors = labeller.embed(texts, part.stem)
-    ids = sentence_ids(table.column("document"), table.column("position"))
     labels = pa.Table.from_arrays(
         [ids, embedding_column(vectors)], schema=soft_label_schema(vectors.shape[1]).with_metadata({"key": key})
     )

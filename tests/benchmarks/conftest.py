@@ -4,15 +4,14 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from stages.benchmarks import external, registry
 from stages.benchmarks.external import EXTERNAL, ExternalFile, ExternalSet
+from tests.workspace import ROOT as ROOT
+from tests.workspace import write_params
 
-ROOT = Path(__file__).parents[2]
 REAL_DIRECTORIES = (ROOT / "data/external", ROOT.parent / "shared/benchmarks")
 
 SAMPLE_PAIRS = (
@@ -79,13 +78,4 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     write(tmp_path / "data/samples", {"pairs.csv": SAMPLE_PAIRS, "reviews.csv": SAMPLE_REVIEWS})
     pairs = {"train": 1, "dev": 1, "test": 1}
     resize(monkeypatch, "samples", pairs, pairs, {"train": 1, "test": 1})
-    params: dict[str, Any] = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
-    demo: dict[str, Any] = yaml.safe_load((ROOT / "conf/profile/demo.yaml").read_text(encoding="utf-8"))
-    for section, value in demo.items():
-        params[section] = params[section] | value if isinstance(value, dict) else value
-
-    def write_params(*sets: str) -> None:
-        params["benchmarks"]["sets"] = list(sets)
-        Path("params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-
-    return write_params
+    return lambda *sets: write_params(benchmarks={"sets": list(sets)})

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from stages.artifacts import write_table
 from stages.benchmarks.overlaps import fingerprint
 from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY, DROPPED_FILE, HELD_OUT, SENTENCES_DIRECTORY
+from tests.workspace import ROOT as ROOT
+from tests.workspace import write_params
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = {"text": "text", "title": "title", "url": "url", "published": "date", "source": "source"}
 
 Row = dict[str, Any]
@@ -25,19 +25,15 @@ class Workspace:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
-        demo = yaml.safe_load((ROOT / "conf/profile/demo.yaml").read_text(encoding="utf-8"))
-        for name, section in demo.items():
-            base[name] = base[name] | section if isinstance(section, dict) else section
-        self.params: dict[str, Any] = base
+        self.changes: dict[str, dict[str, Any]] = {}
         (directory / "data/external").mkdir(parents=True)
         self.hold_out([])
         self.set("crawl", source="package")
 
     def set(self, section: str, **values: object) -> None:
         """Change parameters of one section."""
-        self.params[section] |= values
-        (self.directory / "params.yaml").write_text(yaml.safe_dump(self.params), encoding="utf-8")
+        self.changes[section] = self.changes.get(section, {}) | values
+        write_params(self.directory / "params.yaml", **self.changes)
 
     def inputs(self, *paths: str, columns: dict[str, str | None] | None = None) -> None:
         """Crawl these files."""

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 import torch
-import yaml
 from gensim.test.utils import datapath
 
 from stages.artifacts import write_table
 from stages.vectors.corpus import SENTENCES
+from tests.workspace import write_params as write_params
 
-CONF = Path(__file__).parents[2] / "conf"
 STOP_WORDS = {"the", "a", "an", "of", "to", "in", "and", "is", "are", "was", "on", "for", "that", "it", "by", "at"}
 SCHEMA = pa.schema(
     [
@@ -25,20 +23,6 @@ SCHEMA = pa.schema(
         ("content_tokens", pa.list_(pa.string())),
     ]
 )
-
-
-def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """`base` with `changes`, section by section."""
-    merge = {key: base[key] | value if isinstance(value, dict) else value for key, value in changes.items()}
-    return base | merge
-
-
-def write_params(**changes: dict[str, Any]) -> None:
-    """Write the demo profile, changed, as params.yaml."""
-    base, demo = (
-        yaml.safe_load(path.read_text(encoding="utf-8")) for path in (CONF / "base.yaml", CONF / "profile/demo.yaml")
-    )
-    Path("params.yaml").write_text(yaml.safe_dump(merged(merged(base, demo), changes)), encoding="utf-8")
 
 
 def write_corpus(documents: Sequence[str], part: int = 0) -> None:

@@ -1,0 +1,43 @@
+# make run         the main job: data, vectors, soft labels, student, evaluation, report
+# make test        every test
+# make bench       sentences a second beside model2vec, sentence-transformers and the teacher
+# make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
+# make lint        ruff and mypy
+# make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
+
+.DEFAULT_GOAL := run
+.PHONY: run test bench benchmarks lint clean
+
+READY := .venv/.ready
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+$(READY): requirements.lock pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
+	python3 -m venv .venv
+	pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+run: $(READY)
+	python -m stages.params
+	dvc repro
+	@echo "Open reports/index.html; the student is in models/student."
+
+test: $(READY)
+	python -m pytest
+
+bench: $(READY)
+	python -m stages.evaluation.bench
+
+benchmarks: $(READY)
+	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
+
+lint: $(READY)
+	ruff check .
+	ruff format --check .
+	mypy
+
+clean:
+	rm -rf data/corpus data/benchmarks data/soft_labels models/*/ reports/counters reports/curves reports/index.html
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

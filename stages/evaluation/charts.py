@@ -1,0 +1,158 @@
+"""Where the parts of a chart stand, in SVG user units; templates/charts.html draws them.
+
+y grows downwards, as in SVG. Positions are rounded to a tenth, so that the same figures give the same bytes.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+LABEL_GAP = 17.0  # between the baselines of two labels
+LABEL_OFFSET = 11.0  # between a mark and its label
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Size of a chart and the plot inside it."""
+
+    width: float
+    height: float
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+SCATTER = Frame(440, 320, 44, 16, 424, 268)
+CURVE = Frame(280, 170, 46, 14, 262, 142)
+
+
+@dataclass(frozen=True)
+class Tick:
+    at: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A system in the plane of speed and quality; `anchor` is the side of the label that is next to the mark."""
+
+    name: str
+    x: float
+    y: float
+    label_x: float
+    label_y: float
+    anchor: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class Scatter:
+    title: str
+    alt: str
+    frame: Frame
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    marks: list[Mark]
+
+
+@dataclass(frozen=True)
+class Curve:
+    title: str
+    alt: str
+    frame: Frame
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    points: list[tuple[float, float]]
+    first: str
+    last: str
+    x_label: str
+
+
+def scatter(title: str, points: Mapping[str, tuple[float, float]]) -> Scatter:
+    """Systems as {name: (sentences a second > 0, Spearman x 100)}, speed on a logarithmic axis."""
+    frame = SCATTER
+    speeds = [math.log10(speed) for speed, _ in points.values()]
+    decades = [float(power) for power in range(math.floor(min(speeds)), math.floor(max(speeds)) + 2)]
+    levels = ticks(min(quality for _, quality in points.values()), max(quality for _, quality in points.values()))
+    places = {
+        name: (
+            position(math.log10(speed), decades, (frame.left, frame.right)),
+            position(quality, levels, (frame.bottom, frame.top)),
+        )
+        for name, (speed, quality) in points.items()
+    }
+    tips = {name: f"{name}: Spearman {quality:.1f}, {speed:,.0f} a second" for name, (speed, quality) in points.items()}
+    return Scatter(
+        title,
+        f"Spearman correlation against speed on {title}. " + "; ".join(tips.values()) + ".",
+        frame,
+        [Tick(position(power, decades, (frame.left, frame.right)), _power(power)) for power in decades],
+        [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
+        _marks(places, tips, frame),
+    )
+
+
+def _marks(places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame) -> list[Mark]:
+    """Label marks of the right half on their left and the others on their right, and move labels apart."""
+    middle = (frame.left + frame.right) / 2
+    marks = []
+    for anchor, direction in (("start", 1), ("end", -1)):
+        side = sorted((y, x, name) for name, (x, y) in places.items() if (x > middle) == (anchor == "end"))
+        heights = spread([y for y, _, _ in side], LABEL_GAP, frame.bottom)
+        for (y, x, name), height in zip(side, heights, strict=True):
+            marks.append(Mark(name, x, y, round(x + direction * LABEL_OFFSET, 1), height, anchor, tips[name]))
+    return marks
+
+
+def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) -> Curve:
+    """One line over an axis that starts at zero where no value is below it."""
+    frame = CURVE
+    levels = ticks(min(0.0, *ys), max(ys), count=3)
+    span = [xs[0], xs[-1]] if xs[-1] > xs[0] else [xs[0] - 1, xs[0] + 1]
+    points = [
+        (position(x, span, (frame.left, frame.right)), position(y, levels, (frame.bottom, frame.top)))
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    return Curve(
+        title,
+        f"{title} by {x_label}: {ys[0]:.3g} at {xs[0]:g}, {ys[-1]:.3g} at {xs[-1]:g}.",
+        frame,
+        [Tick(position(x, span, (frame.left, frame.right)), f"{x:g}") for x in dict.fromkeys((xs[0], xs[-1]))],
+        [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
+        points,
+        f"{ys[0]:.3g}",
+        f"{ys[-1]:.3g}",
+        x_label,
+    )
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """About `count` round numbers that enclose [low, high]: ticks(31, 50) is 30, 35, 40, 45, 50."""
+    span = high - low or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / count))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= span / count * (1 - 1e-9))
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [float(f"{place * step:.12g}") for place in range(first, max(last, first + 1) + 1)]
+
+
+def position(value: float, scale: Sequence[float], pixels: tuple[float, float]) -> float:
+    """Map `value` from the ends of `scale` to `pixels`."""
+    share = (value - scale[0]) / (scale[-1] - scale[0])
+    return round(pixels[0] + share * (pixels[1] - pixels[0]), 1)
+
+
+def spread(heights: Sequence[float], gap: float, bottom: float) -> list[float]:
+    """Push sorted heights down until neighbours are `gap` apart, then up again from `bottom`."""
+    placed: list[float] = []
+    for height in heights:
+        placed.append(max(height, placed[-1] + gap) if placed else height)
+    limit = bottom
+    for place in reversed(range(len(placed))):
+        placed[place] = round(min(placed[place], limit), 1)
+        limit = placed[place] - gap
+    return placed
+
+
+def _power(power: float) -> str:
+    return f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}"

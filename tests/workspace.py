@@ -1,0 +1,27 @@
+"""What stages find in their working directory: params.yaml of the demo profile, with the changes that a test wants."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def demo_params(**changes: Any) -> dict[str, Any]:
+    """The demo profile; a change to a section replaces the keys that it names, any other change the whole value."""
+    params: dict[str, Any] = {}
+    base, demo = (ROOT / "conf/base.yaml", ROOT / "conf/profile/demo.yaml")
+    for layer in (_read(base), _read(demo), changes):
+        for name, value in layer.items():
+            params[name] = params.get(name, {}) | value if isinstance(value, dict) else value
+    return params
+
+
+def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
+    path.write_text(yaml.safe_dump(demo_params(**changes), sort_keys=False), encoding="utf-8")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
