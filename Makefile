@@ -2,11 +2,12 @@
 # make test        every test
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
+# make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test bench benchmarks lint clean
+.PHONY: run test bench benchmarks publish lint clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -32,6 +33,9 @@ bench: $(READY)
 
 benchmarks: $(READY)
 	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
+
+publish: $(READY)
+	python -m stages.evaluation.publish
 
 lint: $(READY)
 	ruff check .

@@ -132,21 +132,27 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
     Raises InputError where the file is missing, truncated or altered, or a column is absent or of another type.
     """
     try:
-        table = pq.read_table(path, columns=schema.names, partitioning=None, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_columns(path, file.schema_arrow, schema)
+            table = file.read(schema.names)
+            if table.num_rows != file.metadata.num_rows:  # the footer has no checksum that would tell
+                raise pa.ArrowInvalid(f"it has {table.num_rows} rows, but should have {file.metadata.num_rows}")
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise InputError(_cannot_read(path, error)) from error
-    for field in schema:
-        if field.name not in table.column_names:
-            raise InputError(
-                f"{path} has no column '{field.name}' (it has {', '.join(pq.read_schema(path).names)}); "
-                "run `dvc repro` to rebuild it."
-            )
-        if table.schema.field(field.name).type != field.type:
-            raise InputError(
-                f"{path}: column '{field.name}' is {table.schema.field(field.name).type}, expected {field.type}; "
-                "run `dvc repro` to rebuild it."
-            )
     return table.select(schema.names).replace_schema_metadata(None)
+
+
+def _check_columns(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
+    for field in schema:
+        if field.name not in found.names:
+            raise InputError(
+                f"{path} has no column '{field.name}' (it has {', '.join(found.names)}); run `dvc repro` to rebuild it."
+            )
+        if found.field(field.name).type != field.type:
+            raise InputError(
+                f"{path}: column '{field.name}' is {found.field(field.name).type}, expected {field.type}; "
+                "run `dvc repro` to rebuild it."
+            )
 
 
 def table_parts(directory: Path) -> list[Path]:

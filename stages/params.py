@@ -38,8 +38,11 @@ class Columns(Section):
 
 
 class CrawlInput(Section):
-    path: str = Field(title="file or directory below data/external: .txt, .jsonl, .parquet or .csv")
-    columns: Columns = Field(title="columns of .jsonl, .parquet and .csv; .txt is one article a file")
+    path: str = Field(title="file or directory below data/external")
+    format: Literal["text", "lines", "jsonl", "csv", "parquet"] | None = Field(
+        title="text: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; null: by the suffix"
+    )
+    columns: Columns = Field(title="which column holds what; of no use for text")
 
 
 class Crawl(Section):

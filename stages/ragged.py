@@ -5,6 +5,7 @@ For the sentences (2, 0), () and (1): ids = [2, 0, 1], offsets = [0, 2, 2, 3].
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,9 @@ class TokenIds:
     @classmethod
     def from_lists(cls, sentences: Iterable[Sequence[int]]) -> "TokenIds":
         """Lay sentences of token ids end to end."""
-        spans = [np.asarray(sentence, dtype=np.int32) for sentence in sentences]
-        lengths = np.array([0, *map(len, spans)], dtype=np.int64)
-        return cls(np.concatenate([np.empty(0, dtype=np.int32), *spans]), np.cumsum(lengths))
+        spans = list(sentences)
+        offsets = np.cumsum([0, *map(len, spans)], dtype=np.int64)
+        return cls(np.fromiter(chain.from_iterable(spans), dtype=np.int32, count=int(offsets[-1])), offsets)
 
     @classmethod
     def from_words(cls, sentences: Iterable[Sequence[str]], index: Mapping[str, int]) -> "TokenIds":
@@ -80,6 +81,7 @@ class TokenIds:
 
 def unit_rows(vectors: Floats) -> Floats:
     """Rows scaled to length 1; a zero row stays zero."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    unit: Floats = vectors * scales[:, None]
     return unit

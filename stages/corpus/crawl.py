@@ -50,25 +50,29 @@ def lee_articles() -> Iterator[Row]:
 def file_articles(inputs: Iterable[CrawlInput], counters: Counters) -> Iterator[Row]:
     """The articles of all inputs in order; the files of a directory are sorted by name."""
     for given in inputs:
-        for path in input_files(Path(given.path), counters):
-            for place, row in read_rows(path, given.columns):
-                if path.suffix == ".txt":
+        for path in input_files(given, counters):
+            format = given.format or SUFFIXES[path.suffix]
+            for place, row in read_rows(path, format, given.columns):
+                if format == "text":
                     yield _text_article(path, row)
                 else:
                     yield _article(place, row, given.columns, path.stem, counters)
 
 
-def input_files(given: Path, counters: Counters) -> list[Path]:
-    """The readable files at `given`; raises InputError where it is outside data/external, missing, or has none."""
+def input_files(entry: CrawlInput, counters: Counters) -> list[Path]:
+    """The readable files of an input; raises InputError where it is outside data/external, missing, or has none."""
+    given = Path(entry.path)
     # Lexically, because what lies below may be a link to where the data is kept: DVC follows it, too.
     if not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / EXTERNAL):
         raise InputError(f"crawl.inputs: {given} is not below {EXTERNAL}, which DVC watches; put it or link it there.")
     if not given.exists():
         raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
     files = sorted(path for path in given.rglob("*") if path.is_file()) if given.is_dir() else [given]
-    readable = [path for path in files if path.suffix in SUFFIXES]
+    readable = [path for path in files if entry.format or path.suffix in SUFFIXES]
     if not readable:
-        raise InputError(f"crawl.inputs: {given} is no file that can be read; bring {', '.join(SUFFIXES)}.")
+        raise InputError(
+            f"crawl.inputs: {given} is no file that can be read; bring {', '.join(SUFFIXES)}, or name its format."
+        )
     if len(readable) < len(files):
         _count(counters, IGNORED_FILES, len(files) - len(readable))
     return readable

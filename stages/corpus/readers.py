@@ -1,4 +1,4 @@
-"""Articles out of files that a user brings: .txt (one article a file), .jsonl, .parquet and .csv, read row by row.
+"""Articles out of files that a user brings, read row by row: text (one article a file), lines, jsonl, csv and parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
 dict of the file's own columns. What cannot be read raises InputError; a row is never skipped here.
@@ -22,10 +22,10 @@ BATCH_ROWS = 500
 LONGEST_FIELD = 2**31 - 1
 
 
-def read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, Row]]:
+def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, Row]]:
     """The rows of one file; raises InputError for what cannot be read and for a column that is not there."""
     try:
-        yield from _READERS[path.suffix](path, {name for _, name in columns if name})
+        yield from _READERS[format](path, {name for _, name in columns if name})
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
 
@@ -39,6 +39,14 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
         yield str(path), {"text": content.decode("utf-8-sig")}
     except UnicodeDecodeError as error:
         raise InputError(_not_utf8(f"{path}: byte {error.start}")) from error
+
+
+def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """One article a line; the fields between its tabs are the columns 1, 2 ..."""
+    for number, line in enumerate(_decoded_lines(path), start=1):
+        row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
+        _check_columns(path, names, row)
+        yield f"{path}#{number}", row
 
 
 def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -89,8 +97,14 @@ def _read_parquet(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
         raise InputError(f"{path} cannot be read: {str(error).strip()}. {_RESTORE}") from error
 
 
-_READERS = {".txt": _read_text, ".jsonl": _read_json_lines, ".csv": _read_csv, ".parquet": _read_parquet}
-SUFFIXES = tuple(_READERS)
+_READERS = {
+    "text": _read_text,
+    "lines": _read_lines,
+    "jsonl": _read_json_lines,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+}
+SUFFIXES = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:

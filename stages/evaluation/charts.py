@@ -64,8 +64,6 @@ class Curve:
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     points: list[tuple[float, float]]
-    first: str
-    last: str
     x_label: str
 
 
@@ -74,7 +72,9 @@ def scatter(title: str, points: Mapping[str, tuple[float, float]]) -> Scatter:
     frame = SCATTER
     speeds = [math.log10(speed) for speed, _ in points.values()]
     decades = [float(power) for power in range(math.floor(min(speeds)), math.floor(max(speeds)) + 2)]
-    levels = ticks(min(quality for _, quality in points.values()), max(quality for _, quality in points.values()))
+    qualities = [quality for _, quality in points.values()]
+    room = (max(qualities) - min(qualities)) / 10  # so that no mark lies on the axis
+    levels = ticks(min(qualities) - room, max(qualities) + room)
     places = {
         name: (
             position(math.log10(speed), decades, (frame.left, frame.right)),
@@ -121,8 +121,6 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         [Tick(position(x, span, (frame.left, frame.right)), f"{x:g}") for x in dict.fromkeys((xs[0], xs[-1]))],
         [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
         points,
-        f"{ys[0]:.3g}",
-        f"{ys[-1]:.3g}",
         x_label,
     )
 

@@ -36,8 +36,9 @@ def similarity_figures(predicted: Floats, gold: NDArray[np.float32], scale: tupl
     """Pearson, Spearman and MAE of `predicted` cosines; `gold` is on `scale` = (lowest, highest)."""
     low, high = scale
     on_five = (gold - low) * 5.0 / (high - low)
-    error = float(np.abs(2.5 * (predicted + 1.0) - on_five).mean())
-    return correlations(predicted, gold) | {"mae": error}
+    error = np.abs(2.5 * (predicted + 1.0) - on_five).mean() if len(gold) else np.nan
+    mae = float(error) if np.isfinite(error) else Undefined(_why_undefined(predicted, gold))
+    return correlations(predicted, gold) | {"mae": mae}
 
 
 def correlations(predicted: Floats, gold: NDArray[np.float32]) -> dict[str, Figure]:
@@ -54,6 +55,8 @@ def correlations(predicted: Floats, gold: NDArray[np.float32]) -> dict[str, Figu
 def _why_undefined(predicted: Floats, gold: NDArray[np.float32]) -> str:
     if len(gold) < 2:
         return f"{len(gold)} pairs"
+    if not np.isfinite(predicted).all():
+        return "some predictions are not finite"
     if np.ptp(predicted) <= 1e-6:  # cosines of equal vectors differ in their last bits
         return "all predictions are alike"
     if np.ptp(gold) == 0:

@@ -17,7 +17,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is shown: value times factor with so many digits; `better` is 1, -1 (less is more) or 0 (unknown)."""
+    """How a metric is shown: value times factor, so many digits; `better` is 1, -1 (less is more) or 0 (unknown)."""
 
     label: str
     unit: str = ""
@@ -109,7 +109,7 @@ def number(row: Row) -> float | None:
 def figure(row: Row, printed: bool = False) -> Figure:
     shown, value = metric(row["metric"]), number(row)
     if value is None:
-        return Figure("—", note=row["value"].removeprefix("undefined:").strip() or "no value")
+        return Figure("—", note=row["value"] or "no value")
     if row["metric"] not in METRICS:
         return Figure(row["value"], value, row["spread"])
     return Figure(
@@ -165,26 +165,30 @@ def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
     for row in rows:
         metrics[row["dataset"], row["split"], row["protocol"]].add(row["metric"])
     tables: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: _rank(row["dataset"], ORDER)):
+    for row in sorted(rows, key=lambda row: (_rank(row["dataset"], ORDER), row["split"] != "test")):
         family = frozenset(metrics[row["dataset"], row["split"], row["protocol"]])
         tables[row["dataset"], row["split"], family].append(row)
-    return [
-        build([Block("", found)], "protocol", title(found[0]["dataset"], found[0]["split"], sets), size(found, sets))
-        for found in tables.values()
-    ]
+    return [build([Block("", found)], "protocol", *_caption(found, sets)) for found in tables.values()]
+
+
+def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:
+    """What a table is about, and how many pairs stand behind it."""
+    others = [protocol for protocol in unique(row["protocol"] for row in rows) if protocol not in PROTOCOLS]
+    name = ", ".join([title(rows[0]["dataset"], rows[0]["split"], sets), *others])
+    note = "; in italics: as the paper printed it" if any(row["published"] for row in rows) else ""
+    return name, size(rows, sets) + note
 
 
 def word_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
     """Every word set in one table; its size says how many pairs have two known words."""
-    covered = [
-        f"{label(dataset)}: {size([row for row in rows if row['dataset'] == dataset], sets)}"
-        f" of {sum(sets[dataset]['rows'].values()):,}"
-        for dataset in unique(row["dataset"] for row in rows)
-    ]
-    return build([Block("", rows)], "dataset", "Word similarity", "both words known in " + "; ".join(covered))
+    covered = []
+    for dataset in unique(row["dataset"] for row in rows):
+        known = size([row for row in rows if row["dataset"] == dataset], sets).removesuffix(" pairs")
+        covered.append(f"{known} of {sum(sets[dataset]['rows'].values()):,} pairs of {label(dataset)}")
+    return build([Block("", rows)], "dataset", "Word similarity", f"on {' and '.join(covered)}")
 
 
-def paper_table(rows: Sequence[Row]) -> Table:
+def paper_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
     """All systems of paper 1 as printed, beside ours on STS-B test under the same weightings."""
     printed = [
         {"system": system, "protocol": protocol, "metric": name, "value": str(getattr(found, name))}
@@ -193,11 +197,9 @@ def paper_table(rows: Sequence[Row]) -> Table:
         for name in PAPER_METRICS
     ]
     protocols = {protocol for _, protocol in PAPER_1}
-    ours = [
-        {**row, "published": ""} for row in rows if row["protocol"] in protocols and row["metric"] in PAPER_METRICS
-    ]
+    ours = [{**row, "published": ""} for row in rows if row["protocol"] in protocols and row["metric"] in PAPER_METRICS]
     blocks = [Block("Paper 1, as printed", printed, printed=True), Block("This run", ours)]
-    return build(blocks, "protocol", "STS-B test beside paper 1", size(rows, {}))
+    return build(blocks, "protocol", "STS-B test beside paper 1", size(rows, sets))
 
 
 def title(dataset: str, split: str, sets: Mapping[str, Any]) -> str:
@@ -208,10 +210,10 @@ def title(dataset: str, split: str, sets: Mapping[str, Any]) -> str:
 
 def size(rows: Sequence[Row], sets: Mapping[str, Any]) -> str:
     """How many pairs or documents stand behind the figures, a range where the systems differ."""
-    kind = sets.get(rows[0]["dataset"], {}).get("kind", "pairs")
+    kind = sets.get(rows[0]["dataset"], {}).get("kind", "rows")
     counts = sorted({int(row["n"]) for row in rows})
     bounds = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    return f"{bounds} {'documents' if kind == 'documents' else 'pairs'}"
+    return f"{bounds} {'pairs' if kind == 'words' else kind}"
 
 
 def label(name: str) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +145,7 @@ def encode_stream(encoder: StaticEncoder, stream: BinaryIO, name: str, output: P
     return totals
 
 
-def _progress(stream: BinaryIO) -> "tqdm[None]":
+def _progress(stream: BinaryIO) -> "tqdm[Any]":
     """A bar over the bytes, which a pipe cannot tell beforehand; in a log, a line every ten seconds."""
     size = os.fstat(stream.fileno()).st_size or None
     terminal = sys.stderr.isatty()
@@ -157,12 +157,10 @@ def _progress(stream: BinaryIO) -> "tqdm[None]":
 
 def compare(encoder: StaticEncoder, first: str, second: str) -> float:
     """Cosine of two sentences; raises InputError where one has no known word, since it has no direction."""
-    totals = Totals()
-    for text in (first, second):
-        encode_batch(encoder, [text], totals)
-        if totals.blank + totals.unknown:
+    vectors = encode_batch(encoder, [first, second], Totals())
+    for text, vector in zip((first, second), vectors, strict=True):
+        if not vector.any():
             raise InputError(f"The student knows no word of {text!r}, so the cosine is undefined.")
-    vectors = encoder.encode([first, second])
     return float(vectors[0] @ vectors[1])
 
 

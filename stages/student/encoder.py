@@ -27,6 +27,7 @@ from stages.ragged import Floats, TokenIds, unit_rows
 from stages.student.tokenizer import is_punctuation
 
 BATCH = 16_384  # sentences at a time: bounds memory, and the columns stay in the processor's cache
+KNOWN_CUTS = 200_000  # unknown words whose pieces are kept
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -71,6 +72,7 @@ class StaticEncoder:
         self.tokenizer = tokenizer
         self.table = table
         self.linear = linear
+        self._known_cuts: dict[str, list[int]] = {}
 
     @classmethod
     def load(cls, directory: Path) -> "StaticEncoder":
@@ -120,19 +122,31 @@ class StaticEncoder:
         return pa.array(["", *words[1:]])
 
     def _with_pieces(self, words: pa.Array, ids: pa.Array, offsets: NDArray[np.int64]) -> TokenIds:
-        """Replace each unknown word by its pieces, cut once for each distinct word."""
+        """Replace each unknown word by its pieces: the vocabulary grows for this batch by the unknown words."""
         unknown = np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))
         distinct = words.take(pa.array(unknown)).dictionary_encode()
-        cut = TokenIds.from_lists([e.ids for e in self.tokenizer.encode_batch_fast(distinct.dictionary.to_pylist())])
-        pieces = cut.take(distinct.indices.to_numpy().astype(np.int64))
+        extended = TokenIds.concatenate(
+            [self._singles, TokenIds.from_lists(self._cut(distinct.dictionary.to_pylist()))]
+        )
+        rows = ids.fill_null(0).to_numpy().astype(np.int64)
+        rows[unknown] = len(self._singles) + distinct.indices.to_numpy()
+        pieces = extended.take(rows)
+        return TokenIds(pieces.ids, pieces.offsets[offsets])
 
-        lengths = np.ones(len(ids), dtype=np.int64)
-        lengths[unknown] = np.diff(pieces.offsets)
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        flat = np.repeat(ids.fill_null(0).to_numpy(), lengths)
-        places = np.repeat(starts[unknown] - pieces.offsets[:-1], np.diff(pieces.offsets)) + np.arange(len(pieces.ids))
-        flat[places] = pieces.ids
-        return TokenIds(flat, starts[offsets])
+    @cached_property
+    def _singles(self) -> TokenIds:
+        """Each token of the vocabulary as one id."""
+        count = len(self._words)
+        return TokenIds(np.arange(count, dtype=np.int32), np.arange(count + 1))
+
+    def _cut(self, words: list[str]) -> list[list[int]]:
+        """Ids of the pieces of each word; unknown words come again, so they are kept for the next batch."""
+        if len(self._known_cuts) > KNOWN_CUTS:
+            self._known_cuts.clear()
+        new = [word for word in words if word not in self._known_cuts]
+        cuts = self.tokenizer.encode_batch_fast(new, add_special_tokens=False)
+        self._known_cuts.update(zip(new, (cut.ids for cut in cuts), strict=True))
+        return [self._known_cuts[word] for word in words]
 
 
 def _read_tokenizer(path: Path) -> Tokenizer:

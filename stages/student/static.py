@@ -4,9 +4,10 @@
     loss       = (1 - cos(student(S), teacher(S))) + relational_weight * KL(teacher's neighbours || student's)
 
 The teacher's embeddings are first projected on their leading principal directions, which gives the student its
-dimension and keeps most of the cosines. Each token starts from the teacher's own embedding of it, scaled by
-a / (a + p(w)): frequent words start small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible
-vector. Token weights need no parameter of their own: the length of x_w is the weight of w.
+dimension and keeps most of the cosines. Each token starts from the teacher's own embedding of it, less the mean of
+all tokens (what a lone word shares with every other says nothing of it), times a / (a + p(w)): frequent words start
+small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible vector. Token weights need no parameter of
+their own: the length of x_w is the weight of w.
 """
 
 from collections.abc import Iterator
@@ -46,9 +47,10 @@ def _slices(count: int) -> Iterator[slice]:
 
 
 def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
-    """(1 + words, dimension) start: zero for the unknown token, then the teacher's vectors times a / (a + p)."""
+    """(1 + words, dimension) start: zero for the unknown token, then (vector - mean vector) * a / (a + p)."""
     weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
-    return np.concatenate([np.zeros((1, vectors.shape[1])), vectors * weights[:, None]]).astype(np.float32)
+    start = (vectors - vectors.mean(axis=0)) * weights[:, None]
+    return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
 
 
 class StaticStudent(nn.Module):

@@ -104,6 +104,11 @@ def load_encoder(teacher: Teacher) -> Encoder:
         raise InputError(f"{weights} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew.")
     if not isinstance(tokenizer, TokenizersBackend):
         raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
+    if teacher.maximum_length > tokenizer.model_max_length:
+        raise InputError(
+            f"teacher.maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
+            f"{tokenizer.model_max_length} word pieces; lower it."
+        )
     return Encoder(teacher.reference, sha256, tokenizer, model.eval().to(device()), teacher.maximum_length)
 
 

@@ -57,6 +57,28 @@ def test_every_format_gives_the_same_articles(workspace: Workspace, suffix: str)
     assert counters["details"] == {crawl.UNKNOWN_DATES: 1}
 
 
+def test_lines_are_articles_and_fields_stand_between_tabs(workspace: Workspace) -> None:
+    """The suffix does not matter where the format is named; quotes are literal."""
+    path = Path("data/external/captions.token")
+    path.write_text('1.jpg#0\tA "dog" runs .\n1.jpg#1\t \n2.jpg#0\tTwo cats sleep .', encoding="utf-8")
+    columns = dict.fromkeys(["title", "published", "source"]) | {"text": "2", "url": "1"}
+    workspace.inputs(str(path), columns=columns, format="lines")
+    crawl.main()
+    assert [(row["url"], row["text"]) for row in workspace.crawled()] == [
+        ("1.jpg#0", 'A "dog" runs .'),
+        ("2.jpg#0", "Two cats sleep ."),
+    ]
+    assert workspace.counters("crawl")["dropped"] == {"empty": 1}
+
+
+def test_a_line_without_the_named_field_is_refused(workspace: Workspace) -> None:
+    Path("data/external/a.txt").write_text("1\tone\nonly\n", encoding="utf-8")
+    columns = dict.fromkeys(["title", "published", "source", "url"]) | {"text": "2"}
+    workspace.inputs("data/external/a.txt", columns=columns, format="lines")
+    with pytest.raises(SystemExit, match=r"a\.txt has no column '2' \(it has 1\)"):
+        crawl.main()
+
+
 def test_package_source_is_the_lee_corpus(workspace: Workspace) -> None:
     """Fault 27: the same input gives the same bytes."""
     crawl.main()

@@ -1,0 +1,96 @@
+"""Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
+
+reports/results.csv  ->  reports/runs/<profile>.csv   with the command, the date and the machine in its first line
+reports/runs/*.csv   ->  the results table in README.md
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import sys
+from pathlib import Path
+
+from stages.artifacts import InputError, atomic_file
+from stages.evaluation.results import RESULTS, read_results
+from stages.params import load_params
+
+RUNS = Path("reports/runs")
+README = Path("README.md")
+BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
+DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
+
+
+def machine() -> str:
+    """Cores, memory and processor, without the machine's name."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, {platform.machine()}"
+
+
+def keep_run(profile: str, command: str, date: str) -> Path:
+    """Copy the results to reports/runs; raises InputError where they are missing or malformed."""
+    read_results(RESULTS)
+    target = RUNS / f"{profile}.csv"
+    with atomic_file(target) as partial:
+        partial.write_text(f"# {command}; {date}; {machine()}\n{RESULTS.read_text(encoding='utf-8')}", encoding="utf-8")
+    return target
+
+
+def table(run: Path) -> list[str]:
+    """A run as a Markdown table: each system's own mean on each test set, and its speed."""
+    rows = read_results(run)
+    figures = {
+        (row["system"], row["dataset"], row["metric"]): row["value"]
+        for row in rows
+        if row["split"] != "dev" and row["protocol"] in ("mean", "encode")
+    }
+    sets = [name for name in DATASETS if any(key[1] == name for key in figures)]
+    head = ["system", *(f"{DATASETS[name]} Pearson / Spearman" for name in sets), "sentences/s"]
+    lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
+    for system in dict.fromkeys(row["system"] for row in rows):
+        cells = [
+            f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
+            for name in sets
+        ]
+        rate = f"{float(figures[system, 'corpus', 'sentences_per_second']):,.0f}"
+        lines.append(f"| {' | '.join([system, *cells, rate])} |")
+    return lines
+
+
+def _hundred(value: str) -> str:
+    """A fraction as a figure of 100; an undefined one is a dash."""
+    return "–" if value.startswith("undefined") else f"{100 * float(value):.1f}"
+
+
+def readme_with(tables: str, readme: str) -> str:
+    """`readme` with `tables` between its marks; raises InputError where they are missing."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"{README} has lost its marks: put '{BEGIN}' and '{END}' where the results belong.")
+    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
+    parser.add_argument("--command", help="what made the run, e.g. 'dvc exp run -S profile=best'; the default")
+    options = parser.parse_args()
+    try:
+        profile = load_params().profile
+        command = options.command or f"dvc exp run -S profile={profile}"
+        keep_run(profile, command, datetime.date.today().isoformat())
+        runs = sorted(RUNS.glob("*.csv"))
+        parts = [f"`{run.stem}` ({_comment(run)}):\n\n" + "\n".join(table(run)) for run in runs]
+        readme = readme_with("\n\n".join(parts), README.read_text(encoding="utf-8"))
+        with atomic_file(README) as partial:
+            partial.write_text(readme, encoding="utf-8")
+    except InputError as error:
+        sys.exit(f"publish: {error}")
+
+
+def _comment(run: Path) -> str:
+    return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+
+
+if __name__ == "__main__":
+    main()

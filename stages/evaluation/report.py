@@ -1,0 +1,150 @@
+"""Stage `report`: reports/index.html, the page that a person reads; one file that needs nothing else."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from stages.artifacts import InputError, atomic_file, read_json
+from stages.evaluation import charts, tables
+from stages.evaluation.headline import headline, is_speed, panels, rounded, sentence
+from stages.evaluation.results import read_results
+from stages.evaluation.tables import Row
+from stages.stage import COUNTERS, stage
+
+PROVENANCE = Path("data/benchmarks/provenance.json")
+STUDENT = Path("models/student/config.json")
+CURVES = Path("reports/curves")
+REPORT = Path("reports/index.html")
+
+STAGES = ("benchmarks", "crawl", "clean", "skipgram", "refine", "soft_labels", "student", "evaluate")
+SECTIONS = {
+    "quality": "Quality against speed",
+    "results": "Results",
+    "training": "Training",
+    "corpus": "The corpus",
+    "benchmarks": "Benchmarks",
+    "samples": "Samples",
+    "reading": "How to read this",
+}
+CURVE_TITLES = {  # column -> title, factor
+    "mean_kl": ("Mean KL divergence", 1.0),
+    "displacement": ("Movement of the vectors, %", 100.0),
+    "loss": ("Loss", 1.0),
+    "cosine": ("Cosine loss", 1.0),
+    "relational": ("Relational loss", 1.0),
+}
+
+
+def read_curve(name: str) -> dict[str, list[float]]:
+    """The columns of a training curve; raises InputError where it is missing, empty or no table of numbers."""
+    path = CURVES / f"{name}.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [{column: float(value) for column, value in row.items()} for row in csv.DictReader(file)]
+        return {column: [row[column] for row in rows] for column in rows[0]}
+    except (OSError, TypeError, ValueError, IndexError) as error:
+        reason = "it has no rows" if isinstance(error, IndexError) else str(error)
+        raise InputError(f"{path} cannot be read: {reason}. Run `dvc repro {name}`.") from error
+
+
+def training(columns: Mapping[str, list[float]]) -> list[charts.Curve]:
+    """A chart for each column after the first, which counts."""
+    (x_label, xs), *others = columns.items()
+    curves = []
+    for name, values in others:
+        title, factor = CURVE_TITLES.get(name, (name.replace("_", " "), 1.0))
+        curves.append(charts.curve(title, x_label, xs, [value * factor for value in values]))
+    return curves
+
+
+def results(rows: list[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of the page: every row of results.csv is in one of them, speed in the first section's."""
+    scored = [row for row in rows if not is_speed(row)]
+    samples = [row for row in scored if row["dataset"].split("_")[0] == "samples"]
+    others = [row for row in scored if row not in samples]
+    words = [row for row in others if sets.get(row["dataset"], {}).get("kind") == "words"]
+    sentences = [row for row in others if row not in words]
+    stsb = [row for row in sentences if (row["dataset"], row["split"]) == ("stsb", "test")]
+    return {
+        "test": tables.result_tables([row for row in sentences if row["split"] != "dev"], sets),
+        "dev": tables.result_tables([row for row in sentences if row["split"] == "dev"], sets),
+        "words": tables.word_table(words, sets) if words else None,
+        "paper": tables.paper_table(stsb, sets) if stsb else None,
+        "samples": tables.result_tables(samples, sets),
+    }
+
+
+def overlaps(sets: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, int]]]:
+    """(set/split, set/split, counts), each two once."""
+    found: dict[frozenset[str], tuple[str, str, Mapping[str, int]]] = {}
+    for name, entry in sets.items():
+        for split, others in entry["overlaps"].items():
+            for other, counts in others.items():
+                found.setdefault(frozenset((f"{name}/{split}", other)), (f"{name}/{split}", other, counts))
+    return list(found.values())
+
+
+def documents(details: Mapping[str, Any]) -> dict[str, Any]:
+    """What became of the documents, as the clean stage counts them: kept, and dropped by reason."""
+    prefix = "documents dropped: "
+    dropped = {key.removeprefix(prefix): value for key, value in details.items() if key.startswith(prefix)}
+    return {"kept": details.get("documents kept", 0), "dropped": dropped}
+
+
+def context(profile: str) -> dict[str, Any]:
+    """All that the templates need, from the files that dvc.yaml lists."""
+    provenance = read_json(PROVENANCE)
+    rows: list[Row] = [*read_results()]
+    figures = headline(rows, provenance["sets"])
+    counters = {name: read_json(COUNTERS / f"{name}.json") for name in STAGES}
+    curves = {name: read_curve(name) for name in ("refine", "student")}
+    return {
+        "profile": profile,
+        "student": read_json(STUDENT),
+        "figures": figures,
+        "speeds": {row["system"]: (tables.figure(row), int(row["n"])) for row in rows if is_speed(row)},
+        "systems": tables.unique([*figures.systems, *(row["system"] for row in rows if is_speed(row))]),
+        "sentence": sentence(figures),
+        "panels": panels(figures),
+        "results": results(rows, provenance["sets"]),
+        "curves": curves,
+        "training": {name: training(curve) for name, curve in curves.items()},
+        "counters": counters,
+        "documents": documents(counters["clean"]["details"]),
+        "sets": provenance["sets"],
+        "absent": provenance["absent"],
+        "overlaps": overlaps(provenance["sets"]),
+    }
+
+
+def render(values: Mapping[str, Any], sections: Mapping[str, str]) -> str:
+    """The whole page; an undefined name in a template is an error."""
+    templates = Environment(
+        loader=PackageLoader("stages.evaluation"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {"rounded": rounded, "label": tables.label}
+    return templates.get_template("report.html").render(values, sections=sections)
+
+
+def main() -> None:
+    with stage("report", unit="sections") as (params, counters):
+        values = context(params.profile)
+        sections = dict(SECTIONS)
+        if not values["results"]["samples"]:
+            del sections["samples"]
+            counters.drop("no figures on the samples")
+        page = render(values, sections)
+        counters.keep(len(sections))
+        with atomic_file(REPORT) as partial:
+            partial.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

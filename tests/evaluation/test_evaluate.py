@@ -1,0 +1,116 @@
+"""What the evaluate stage computes for a system and a set, and a published figure that must come out."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stages.benchmarks.data import PairSet
+from stages.evaluation.evaluate import FIRST_SAMPLE, PAPER_NAMES, similarity_results, speed, word_results
+from stages.evaluation.published import PAPER_1
+from stages.evaluation.similarity import Undefined, cosines, similarity_figures
+from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from stages.evaluation.weighted import embed, fit_schemes
+from stages.params import Evaluate, Teacher
+from stages.teacher.encoders import load_encoder
+from tests.benchmarks.conftest import real
+from tests.evaluation.test_weighted import CORPUS
+from tests.workspace import demo_params
+
+PARAMS = Evaluate(**demo_params()["evaluate"])
+
+
+def pair_set(name: str = "stsb", split: str = "test") -> PairSet:
+    left = ["the storm closed", "the dog plays", "harbour", "the storm"]
+    right = ["the storm plays", "the dog", "the harbour", "dog"]
+    return PairSet(name, split, left, right, np.array([3, 4, 5, 0], dtype=np.float32), None, (0.0, 5.0))
+
+
+def word_set(left: list[str], right: list[str], scores: list[float]) -> PairSet:
+    return PairSet("wordsim353", "test", left, right, np.array(scores, dtype=np.float32), None, (0.0, 10.0))
+
+
+def test_a_row_for_each_weighting_and_metric(words: WordSystem) -> None:
+    pairs, schemes = pair_set("lee"), fit_schemes(words, CORPUS, PARAMS)
+    results = list(similarity_results(words, schemes, pairs, PAPER_NAMES))
+    assert [(result.protocol, result.metric) for result in results] == [
+        (protocol, metric)
+        for protocol in ("mean", "tf-idf", "sif", "dpcs")
+        for metric in ("pearson", "spearman", "mae")
+    ]
+    assert {(result.system, result.dataset, result.split, result.n) for result in results} == {
+        ("skip-gram", "lee", "test", 4)
+    }
+    assert {result.published for result in results} == {None}
+    one, other = (embed(words, schemes, texts)[0] for texts in (pairs.sentences1, pairs.sentences2))
+    assert pairs.scores is not None
+    expected = similarity_figures(cosines(one, other), pairs.scores, (0.0, 5.0))
+    assert {result.metric: result.value for result in results[:3]} == expected
+
+
+def test_published_figures_stand_beside_ours(words: WordSystem, student: StudentSystem) -> None:
+    """Only where system, weighting and set are the paper's: STS-B test, and MyModel for the paper's own student."""
+    names = PAPER_NAMES | {"student": "MyModel"}
+    for system, name in ((words, "Word2Vec"), (student, "MyModel")):
+        schemes = fit_schemes(system, CORPUS, PARAMS)
+        for result in similarity_results(system, schemes, pair_set(), names):
+            figure = PAPER_1.get((name, result.protocol))
+            assert (result.paper, result.table) == (("1", figure.table) if figure else ("", ""))
+            assert result.published == (getattr(figure, result.metric) if figure else None)
+        for pairs in (pair_set(split="dev"), pair_set("sick")):
+            assert {result.paper for result in similarity_results(system, schemes, pairs, names)} == {""}
+    assert {r.paper for r in similarity_results(student, schemes, pair_set(), PAPER_NAMES)} == {""}
+
+
+def test_a_constant_system(words: WordSystem) -> None:
+    """fault 20: a system for which all pairs are alike has a reason in place of its correlations, and no NaN."""
+    schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
+    same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
+    for result in similarity_results(words, schemes, same, {}):
+        assert isinstance(result.value, Undefined) == (result.metric != "mae")
+
+
+def test_unknown_sentences_have_a_cosine_of_zero(words: WordSystem) -> None:
+    """fault 19: a pair without a known word is scored, as 0, and not left out."""
+    pairs = replace(pair_set(), sentences1=["qwxz", "the dog plays", "harbour", ""])
+    results = list(similarity_results(words, fit_schemes(words, CORPUS, PARAMS), pairs, {}))
+    assert {result.n for result in results} == {4}
+    assert all(isinstance(result.value, float) for result in results)
+
+
+def test_word_pairs_with_both_vectors_count(words: WordSystem) -> None:
+    pairs = word_set(["Storm", "dog", "tiger", "harbour"], ["harbour", "PLAYS", "dog", "the"], [9, 4, 7, 1])
+    found = {result.metric: result for result in word_results(words, pairs)}
+    row = words.model.index
+    left, right = ([row[word] for word in side] for side in (["storm", "dog", "harbour"], ["harbour", "plays", "the"]))
+    predicted = cosines(words.model.vectors[left], words.model.vectors[right])
+    assert found["pearson"].value == pytest.approx(np.corrcoef(predicted, [9, 4, 1])[0, 1], abs=1e-5)
+    assert {(result.n, result.protocol) for result in found.values()} == {(3, "cosine")}
+
+
+@pytest.mark.parametrize(("left", "n"), [(["tiger", "cat"], 0), (["tiger", "dog"], 1)])
+def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None:
+    """fault 20: without two known pairs there is no correlation, and n says why."""
+    for result in word_results(words, word_set(left, ["storm", "storm"], [1, 2])):
+        assert (result.n, str(result.value)) == (n, f"undefined: {n} pairs")
+
+
+def test_speed(student: StudentSystem) -> None:
+    """A sample smaller than the first is measured whole; n says how many sentences were encoded."""
+    few, many = speed(student, CORPUS[:10]), speed(student, CORPUS * 10)
+    assert (few.n, few.metric, few.protocol) == (10, "sentences_per_second", "encode")
+    assert FIRST_SAMPLE <= many.n <= len(CORPUS) * 10
+    assert isinstance(few.value, float) and few.value > 0
+
+
+def test_packaged_teacher_scores_as_published() -> None:
+    """all-MiniLM-L6-v2 on the test split of the STS Benchmark: Pearson 0.8274, Spearman 0.8203."""
+    with (real("stsb") / "stsb-en-test.csv").open(encoding="utf-8", newline="") as file:
+        left, right, scores = (list(column) for column in zip(*csv.reader(file), strict=True))
+    system = TeacherSystem(load_encoder(Teacher(**demo_params()["teacher"])), batch_tokens=4096)
+    one, other = (system.pool(system.token_ids(texts), [None])[0] for texts in (left, right))
+    figures = similarity_figures(cosines(one, other), np.array(scores, dtype=np.float32), (0.0, 5.0))
+    assert len(scores) == 1379
+    assert figures["pearson"] == pytest.approx(0.8274, abs=5e-4)
+    assert figures["spearman"] == pytest.approx(0.8203, abs=5e-4)

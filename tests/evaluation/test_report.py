@@ -1,0 +1,323 @@
+"""The report stage: what the page holds, and that it is a page."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.evaluation import charts, report
+from stages.evaluation.headline import headline, rounded, sentence
+from stages.evaluation.results import RESULTS, Result, read_results, write_results
+from stages.evaluation.similarity import Undefined
+from stages.stage import COUNTERS
+
+ROOT = Path(__file__).parents[2]
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+HOSTILE = '<script>alert("x")</script>'
+SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
+SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "teacher": 57.77}
+
+
+def scored(dataset: str, split: str = "test", n: int = 1225) -> list[Result]:
+    """Made-up figures of all systems under all weightings."""
+    figures = {"pearson": 0.1, "spearman": 0.0, "mae": 1.5}
+    return [
+        Result(system, dataset, split, protocol, metric, score + added + place / 100, n)
+        for system, score in SCORES.items()
+        for place, protocol in enumerate(("mean", "tf-idf", "sif", "dpcs"))
+        for metric, added in figures.items()
+    ]
+
+
+def timed() -> list[Result]:
+    return [Result(name, "corpus", "", "encode", "sentences_per_second", speed, 128) for name, speed in SPEEDS.items()]
+
+
+def demo() -> list[Result]:
+    words = [
+        Result(system, "wordsim353", "test", "cosine", "spearman", 0.1544, 130) for system in ("skip-gram", "refined")
+    ]
+    return [*scored("lee"), *scored("samples", "dev", 62), *scored("samples", "test", 84), *words, *timed()]
+
+
+def benchmark(kind: str, rows: dict[str, int], **overlaps: Any) -> dict[str, Any]:
+    scale = [0, 5] if kind == "pairs" else None
+    return {"kind": kind, "source": "somewhere", "licence": "CC0", "rows": rows, "scale": scale, "overlaps": overlaps}
+
+
+def write_json(path: Path, value: object) -> None:
+    """Without the sync to disk of `stages.artifacts`, which takes most of a test's time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+def write_provenance(absent: dict[str, str], **more: dict[str, Any]) -> None:
+    sets = {
+        "lee": benchmark("pairs", {"test": 1225}),
+        "wordsim353": benchmark("words", {"test": 353}),
+        "samples": benchmark("pairs", {"dev": 62, "test": 84}, test={"other/test": {"sentences": 168, "pairs": 84}}),
+    }
+    write_json(report.PROVENANCE, {"sets": sets | more, "absent": absent})
+
+
+def write_student(kind: str) -> None:
+    teacher = {"reference": "package:mini", "dimension": 384, "pooling": "mean", "maximum_length": 128}
+    config = {"kind": kind, "dimension": 256, "token_dimension": 50, "vocabulary": 29763, "sentences": 2528}
+    write_json(report.STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
+    columns = "epoch,loss\n1,0.35\n2,0.21\n" if kind == "paper" else "epoch,loss,cosine,relational\n1,1.04,0.5,1.8\n"
+    (report.CURVES / "student.csv").write_text(columns)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All inputs of a demo run, small, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    report.CURVES.mkdir(parents=True)
+    (report.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
+    write_student("static")
+    write_provenance({})
+    write_results(RESULTS, demo())
+    counted = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}, "details": {}}
+    for name in report.STAGES:
+        write_json(COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
+    return tmp_path
+
+
+def page() -> str:
+    report.main()
+    return report.REPORT.read_text(encoding="utf-8")
+
+
+class Outline(HTMLParser):
+    """Text of a page by element, and whether each element is closed where it should be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), f"<{tag}> has an attribute twice"
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data.strip())
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def shown(result: Result) -> str:
+    assert isinstance(result.value, float)
+    if result.metric == "sentences_per_second":
+        return f"{result.value:,.0f}"
+    return f"{result.value:.3f}" if result.metric == "mae" else f"{result.value * 100:.2f}"
+
+
+def check(text: str) -> Outline:
+    """A page is balanced, has unique ids and answered anchors, names its charts and tables, and loads nothing."""
+    outline = Outline(text)
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in outline.tags:
+        assert tag not in ("script", "link", "img", "iframe", "object")
+        assert not any(name.startswith("on") or name == "src" for name in attributes)
+        if "href" in attributes:
+            assert (attributes["href"] or "").removeprefix("#") in ids
+        if tag == "svg" and attributes.get("role") == "img":
+            assert attributes["aria-label"]
+    assert text.count("<caption>") == text.count("<table>")
+    assert "url(" not in text and "@import" not in text
+    return outline
+
+
+def test_every_value_is_on_the_page(workspace: Path) -> None:
+    outline = check(page())
+    for result in demo():
+        assert shown(result) in outline.words or shown(result) in outline.text.split()
+    assert (
+        "The student keeps 81% of its teacher’s Spearman correlation on Lee-50 and encodes 1,700 times" in outline.text
+    )
+    assert "Nothing can be claimed from these figures" in outline.text
+    assert json.loads((COUNTERS / "report.json").read_text())["kept"] == len(report.SECTIONS)
+
+
+def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
+    before, after = page().split('<section id="samples"')
+    assert "samples test" not in before
+    assert "samples test" in after
+
+
+def test_without_samples(workspace: Path) -> None:
+    write_results(RESULTS, [result for result in demo() if result.dataset != "samples"])
+    assert 'id="samples"' not in page()
+    assert json.loads((COUNTERS / "report.json").read_text())["dropped"] == {"no figures on the samples": 1}
+
+
+def test_the_same_bytes_twice(workspace: Path) -> None:
+    assert page() == page()
+
+
+def test_stsb_beside_paper_1(workspace: Path) -> None:
+    stsb = [
+        replace(result, paper="1", table="4", published=0.379)
+        if (result.system, result.protocol, result.metric) == ("skip-gram", "mean", "spearman")
+        else result
+        for result in scored("stsb", n=1379)
+    ]
+    write_provenance({"mrpc": "bring <it>"}, stsb=benchmark("pairs", {"dev": 1500, "test": 1379}))
+    write_results(RESULTS, [*demo(), *stsb, *scored("stsb", "dev", 1500)])
+    outline = check(page())
+    assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
+    assert {"37.9", "SimCSE", "49.0", "1.343", "Development splits", "MRPC", "bring <it>."} <= set(outline.words)
+    assert "SemEval-2016" in outline.text
+
+
+def test_undefined_values_show_their_reason(workspace: Path) -> None:
+    undefined = Undefined("all predictions are alike")
+    speed = Result("newcomer", "corpus", "", "encode", "sentences_per_second", Undefined("no clock"), 0)
+    write_results(RESULTS, [*demo(), replace(scored("lee")[0], system="flat", value=undefined), speed])
+    outline = check(page())
+    assert outline.words.count("undefined: all predictions are alike") == 1
+    assert ("abbr", {"title": "undefined: all predictions are alike"}) in outline.tags
+    assert "undefined: no clock" in outline.words
+
+
+def test_unknown_rows_appear(workspace: Path) -> None:
+    """A classifier's figures, an unknown metric, several seeds, and a hostile name of a set."""
+    row = Result("siamese", "lee", "test", "relatedness", "accuracy", 0.8123, 1225, "2", "3", 0.83, 5, 0.0123)
+    unknown = replace(row, dataset=HOSTILE, metric="brier_score", value=0.1234, published=None, spread=None)
+    write_results(RESULTS, [*demo(), row, unknown])
+    outline = check(page())
+    assert {"81.23", "± 1.23", "83.0", "Lee-50, relatedness", "brier score", "0.1234"} <= set(outline.words)
+    assert f"{HOSTILE} test, relatedness" in outline.words
+    assert "<script" not in report.REPORT.read_text()
+
+
+def test_hostile_provenance(workspace: Path) -> None:
+    write_provenance({HOSTILE: f'"{HOSTILE}'}, **{HOSTILE: benchmark("pairs", {"test": 1})})
+    assert HOSTILE in check(page()).words
+
+
+@pytest.mark.parametrize("kind", ["paper", "static"])
+def test_both_kinds_of_student(workspace: Path, kind: str) -> None:
+    write_student(kind)
+    text = check(page()).text
+    assert ("mean squared distance" in text) == (kind == "paper")
+    assert ("Relational loss" in text) == (kind == "static")
+    assert "stayed at 1.04 over 1 epoch." in text or "went from 0.35 to 0.21 over 2 epochs" in text
+
+
+def test_no_headline_figures(workspace: Path) -> None:
+    write_results(RESULTS, [result for result in demo() if result.dataset == "wordsim353"])
+    text = check(page()).text
+    assert "This run has no figure for both the student and its teacher." in text
+    assert "This run scored no set of sentences." in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        report.PROVENANCE,
+        report.STUDENT,
+        RESULTS,
+        report.CURVES / "refine.csv",
+        report.CURVES / "student.csv",
+        *(COUNTERS / f"{name}.json" for name in report.STAGES),
+    ],
+    ids=str,
+)
+def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
+    path.unlink()
+    with pytest.raises(SystemExit, match=rf"report: {re.escape(str(path))} cannot be read"):
+        report.main()
+    assert not report.REPORT.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "None")]
+)
+def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
+    (report.CURVES / "student.csv").write_text(text)
+    with pytest.raises(SystemExit, match=rf"student\.csv cannot be read: .*{reason}.*dvc repro student"):
+        report.main()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({("student", "stsb"): 0.8, ("teacher", "stsb"): 0.8}, "The student keeps 100% of its teacher’s"),
+        ({("student", "stsb"): 0.9, ("teacher", "stsb"): 0.6}, "The student reaches 150% of its teacher’s"),
+        (
+            {
+                (system, name): value
+                for system, value in (("student", 0.5), ("teacher", 1.0))
+                for name in ("stsb", "sick")
+            },
+            "The student keeps 50% of its teacher’s Spearman correlation on STS-B test and 50% on SICK test.",
+        ),
+        ({("student", "stsb"): -0.1, ("teacher", "stsb"): 0.6}, "This run has no figure for both"),
+        ({("student", "stsb"): 0.5}, "This run has no figure for both"),
+    ],
+)
+def test_sentence(workspace: Path, rows: dict[tuple[str, str], float], expected: str) -> None:
+    results = [Result(system, name, "test", "mean", "spearman", value, 9) for (system, name), value in rows.items()]
+    write_results(RESULTS, results)
+    assert sentence(headline(read_results(), {})).startswith(expected)
+
+
+def test_sentence_of_speed_alone(workspace: Path) -> None:
+    write_results(RESULTS, timed())
+    figures = headline(read_results(), {})
+    assert sentence(figures) == "The student encodes 1,700 times as many sentences a second as its teacher."
+
+
+def test_rounded() -> None:
+    assert [rounded(value) for value in (1697.2, 3.42, 0.714, 20.0, 98765.0)] == [
+        "1,700",
+        "3.4",
+        "0.71",
+        "20",
+        "99,000",
+    ]
+
+
+def test_ticks_enclose() -> None:
+    assert charts.ticks(31, 50) == [30, 35, 40, 45, 50]
+    assert charts.ticks(0, 0.0186, 3) == [0, 0.01, 0.02]
+    assert charts.ticks(5, 5) == [5, 6]
+    assert charts.ticks(0, 0) == [0, 0.2]
+    assert charts.ticks(-0.3, 0.1)[0] <= -0.3
+
+
+def test_labels_keep_their_distance() -> None:
+    assert charts.spread([10, 12, 40], 17, 100) == [10, 27, 44]
+    assert charts.spread([90, 95], 17, 100) == [83, 100]
+    assert charts.spread([], 17, 100) == []
+
+
+def test_scatter_of_one_system() -> None:
+    chart = charts.scatter("Lee-50", {"student": (100.0, 40.0)})
+    assert [tick.label for tick in chart.x_ticks] == ["100", "1,000"]
+    assert chart.marks[0].x == charts.SCATTER.left
+    assert "student: Spearman 40.0, 100 a second" in chart.alt

@@ -1,0 +1,87 @@
+"""reports/results.csv and reports/metrics.json: columns, round trip, comments, and what has no value."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stages.artifacts import InputError, write_json
+from stages.evaluation.evaluate import headline
+from stages.evaluation.results import COLUMNS, Result, read_results, write_results
+from stages.evaluation.similarity import Figure, Undefined
+
+CONSTANT = Undefined("all predictions are alike")
+
+
+def result(value: Figure = 0.5, **changes: str) -> Result:
+    return replace(Result("student", "stsb", "test", "mean", "pearson", value, 1379), **changes)  # type: ignore[arg-type]
+
+
+def test_columns() -> None:
+    """The order is part of the contract: the report and `dvc plots` read it."""
+    expected = "paper table system dataset split protocol metric value published n seeds spread"
+    assert expected.split() == COLUMNS
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "reports/results.csv"
+    full = Result("a,b", "stsb", "test", "dpcs", "mae", 1.31996, 1379, "1", "6", 1.32, 5, 0.012345)
+    speed = result(56440.105, metric="sentences_per_second", protocol="encode")
+    write_results(path, [full, result(-0.03), speed])
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        ",".join(COLUMNS),
+        '1,6,"a,b",stsb,test,dpcs,mae,1.3200,1.3200,1379,5,0.0123',
+        ",,student,stsb,test,mean,pearson,-0.0300,,1379,1,",
+        ",,student,stsb,test,encode,sentences_per_second,56440,,1379,1,",
+    ]
+    rows = read_results(path)
+    assert [row["system"] for row in rows] == ["a,b", "student", "student"]
+    assert rows[0]["published"] == "1.3200" and rows[1]["published"] == ""
+    assert list(rows[0]) == COLUMNS
+
+
+def test_comments(tmp_path: Path) -> None:
+    """The runs kept in git open with the command, the date and the machine."""
+    path = tmp_path / "paper.csv"
+    write_results(path, [result()])
+    path.write_text("# dvc exp run -S profile=paper; 2 cores\n" + path.read_text() + "# end\n", encoding="utf-8")
+    assert [row["value"] for row in read_results(path)] == ["0.5000"]
+
+
+def test_undefined_figures(tmp_path: Path) -> None:
+    """fault 20: results.csv holds the reason in words, metrics.json leaves the figure out; NaN is in neither."""
+    results = [result(CONSTANT), result(CONSTANT, metric="spearman"), result(2.5, metric="mae")]
+    write_results(tmp_path / "results.csv", results)
+    write_json(tmp_path / "metrics.json", headline(results))
+    assert [row["value"] for row in read_results(tmp_path / "results.csv")] == [
+        "undefined: all predictions are alike",
+        "undefined: all predictions are alike",
+        "2.5000",
+    ]
+    assert json.loads((tmp_path / "metrics.json").read_text()) == {"student/stsb/mae": 2.5}
+    assert "nan" not in (tmp_path / "results.csv").read_text().lower()
+
+
+def test_headline() -> None:
+    """The system's own mean on test splits, and its speed; no other weighting, no dev split, no word pairs."""
+    results = [
+        result(0.8),
+        result(0.7, protocol="sif"),
+        result(0.6, split="dev"),
+        result(0.5, dataset="simlex999", protocol="cosine"),
+        result(1000.5, dataset="corpus", split="", protocol="encode", metric="sentences_per_second"),
+    ]
+    assert headline(results) == {"student/stsb/pearson": 0.8, "student/sentences_per_second": 1000.5}
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "system,value\nstudent,1\n", ",".join(COLUMNS)])
+def test_other_columns(text: str, tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text(text)
+    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* Run `dvc repro evaluate`"):
+        read_results(tmp_path / "results.csv")
+
+
+def test_missing_results(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* Run `dvc repro evaluate`"):
+        read_results(tmp_path / "results.csv")

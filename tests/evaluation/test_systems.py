@@ -1,0 +1,95 @@
+"""Weighted means of each kind of system against loops over single tokens."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from tests.evaluation.conftest import WORDS
+
+SENTENCES = ["The storm closed the harbour!", "A dog plays", "qwxz", "", "the dog the DOG the storm"]
+
+
+def token_weights(system: System) -> np.ndarray:
+    return np.random.default_rng(5).uniform(0.1, 2, size=system.vocabulary).astype(np.float32)
+
+
+def looped(table: np.ndarray, sentences: list[list[int]], weights: np.ndarray) -> np.ndarray:
+    """v(S) = 1/|S| sum a_w x_w, one token at a time; zero for an empty sentence."""
+    rows = np.zeros((len(sentences), table.shape[1]))
+    for row, ids in enumerate(sentences):
+        for token in ids:
+            rows[row] += weights[token] * table[token] / len(ids)
+    return rows
+
+
+def test_words(words: WordSystem) -> None:
+    """Words without a vector are left out, and do not count in |S|."""
+    weights = token_weights(words)
+    ids = [[0, 1, 2, 0, 3], [4, 5], [], [], [0, 4, 0, 4, 0, 1]]
+    plain, weighted = words.pool(words.token_ids(SENTENCES), [None, weights])
+    np.testing.assert_allclose(plain, looped(words.model.vectors, ids, np.ones(6)), atol=1e-6)
+    np.testing.assert_allclose(weighted, looped(words.model.vectors, ids, weights), atol=1e-6)
+
+
+def test_content_words_only(words: WordSystem) -> None:
+    """Paper 1's vectors are trained without stop words, so sentences are read without them."""
+    content = replace(words, content_only=True)
+    weights = np.ones(6)
+    (plain,) = content.pool(content.token_ids(SENTENCES), [None])
+    ids = [[1, 2, 3], [4, 5], [], [], [4, 4, 1]]
+    np.testing.assert_allclose(plain, looped(words.model.vectors, ids, weights), atol=1e-6)
+
+
+def test_student(student: StudentSystem) -> None:
+    """Without weights it points where the released encoder points."""
+    table = student.encoder.table
+    index = {word: row for row, word in enumerate(WORDS, start=1)}
+    tokens = student.token_ids(SENTENCES)
+    ids = [tokens.ids[first:last].tolist() for first, last in zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)]
+    known = [[token for token in sentence if token] for sentence in ids]
+    spoken = ["the storm closed the harbour", "dog plays", "", "", "the dog the dog the storm"]
+    assert known == [[index[word] for word in sentence.split()] for sentence in spoken]
+    weights = token_weights(student)
+    plain, weighted = student.pool(tokens, [None, weights])
+    np.testing.assert_allclose(plain, looped(table, ids, np.ones(len(table))), atol=1e-6)
+    np.testing.assert_allclose(weighted, looped(table, ids, weights), atol=1e-6)
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    np.testing.assert_allclose(plain / np.where(lengths, lengths, 1), student.encoder.encode(SENTENCES), atol=1e-6)
+
+
+def test_teacher(teacher: TeacherSystem) -> None:
+    """Each sentence alone through the model, without padding, and its token outputs averaged one by one."""
+    weights = token_weights(teacher)
+    tokens = teacher.token_ids(SENTENCES)
+    plain, weighted = teacher.pool(tokens, [None, weights])
+    for row, ids in enumerate(teacher.encoder.token_ids(SENTENCES)):
+        with torch.inference_mode():
+            hidden = teacher.encoder.model(input_ids=torch.tensor([ids])).last_hidden_state[0].numpy()
+        np.testing.assert_allclose(plain[row], sum(hidden) / len(ids), atol=1e-5)
+        total = sum(weights[token] for token in ids)
+        expected = sum(weights[token] * vector / total for token, vector in zip(ids, hidden, strict=True))
+        np.testing.assert_allclose(weighted[row], expected, atol=1e-5)
+
+
+def test_teacher_cuts_long_sentences(teacher: TeacherSystem) -> None:
+    assert teacher.token_ids(["storm " * 100]).lengths.tolist() == [16]
+
+
+def test_silent_tokens(words: WordSystem, student: StudentSystem, teacher: TeacherSystem) -> None:
+    """Special tokens of a transformer and the student's unknown token are no words."""
+    assert words.silent == ()
+    assert student.silent == (0,)
+    assert sorted(teacher.silent) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["words", "student", "teacher"])
+def test_odd_sentences_are_finite(kind: str, request: pytest.FixtureRequest) -> None:
+    """fault 19: empty, blank, unknown, NUL and long sentences give a finite vector under every weighting."""
+    system: System = request.getfixturevalue(kind)
+    odd = ["", "  \t ", "\x00", "汉字", "zzz " * 5000, "?!"]
+    for vectors in system.pool(system.token_ids(odd), [None, token_weights(system), np.zeros(system.vocabulary, "f4")]):
+        assert vectors.shape[0] == len(odd)
+        assert np.isfinite(vectors).all()

@@ -1,0 +1,222 @@
+"""The soft_labels stage: its files, and what a second run keeps, makes again or removes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load, save_file
+
+from stages.artifacts import read_table
+from stages.student.tokenizer import count_words, words
+from stages.teacher import soft_labels
+from stages.teacher.encoders import WEIGHTS, load_encoder
+from stages.teacher.soft_labels import (
+    SENTENCES,
+    SOFT_LABELS,
+    TEACHER,
+    WORDS,
+    embedding_array,
+    soft_label_schema,
+    word_schema,
+)
+from tests.vectors.conftest import write_corpus, write_params
+
+from .conftest import teacher
+
+DOCUMENTS = ["The storm closed the port. A storm came.", "Ships wait. The harbour was shut by the gale."]
+
+
+@pytest.fixture
+def workspace(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory: a corpus of three parts, and the tiny BERT as teacher."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(bert, "teacher")
+    configure()
+    for part in range(3):
+        write_corpus([f"{document} Part {part}." for document in DOCUMENTS], part=part)
+    return tmp_path
+
+
+def configure(**changes: object) -> None:
+    settings = {"reference": "./teacher", "revision": None, "sha256": None, "maximum_length": 64}
+    write_params(teacher=settings | changes, soft_labels={"minimum_count": 3})
+
+
+def shards() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in SOFT_LABELS.iterdir()}
+
+
+def kept() -> int:
+    """How many shards the last run took from the one before."""
+    counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
+    return int(counters["details"].get("shards kept", 0))
+
+
+def test_files(workspace: Path) -> None:
+    soft_labels.main()
+    encoder = load_encoder(teacher("./teacher"))
+    names = [f"part-0000{part}.parquet" for part in range(3)]
+    assert sorted(shards()) == [*names, TEACHER, WORDS]
+    for name in names:
+        labels = read_table(SOFT_LABELS / name, soft_label_schema(16))
+        texts = pq.read_table(SENTENCES / name)["text"].to_pylist()
+        (expected,) = encoder.embed(encoder.token_ids(texts), 10_000)
+        assert labels["sentence"].to_pylist() == [0, 1, 2, 1 << 20, (1 << 20) + 1, (1 << 20) + 2]
+        np.testing.assert_allclose(embedding_array(labels["embedding"]), expected, atol=2e-3)
+    card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
+    assert card == {
+        "reference": "./teacher",
+        "revision": None,
+        "sha256": encoder.sha256,
+        "pooling": "mean",
+        "maximum_length": 64,
+        "dimension": 16,
+    }
+    counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
+    assert (counters["total"], counters["kept"], counters["unit"]) == (18, 18, "sentences")
+
+
+def test_words(workspace: Path) -> None:
+    """Frequent words first, by their count; then the teacher's pieces; each as if it were a sentence."""
+    soft_labels.main()
+    table = read_table(SOFT_LABELS / WORDS, word_schema(16))
+    vocabulary, counts = table["word"].to_pylist(), table["count"].to_pylist()
+    expected = count_words(text for path in SENTENCES.iterdir() for text in pq.read_table(path)["text"].to_pylist())
+    frequent = [word for word in vocabulary if expected[word] >= 3]
+    assert vocabulary[:2] == ["the", "part"]
+    assert set(frequent) == {word for word, count in expected.items() if count >= 3}
+    assert vocabulary[: len(frequent)] == frequent
+    assert counts == [expected[word] for word in vocabulary]
+    assert len(set(vocabulary)) == len(vocabulary)
+    assert not {"[CLS]", "[UNK]", "."} & set(vocabulary)
+    assert all(words(word.removeprefix("##")) for word in vocabulary)
+    encoder = load_encoder(teacher("./teacher"))
+    row = next(row for row, word in enumerate(vocabulary) if word.startswith("##"))
+    (vector,) = encoder.embed(encoder.token_ids([vocabulary[row].removeprefix("##")]), 100)
+    np.testing.assert_allclose(embedding_array(table["embedding"])[row], vector[0], atol=2e-3)
+
+
+def test_the_same_bytes_twice(workspace: Path) -> None:
+    """fault 27: whether its shards are kept or made again, a run ends with the same bytes."""
+    soft_labels.main()
+    first = shards()
+    soft_labels.main()
+    assert kept() == 3
+    assert shards() == first
+    shutil.rmtree(SOFT_LABELS)
+    soft_labels.main()
+    assert kept() == 0
+    assert shards() == first
+
+
+def other_text() -> None:
+    write_corpus(["Ships wait. The port is closed."], part=1)
+
+
+def other_ids() -> None:
+    """The same sentences, in other documents."""
+    part = SENTENCES / "part-00001.parquet"
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(0, "document", [[number + 7 for number in table["document"].to_pylist()]]), part)
+
+
+def truncated() -> None:
+    shard = SOFT_LABELS / "part-00001.parquet"
+    shard.write_bytes(shard.read_bytes()[:-30])
+
+
+def flipped() -> None:
+    shard = SOFT_LABELS / "part-00001.parquet"
+    content = bytearray(shard.read_bytes())
+    content[60] ^= 0xFF
+    shard.write_bytes(content)
+
+
+def gone() -> None:
+    (SOFT_LABELS / "part-00001.parquet").unlink()
+
+
+@pytest.mark.parametrize("change", [other_text, other_ids, truncated, flipped, gone])
+def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) -> None:
+    """fault 15: a damaged shard, or one of other sentences, is made again; the others are kept."""
+    soft_labels.main()
+    change()
+    soft_labels.main()
+    assert kept() == 2
+    labels = read_table(SOFT_LABELS / "part-00001.parquet", soft_label_schema(16))
+    corpus = pq.read_table(SENTENCES / "part-00001.parquet")
+    expected = soft_labels.sentence_ids(corpus["document"], corpus["position"])
+    assert labels["sentence"].to_pylist() == expected.to_pylist()
+    after = shards()
+    shutil.rmtree(SOFT_LABELS)
+    soft_labels.main()
+    assert shards() == after
+
+
+def test_another_teacher_keeps_nothing(workspace: Path) -> None:
+    soft_labels.main()
+    configure(maximum_length=5)
+    soft_labels.main()
+    assert kept() == 0
+
+
+def test_stale_files_are_removed(workspace: Path) -> None:
+    """fault 1: shards of parts that are gone, and partial files of a killed run."""
+    soft_labels.main()
+    (SENTENCES / "part-00002.parquet").unlink()
+    (SOFT_LABELS / ".part-00000.parquet.partial").write_bytes(b"half")
+    soft_labels.main()
+    assert sorted(shards()) == ["part-00000.parquet", "part-00001.parquet", TEACHER, WORDS]
+
+
+def test_killed_between_shards(workspace: Path) -> None:
+    """fault 1: after SIGKILL whole shards are kept and not made again, and the result is that of one run."""
+    parts = 40
+    for part in range(parts):
+        write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.teacher.soft_labels"],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while len(list(SOFT_LABELS.glob("part-*"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    made = {path.name: path.stat().st_mtime_ns for path in SOFT_LABELS.glob("part-*")}
+    assert 2 <= len(made) < parts
+    soft_labels.main()
+    assert kept() == len(made)
+    assert {name: (SOFT_LABELS / name).stat().st_mtime_ns for name in made} == made
+    resumed = shards()
+    shutil.rmtree(SOFT_LABELS)
+    soft_labels.main()
+    assert shards() == resumed
+
+
+def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
+    """fault 19, fault 22: NaN in the teacher's weights, or numbers beyond float16, never reach a soft label."""
+    for factor in (torch.nan, 1e6):
+        tensors = load((Path("teacher") / WEIGHTS).read_bytes())
+        tensors["encoder.layer.1.output.LayerNorm.weight"] *= factor
+        save_file(tensors, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
+        with pytest.raises(SystemExit, match=r"\./teacher gives no finite float16 embedding of 'The storm closed"):
+            soft_labels.main()
+        assert not list(SOFT_LABELS.glob("part-*"))
+
+
+def test_no_corpus(workspace: Path) -> None:
+    shutil.rmtree(SENTENCES)
+    with pytest.raises(SystemExit, match=r"sentences holds no part-\*\.parquet; run `dvc repro`"):
+        soft_labels.main()

@@ -1,0 +1,176 @@
+"""params.yaml: what is refused, how the message helps, and that each profile composes to what stages accept."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from stages.artifacts import InputError
+from stages.params import Params, load_params
+from tests.workspace import ROOT, demo_params
+
+PROFILES = sorted(path.stem for path in (ROOT / "conf/profile").glob("*.yaml"))
+
+
+def composed(profile: str) -> dict[str, Any]:
+    """The profile as `dvc exp run -S profile=<profile>` composes it."""
+    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
+        content = OmegaConf.to_container(compose("config", overrides=[f"profile={profile}"]), resolve=True)
+    assert isinstance(content, dict)
+    return {str(name): value for name, value in content.items()}
+
+
+def load(directory: Path, content: object) -> Params:
+    path = directory / "params.yaml"
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+    return load_params(path)
+
+
+def problems(directory: Path, content: object) -> list[str]:
+    """The message's lines after the first, which says how many they are."""
+    with pytest.raises(InputError) as caught:
+        load(directory, content)
+    first, *lines = str(caught.value).splitlines()
+    assert first == f"{directory / 'params.yaml'} has {len(lines)} problem(s):"
+    return [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_composes_and_validates(profile: str, tmp_path: Path) -> None:
+    params = load(tmp_path, composed(profile))
+    assert params.profile == profile
+
+
+def test_params_file_is_the_demo_profile() -> None:
+    """`dvc exp run -S profile=<name>` leaves params.yaml resolved to that profile; demo is what is committed."""
+    found = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    remedy = (
+        f"params.yaml (profile: {found.get('profile')}) is not the demo profile of conf/. To restore it: "
+        "`git checkout params.yaml`; after a change to conf/, `dvc exp run -S profile=demo --dry` composes it anew."
+    )
+    assert found == composed("demo"), remedy
+
+
+def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
+    assert demo_params() == composed("demo")
+    assert demo_params(refine={"seed": 7})["refine"] == composed("demo")["refine"] | {"seed": 7}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"clean": {"minimum_token": 4}}, "clean.minimum_token: unknown key; did you mean 'minimum_tokens'?"),
+        ({"refine": {"learningrate": 1.0}}, "refine.learningrate: unknown key; did you mean 'learning_rate'?"),
+        ({"studnet": {"epochs": 5}}, "studnet: unknown key; did you mean 'student'?"),
+        ({"benchmarks": {"zzz": 1}}, "benchmarks.zzz: unknown key; known keys are sets"),
+        ({"skipgram": {"epochs": "20"}}, "skipgram.epochs = '20': Input should be a valid integer"),
+        ({"skipgram": {"epochs": 2.0}}, "skipgram.epochs = 2.0: Input should be a valid integer"),
+        ({"skipgram": {"epochs": True}}, "skipgram.epochs = True: Input should be a valid integer"),
+        ({"skipgram": {"tokens": "some"}}, "skipgram.tokens = 'some': Input should be 'all' or 'content'"),
+        ({"benchmarks": {"sets": "lee"}}, "benchmarks.sets = 'lee': Input should be a valid list"),
+        ({"clean": {"language": "english"}}, "clean.language = 'english': String should match pattern '^[a-z]{2}$'"),
+        ({"clean": {"near_duplicate_threshold": 1.1}}, "clean.near_duplicate_threshold = 1.1: Input should be less "),
+        ({"evaluate": {"variance_threshold": 0.0}}, "evaluate.variance_threshold = 0.0: Input should be greater than"),
+        ({"refine": {"learning_rate": float("nan")}}, "refine.learning_rate = nan: Input should be a finite number"),
+        ({"refine": {"learning_rate": float("inf")}}, "refine.learning_rate = inf: Input should be a finite number"),
+        ({"refine": {"seed": -1}}, "refine.seed = -1: Input should be greater than or equal to 0"),
+        ({"refine": {"seed": 2**32}}, "refine.seed = 4294967296: Input should be less than 4294967296"),
+        ({"student": {"batch_size": 1}}, "student.batch_size = 1: Input should be greater than or equal to 2"),
+        ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
+        ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
+        ({"profile": 1}, "profile = 1: Input should be a valid string"),
+    ],
+)
+def test_one_wrong_value(changes: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    """fault 13: an unknown key with the nearest known one, a wrong type, a value out of range."""
+    found = problems(tmp_path, demo_params(**changes))
+    assert len(found) == 1
+    assert found[0].startswith(problem)
+
+
+def test_a_key_deep_in_a_list(tmp_path: Path) -> None:
+    """fault 13: the nearest known key is looked for where the unknown one stands."""
+    columns = {"text": "text", "title": None, "url": None, "published": None, "source": None}
+    inputs = [{"path": "data/external/news", "format": None, "columns": columns | {"sorce": "site"}}]
+    assert problems(tmp_path, demo_params(crawl={"inputs": inputs})) == [
+        "crawl.inputs.0.columns.sorce: unknown key; did you mean 'source'?"
+    ]
+
+
+def test_a_missing_key_and_a_missing_section(tmp_path: Path) -> None:
+    """fault 13: no value has a default, so what is missing is named."""
+    content = demo_params()
+    del content["clean"]["language"], content["teacher"]
+    assert problems(tmp_path, content) == ["clean.language: missing", "teacher: missing"]
+
+
+def test_all_problems_at_once(tmp_path: Path) -> None:
+    """fault 13: one run lists every problem, not the first alone."""
+    content = demo_params(skipgram={"window": 0, "dimensions": 50}, refine={"seed": "one"})
+    del content["evaluate"]["smoothing"]
+    found = problems(tmp_path, content)
+    assert [problem.split(":")[0].split(" ")[0] for problem in found] == [
+        "skipgram.window",
+        "skipgram.dimensions",
+        "refine.seed",
+        "evaluate.smoothing",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "demo", "- clean\n", "null"])
+def test_no_sections(text: str, tmp_path: Path) -> None:
+    """fault 13: an empty file, and one that is no mapping."""
+    with pytest.raises(InputError, match=r"params\.yaml holds no sections\. Restore it with `git checkout"):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize("content", [b"clean: [", b"a: b: c", b"\xff\xfe\x00", b"profile: d\xe9mo", b"a: \x07"])
+def test_no_yaml(content: bytes, tmp_path: Path) -> None:
+    """fault 13: what is no YAML, or no UTF-8, is named with the remedy."""
+    path = tmp_path / "params.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"(?s)params\.yaml cannot be read: .*Restore it with `git checkout") as caught:
+        load_params(path)
+    assert caught.value.__cause__ is not None
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """fault 13: no file at all."""
+    with pytest.raises(InputError, match=r"params\.yaml cannot be read: .*No such file"):
+        load_params(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e-05", 1e-5), ("1E3", 1e3), ("2", 2.0), ("1.5e+1", 15.0), (".5", 0.5)])
+def test_numbers_as_dvc_reads_them(text: str, value: float, tmp_path: Path) -> None:
+    """regression: PyYAML alone takes 1e-05 for a text, which DVC takes for a number."""
+    content = yaml.safe_dump(demo_params(refine={"learning_rate": "HERE"})).replace("HERE", text)
+    assert load(tmp_path, content).refine.learning_rate == value
+
+
+def test_no_is_a_language(tmp_path: Path) -> None:
+    """regression: PyYAML alone takes Norwegian's code for `false`."""
+    content = yaml.safe_dump(demo_params(clean={"language": "HERE"})).replace("HERE", "no")
+    assert load(tmp_path, content).clean.language == "no"
+
+
+def test_the_parameters_are_frozen(tmp_path: Path) -> None:
+    params = load(tmp_path, demo_params())
+    with pytest.raises(ValueError, match="frozen"):
+        params.clean.language = "fr"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("text", "status"), [(yaml.safe_dump(demo_params()), 0), ("clean: {}", 1)])
+def test_check_from_the_command_line(text: str, status: int, tmp_path: Path) -> None:
+    """fault 13: `python -m stages.params` is silent when all is right, else status 1 and no traceback."""
+    (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "stages.params"]
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert bool(done.stderr) == bool(status)
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,313 @@
+"""The pipeline as a user runs it: real `dvc repro` in copies of the working tree, with small parameters."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT, write_params
+
+VECTOR_STAGES = ["benchmarks", "crawl", "clean", "skipgram", "refine"]
+QUICK: dict[str, Any] = {
+    "benchmarks": {"sets": ["samples", "wordsim353"]},
+    "clean": {"shard_documents": 20},
+    "skipgram": {"epochs": 1, "dimension": 16},
+    "refine": {"iterations": 2, "sentences": 200},
+}
+TEACHER = Path("teacher")
+
+
+class Clone:
+    """A copy of the working tree with a DVC repository of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        places = {"HOME": directory.parent, "DVC_SITE_CACHE_DIR": directory.parent / "site"}
+        self.environment = os.environ | {name: str(place) for name, place in places.items()}
+        self.environment |= {
+            "DVC_NO_ANALYTICS": "1",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+
+    def copy(self, directory: Path) -> "Clone":
+        shutil.copytree(self.directory, directory, symlinks=True)
+        return Clone(directory)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """DVC in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "dvc", *arguments],
+            cwd=self.directory,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def dvc(self, *arguments: str, status: int = 0) -> str:
+        """What DVC and the stages print."""
+        process = self.start(*arguments)
+        output = process.communicate(timeout=300)[0]
+        assert process.returncode == status, output
+        return output
+
+    def git(self, *arguments: str) -> None:
+        identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+        subprocess.run(["git", *identity, *arguments], cwd=self.directory, env=self.environment, check=True)
+
+    def params(self, **changes: dict[str, Any]) -> None:
+        """QUICK parameters with further changes."""
+        sections = {name: QUICK.get(name, {}) | changes.get(name, {}) for name in QUICK.keys() | changes.keys()}
+        write_params(self.directory / "params.yaml", **sections)
+
+    def lock(self) -> dict[str, dict[str, str]]:
+        """MD5 of each output of each stage; counters, which hold seconds, left out."""
+        stages = yaml.safe_load((self.directory / "dvc.lock").read_text(encoding="utf-8"))["stages"]
+        return {
+            name: {out["path"]: out["md5"] for out in stage["outs"] if "counters" not in out["path"]}
+            for name, stage in stages.items()
+        }
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        text = (self.directory / path).read_text(encoding="utf-8")
+        assert old in text
+        (self.directory / path).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def append(self, path: str, text: str) -> None:
+        with (self.directory / path).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+    def content(self, path: str) -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in sorted((self.directory / path).iterdir())}
+
+
+def ran(output: str) -> list[str]:
+    """The stages whose command ran."""
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage '")]
+
+
+def unchanged(output: str) -> list[str]:
+    return [line.split("'")[1] for line in output.splitlines() if line.endswith("didn't change, skipping")]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """What git would commit, and nothing that a run has written."""
+    clone = Clone(tmp_path_factory.mktemp("source") / "clone")
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        if name not in ("dvc.lock", "reports/results.csv", "reports/metrics.json") and (ROOT / name).is_file():
+            (clone.directory / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, clone.directory / name)
+    clone.params()
+    clone.git("init", "--quiet")
+    return clone
+
+
+@pytest.fixture(scope="module")
+def built(source: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """The word vectors and all before them, built; tests copy it."""
+    clone = source.copy(tmp_path_factory.mktemp("built") / "clone")
+    assert ran(clone.dvc("repro", "refine")) == VECTOR_STAGES
+    return clone
+
+
+@pytest.fixture
+def clone(built: Clone, tmp_path: Path) -> Clone:
+    return built.copy(tmp_path / "clone")
+
+
+@pytest.mark.parametrize(
+    ("change", "rerun"),
+    [
+        ("parameter", ["clean", "skipgram", "refine"]),
+        ("module", ["refine"]),
+        ("neither", []),
+    ],
+)
+def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone: Clone) -> None:
+    """fault 14: one parameter of clean, or one line in Algorithm 1, reruns what depends on it and nothing else."""
+    if change == "parameter":
+        clone.params(clean={"minimum_tokens": 6})
+    if change == "module":
+        clone.append("stages/vectors/kld.py", "# a comment\n")
+    if change == "neither":  # reached by no stage's imports, and a parameter of a stage further down
+        clone.append("stages/progress.py", "# a comment\n")
+        clone.params(evaluate={"seed": 2})
+    output = clone.dvc("repro", "refine")
+    assert ran(output) == rerun
+    assert unchanged(output) == [name for name in VECTOR_STAGES if name not in rerun]
+
+
+def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
+    """fault 8: an output that is gone or altered is put back from DVC's cache, never taken as it stands."""
+    vectors, sentences = clone.content("models/skipgram"), clone.content("data/corpus/sentences")
+    shutil.rmtree(clone.directory / "models/skipgram")
+    clone.append("data/corpus/sentences/part-00000.parquet", "altered")
+    output = clone.dvc("repro", "refine")
+    assert ran(output) == []
+    assert unchanged(output) == ["benchmarks", "crawl", "refine"]
+    assert clone.content("models/skipgram") == vectors
+    assert clone.content("data/corpus/sentences") == sentences
+
+
+@pytest.mark.parametrize("damage", ["altered", "gone"])
+def test_damaged_cache(damage: str, clone: Clone) -> None:
+    """fault 7 and 8: where DVC's cache has lost an output, or has other bytes under its name, the stage runs again."""
+    before = clone.content("models/skipgram")
+    objects = [path for path in (clone.directory / ".dvc/cache/files").rglob("*") if path.is_file()]
+    (vectors,) = (path for path in objects if path.read_bytes() == before["vectors.safetensors"])
+    vectors.chmod(0o644)
+    if damage == "altered":
+        vectors.write_bytes(vectors.read_bytes()[:-1] + b"X")
+    else:
+        vectors.unlink()
+    shutil.rmtree(clone.directory / "models/skipgram")
+    assert ran(clone.dvc("repro", "refine")) == ["skipgram"]
+    assert clone.content("models/skipgram") == before
+
+
+@pytest.mark.parametrize("content", ["", "stages: [", "stages: 3\nschema: '2.0'\n"])
+def test_damaged_lock_file(content: str, clone: Clone) -> None:
+    """fault 6: an empty, broken or senseless dvc.lock is an error that names the file, and nothing is touched."""
+    before = clone.content("models/skipgram")
+    (clone.directory / "dvc.lock").write_text(content, encoding="utf-8")
+    output = clone.dvc("repro", "refine", status=255)
+    assert "'./dvc.lock' validation failed" in output or "'./dvc.lock' is invalid" in output
+    assert ran(output) == []
+    assert clone.content("models/skipgram") == before
+
+
+def test_lock_file_without_a_stage(clone: Clone) -> None:
+    """fault 6: a dvc.lock cut off between two stages is still YAML: what it lacks comes from DVC's run-cache."""
+    before = clone.lock()
+    lock = yaml.safe_load((clone.directory / "dvc.lock").read_text(encoding="utf-8"))
+    del lock["stages"]["skipgram"], lock["stages"]["refine"]
+    (clone.directory / "dvc.lock").write_text(yaml.safe_dump(lock), encoding="utf-8")
+    shutil.rmtree(clone.directory / "models/refined")
+    assert ran(clone.dvc("repro", "refine")) == []
+    assert clone.lock() == before
+    assert (clone.directory / "models/refined/vectors.safetensors").is_file()
+
+
+def test_stage_without_its_output(clone: Clone) -> None:
+    """fault 10: a stage that exits 0 without its output is an error that names the output, and is not cached."""
+    clone.edit("dvc.yaml", "cmd: python -m stages.vectors.refine", "cmd: echo done")
+    for _ in range(2):
+        output = clone.dvc("repro", "refine", status=255)
+        assert ran(output) == ["refine"]
+        assert "failed to reproduce 'refine'" in output
+        assert "'models/refined'" in output
+
+
+def test_wrong_checksum(clone: Clone) -> None:
+    """fault 16: a benchmark file that is not the pinned one fails the stage with the file, both sums and the remedy."""
+    directory = clone.directory / "data/external/stsb"
+    directory.mkdir()
+    for split in ("train", "dev", "test"):
+        (directory / f"stsb-en-{split}.csv").write_text("A dog runs.,A dog is running.,4.5\n", encoding="utf-8")
+    clone.params(benchmarks={"sets": ["samples", "stsb"]})
+    output = clone.dvc("repro", "benchmarks", status=255)
+    assert "benchmarks: data/external/stsb/stsb-en-train.csv has SHA-256" in output
+    assert "expected e1e84fec" in output and "make benchmarks FROM=" in output
+    assert "Traceback" not in output
+
+
+def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
+    """fault 13: an unknown key in the last stage's section stops the first stage before its work."""
+    clone = source.copy(tmp_path / "clone")
+    clone.params(evaluate={"smoothign": 1e-3})
+    output = clone.dvc("repro", status=255)
+    assert "params.yaml has 1 problem(s):\n  evaluate.smoothign: unknown key; did you mean 'smoothing'?" in output
+    assert len(ran(output)) == 1
+    assert not (clone.directory / "data/benchmarks").exists()
+    assert not (clone.directory / "data/corpus").exists()
+
+
+def test_missing_parameter(clone: Clone) -> None:
+    """fault 13: a tracked key that is gone, in a built workspace: DVC itself names it and runs nothing."""
+    clone.edit("params.yaml", "minimum_tokens", "minimum_token")
+    output = clone.dvc("repro", "refine", status=255)
+    assert "Parameters 'clean.minimum_tokens' are missing from 'params.yaml'" in output
+    assert ran(output) == []
+
+
+def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, tmp_path: Path) -> None:
+    """fault 1, 5 and 27: SIGKILL of DVC and its stage at once leaves no partial file at a final path; the next run is
+    not blocked, and ends with the bytes that an undisturbed run in another directory has."""
+    clone = source.copy(tmp_path / "clone")
+    process = clone.start("repro", "refine")
+    partial = clone.directory / "data/corpus/.sentences.partial/part-00003.parquet"
+    deadline = time.monotonic() + 120
+    while not partial.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.002)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (clone.directory / "data/corpus/sentences").exists()
+    assert not (clone.directory / "reports/counters/clean.json").exists()
+
+    output = clone.dvc("repro", "refine")
+    assert ran(output) == ["clean", "skipgram", "refine"]
+    assert clone.lock() == built.lock()
+    assert not [path for path in clone.directory.rglob(".*.partial") if ".dvc" not in path.parts]
+
+
+@pytest.fixture(scope="module")
+def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """The whole pipeline, to the report."""
+    clone = built.copy(tmp_path_factory.mktemp("finished") / "clone")
+    write_tiny_bert(clone.directory / TEACHER)
+    clone.params(
+        teacher={"reference": str(TEACHER), "sha256": None, "maximum_length": 64},
+        student={"epochs": 2, "dimension": 16},
+        evaluate={"fit_sentences": 500, "speed_sentences": 256},
+    )
+    output = clone.dvc("repro")
+    assert ran(output) == ["soft_labels", "student", "evaluate", "report"]
+    clone.git("add", "--all")
+    clone.git("commit", "--quiet", "--message", "run")
+    return clone
+
+
+def test_whole_pipeline(finished: Clone) -> None:
+    """Every stage leaves its outputs, counters and a lock entry."""
+    counters = {path.stem for path in (finished.directory / "reports/counters").iterdir()}
+    assert counters == set(finished.lock())
+    metrics = json.loads((finished.directory / "reports/metrics.json").read_text(encoding="utf-8"))
+    assert {"teacher/samples/spearman", "student/samples/pearson", "refined/sentences_per_second"} <= metrics.keys()
+    assert (finished.directory / "reports/index.html").stat().st_size > 1000
+
+
+def test_second_run_has_nothing_to_do(finished: Clone) -> None:
+    """fault 14: unchanged, all is up to date."""
+    assert "Data and pipelines are up to date." in finished.dvc("status")
+    output = finished.dvc("repro")
+    assert ran(output) == []
+    assert set(unchanged(output)) == set(finished.lock())
+
+
+def test_figures_in_dvc(finished: Clone, tmp_path: Path) -> None:
+    """`dvc metrics` and `dvc plots` find the figures."""
+    shown = json.loads(finished.dvc("metrics", "show", "--json"))
+    figures = shown[""]["data"]["reports/metrics.json"]["data"]
+    assert -1 <= figures["teacher/samples/spearman"] <= 1
+    clone = finished.copy(tmp_path / "clone")
+    figures["teacher/samples/spearman"] += 0.25
+    (clone.directory / "reports/metrics.json").write_text(json.dumps(figures), encoding="utf-8")
+    differences = json.loads(clone.dvc("metrics", "diff", "--json"))
+    assert differences["reports/metrics.json"]["teacher/samples/spearman"]["diff"] == pytest.approx(0.25)
+    finished.dvc("plots", "show", "--out", str(tmp_path / "plots"))
+    page = (tmp_path / "plots/index.html").read_text(encoding="utf-8")
+    assert "mean_kl" in page and "loss" in page

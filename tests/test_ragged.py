@@ -1,0 +1,67 @@
+"""Ragged token ids: by hand, and against lists and NumPy."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.ragged import TokenIds, unit_rows
+
+SENTENCES = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8)
+
+
+def lists(tokens: TokenIds) -> list[list[int]]:
+    return [tokens.ids[a:b].tolist() for a, b in zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True)]
+
+
+def test_layout_by_hand() -> None:
+    tokens = TokenIds.from_lists([(2, 0), (), (1,)])
+    assert tokens.ids.tolist() == [2, 0, 1]
+    assert tokens.offsets.tolist() == [0, 2, 2, 3]
+    assert tokens.ids.dtype == np.int32
+    assert tokens.offsets.dtype == np.int64
+    assert len(tokens) == 3
+    assert tokens.lengths.tolist() == [2, 0, 1]
+    assert tokens.owners.tolist() == [0, 0, 2]
+
+
+def test_unknown_words_are_left_out_and_their_sentence_stays() -> None:
+    tokens = TokenIds.from_words([["a", "x"], ["x"], ["b", "a"]], {"a": 0, "b": 1})
+    assert lists(tokens) == [[0], [], [1, 0]]
+
+
+def test_no_sentences() -> None:
+    tokens = TokenIds.from_lists([])
+    assert len(tokens) == 0
+    assert len(TokenIds.concatenate([])) == 0
+    assert tokens.take([]).ids.size == 0
+    assert tokens.means(np.ones((3, 2), np.float32)).shape == (0, 2)
+
+
+@given(SENTENCES, st.data())
+def test_take_concatenate_and_without_equal_lists(sentences: list[list[int]], data: st.DataObject) -> None:
+    tokens = TokenIds.from_lists(sentences)
+    assert lists(tokens) == sentences
+    rows = data.draw(st.lists(st.sampled_from(range(len(sentences))), max_size=6)) if sentences else []
+    assert lists(tokens.take(rows)) == [sentences[row] for row in rows]
+    assert lists(TokenIds.concatenate([tokens, tokens.take(rows)])) == sentences + [sentences[row] for row in rows]
+    assert lists(tokens.without(3)) == [[token for token in sentence if token != 3] for sentence in sentences]
+
+
+@given(SENTENCES)
+def test_means_equal_numpy(sentences: list[list[int]]) -> None:
+    rng = np.random.default_rng(0)
+    table, weights = rng.normal(size=(10, 4)).astype(np.float32), rng.random(10).astype(np.float32)
+    tokens = TokenIds.from_lists(sentences)
+    plain, weighted = np.zeros((2, len(sentences), 4))
+    for row, sentence in enumerate(sentences):
+        if sentence:
+            plain[row] = table[sentence].mean(axis=0)
+            weighted[row] = (table[sentence] * weights[sentence][:, None]).sum(axis=0) / len(sentence)
+    assert tokens.means(table).dtype == np.float32
+    np.testing.assert_allclose(tokens.means(table), plain, atol=1e-6)
+    np.testing.assert_allclose(tokens.means(table, weights), weighted, atol=1e-6)
+
+
+def test_unit_rows_keep_a_zero_row() -> None:
+    unit = unit_rows(np.array([[3, 4], [0, 0]], dtype=np.float32))
+    np.testing.assert_allclose(unit, np.array([[0.6, 0.8], [0, 0]]), atol=1e-7)

@@ -1,0 +1,151 @@
+"""The frame of a stage as DVC meets it: a process, its exit status, its stderr and what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from stages.stage import COUNTERS, Counters
+from tests.workspace import ROOT, write_params
+
+OUTPUT = Path("models/thing")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_params()
+    return tmp_path
+
+
+def start(body: str) -> subprocess.Popen[str]:
+    """A stage with this body, in a process of its own."""
+    program = (
+        "import logging, os, subprocess, sys, time\n"
+        "from pathlib import Path\n"
+        "from stages.artifacts import InputError, atomic_directory, atomic_file\n"
+        "from stages.stage import stage\n"
+        'with stage("thing", unit="things") as (params, counters):\n'
+    ) + textwrap.indent(textwrap.dedent(body), "    ")
+    command = [sys.executable, "-c", program]
+    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
+
+
+def run(body: str) -> tuple[int, str]:
+    """Exit status and stderr of a stage with this body."""
+    process = start(body)
+    stderr = process.communicate(timeout=60)[1]
+    return process.returncode, stderr
+
+
+def counters_file() -> Path:
+    return COUNTERS / "thing.json"
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_total_is_kept_and_dropped() -> None:
+    counters = Counters("sentences")
+    counters.keep()
+    counters.keep(5)
+    counters.drop("short")
+    counters.drop("language", 3)
+    counters.drop("short", 2)
+    counters.details["documents"] = 2
+    assert counters.summary() == {
+        "unit": "sentences",
+        "total": 12,
+        "kept": 6,
+        "dropped": {"language": 3, "short": 3},
+        "details": {"documents": 2},
+    }
+
+
+def test_counters_of_a_finished_stage(workspace: Path) -> None:
+    status, stderr = run('counters.keep(3); counters.drop("blank"); counters.details["profile"] = params.profile')
+    written = json.loads(counters_file().read_text(encoding="utf-8"))
+    assert status == 0
+    assert stderr == "thing: 3 things kept, dropped: {'blank': 1}\n"
+    assert (written["total"], written["kept"], written["dropped"]) == (4, 3, {"blank": 1})
+    assert written["details"] == {"profile": "demo"}
+    assert 0 <= written["seconds"] < 60
+    assert 1 < written["peak_memory_mb"] < 10_000
+
+
+def test_bad_input_is_one_line(workspace: Path) -> None:
+    """fault 9: a failed stage says why in one line, has status 1, and leaves no counters that look like success."""
+    status, stderr = run('counters.keep(); raise InputError("data/x.csv, line 3: score 7 is outside 0-5; mend it.")')
+    assert (status, stderr) == (1, "thing: data/x.csv, line 3: score 7 is outside 0-5; mend it.\n")
+    assert not counters_file().exists()
+
+
+def test_wrong_parameters_come_before_the_work(workspace: Path) -> None:
+    """fault 13: the body of a stage does not start with a wrong params.yaml."""
+    write_params(refine={"seeed": 1})
+    status, stderr = run('Path("started").touch()')
+    assert status == 1
+    assert stderr.splitlines()[1].strip() == "refine.seeed: unknown key; did you mean 'seed'?"
+    assert not Path("started").exists()
+
+
+@pytest.mark.parametrize("error", ["ValueError", "KeyError", "OSError"])
+def test_other_errors_keep_their_traceback(error: str, workspace: Path) -> None:
+    """fault 9: an error of the program is not dressed up as one of the user's."""
+    status, stderr = run(f'raise {error}("unforeseen")')
+    assert status == 1
+    assert "Traceback (most recent call last)" in stderr
+    assert "unforeseen" in stderr
+    assert not counters_file().exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_removes_partial_files(number: signal.Signals, workspace: Path) -> None:
+    """fault 3: SIGTERM and SIGINT end a stage with a status other than 0 and leave no partial file."""
+    OUTPUT.mkdir(parents=True)
+    (OUTPUT / "earlier").touch()
+    process = start(
+        """
+        with atomic_directory(Path("models/thing")) as directory, atomic_file(Path("reports/thing.csv")) as file:
+            (directory / "half").touch()
+            file.touch()
+            time.sleep(60)
+        """
+    )
+    wait_for(Path("reports/.thing.csv.partial"), process)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == (143 if number is signal.SIGTERM else -signal.SIGINT)
+    left = sorted(str(path) for folder in ("models", "reports") for path in Path(folder).rglob("*") if path.is_file())
+    assert left == ["models/thing/earlier"]
+
+
+def test_sigterm_reaps_children(workspace: Path) -> None:
+    """fault 3: a child that a stage waits for ends with it."""
+    process = start(
+        """
+        with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+            try:
+                Path("child.partial").write_text(str(child.pid))
+                Path("child.partial").rename("child")
+                child.wait()
+            finally:
+                child.terminate()
+        """
+    )
+    wait_for(Path("child"), process)
+    child = int(Path("child").read_text())
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert not Path(f"/proc/{child}").exists()
