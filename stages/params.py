@@ -8,10 +8,10 @@ import difflib
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from stages.artifacts import InputError
 
@@ -58,6 +58,12 @@ class Clean(Section):
         title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
     )
     shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
+
+    @model_validator(mode="after")
+    def _some_length_is_kept(self) -> Self:
+        if self.minimum_tokens > self.maximum_tokens:
+            raise ValueError(f"minimum_tokens = {self.minimum_tokens} is above maximum_tokens = {self.maximum_tokens}")
+        return self
 
 
 class Benchmarks(Section):
@@ -162,6 +168,8 @@ def _problem(detail: dict[str, Any]) -> str:
         return f"{place}: unknown key{_suggestion(detail['loc'])}"
     if detail["type"] == "missing":
         return f"{place}: missing"
+    if detail["type"] == "value_error":  # of a whole section
+        return f"{place}: {detail['ctx']['error']}"
     return f"{place} = {detail['input']!r}: {detail['msg']}"
 
 

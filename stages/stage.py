@@ -55,10 +55,12 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
     started = time.monotonic()
+    target = COUNTERS / f"{name}.json"
+    target.unlink(missing_ok=True)  # a stage that fails must not stand there with the counts of an earlier run
     try:
         counters = Counters(unit)
         yield load_params(), counters
-        write_json(COUNTERS / f"{name}.json", counters.summary() | _cost(started))
+        write_json(target, counters.summary() | _cost(started))
     except InputError as error:
         sys.exit(f"{name}: {error}")
     logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")

@@ -83,6 +83,7 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"student": {"batch_size": 1}}, "student.batch_size = 1: Input should be greater than or equal to 2"),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
         ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
+        ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),
         ({"profile": 1}, "profile = 1: Input should be a valid string"),
     ],
 )

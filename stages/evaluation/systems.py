@@ -19,6 +19,8 @@ from stages.student.tokenizer import UNKNOWN_ID
 from stages.teacher.encoders import Encoder, load_encoder
 from stages.vectors.model import REFINED, SKIPGRAM, WordVectors
 
+CHUNK = 2_000  # sentences that a transformer's tokenizer holds at a time
+
 
 class System(Protocol):
     """An encoder of tokens."""
@@ -98,7 +100,8 @@ class TeacherSystem:
         return tuple(self.encoder.tokenizer.all_special_ids)
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
-        return TokenIds.from_lists(self.encoder.token_ids(sentences))
+        chunks = (sentences[start : start + CHUNK] for start in range(0, len(sentences), CHUNK))
+        return TokenIds.concatenate([TokenIds.from_lists(self.encoder.token_ids(chunk)) for chunk in chunks])
 
     def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
         sentences = [span.tolist() for span in np.split(tokens.ids, tokens.offsets[1:-1])]

@@ -142,11 +142,13 @@ class Training:
 
 
 def refuse_collapsed(vectors: NDArray[np.float32], name: str) -> None:
-    """Raises InputError where the mean cosine of different sentences is at least 0.99: all sentences look alike.
+    """Raises InputError where the mean cosine of different sentences is at least 0.99, or every vector is zero.
 
-    `vectors` (sentences, dimension), rows of unit length.
+    `vectors` (sentences, dimension), rows of unit length or zero.
     """
     count = len(vectors)
+    if not vectors.any():
+        raise InputError(f"The {name} has collapsed: all its vectors are zero. Lower student.learning_rate.")
     if count < 2:
         return  # one sentence resembles no other
     mean = (np.square(vectors.sum(axis=0)).sum() - np.square(vectors).sum()) / (count * (count - 1))

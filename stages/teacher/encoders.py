@@ -34,7 +34,8 @@ class Encoder:
     """A transformer that turns token ids into sentence embeddings."""
 
     reference: str
-    sha256: str
+    sha256: str  # of the weights
+    fingerprint: str  # of every file that shapes an embedding
     tokenizer: TokenizersBackend
     model: PreTrainedModel
     maximum_length: int
@@ -109,7 +110,16 @@ def load_encoder(teacher: Teacher) -> Encoder:
             f"teacher.maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
             f"{tokenizer.model_max_length} word pieces; lower it."
         )
-    return Encoder(teacher.reference, sha256, tokenizer, model.eval().to(device()), teacher.maximum_length)
+    fingerprint = _fingerprint(sha256, directory)
+    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model.eval().to(device()), teacher.maximum_length)
+
+
+def _fingerprint(weights: str, directory: Path) -> str:
+    """A hash of the weights' hash, the configuration and the tokenizer's files."""
+    digest = hashlib.sha256(weights.encode())
+    for file in sorted(path for path in directory.iterdir() if path.suffix in (".json", ".txt", ".model")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 def find_model(reference: str, revision: str | None) -> Path:

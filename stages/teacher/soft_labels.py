@@ -1,22 +1,23 @@
 """Stage `soft_labels`: the teacher's embedding of each corpus sentence and of each word (paper 1, section 3.2, step 1).
 
-Shards follow the parts of data/corpus/sentences one to one. DVC keeps what an interrupted run left (`persist: true`);
-a shard is kept when it was made from the same sentences by the same teacher, and made again otherwise.
+Embeddings are kept between runs in data/checkpoints/soft_labels: a shard for each part of the corpus, under the hash
+of what they depend on, the teacher's files and the texts. DVC does not know that directory, so neither `dvc repro` nor
+`dvc exp run` empties it: an interrupted run goes on from its last whole shard, and a corpus that has grown costs what
+is new. A run that ends removes the shards that it did not use.
 """
 
 import hashlib
-import logging
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from stages.artifacts import InputError, read_table, table_parts, write_json, write_table
+from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json, write_table
 from stages.progress import track
 from stages.stage import Counters, stage
 from stages.student.tokenizer import bare, count_words, word_pieces
@@ -24,12 +25,11 @@ from stages.teacher.encoders import Encoder, load_encoder
 
 SENTENCES = Path("data/corpus/sentences")
 SOFT_LABELS = Path("data/soft_labels")
+SHARDS = Path("data/checkpoints/soft_labels")
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 CHUNK = 2_000  # sentences between two steps of the progress bar
-
-log = logging.getLogger("stages")
 
 
 def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -45,9 +45,13 @@ def word_schema(dimension: int) -> pa.Schema:
     return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
 
 
-def embedding_column(vectors: NDArray[np.float32]) -> pa.FixedSizeListArray:
-    """(rows, dimension) float32 as a column of float16 lists."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float16).ravel()), vectors.shape[1])
+def shard_schema(dimension: int) -> pa.Schema:
+    return pa.schema([("embedding", pa.list_(pa.float16(), dimension))])
+
+
+def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
+    """(rows, dimension) as a column of float16 lists."""
+    return pa.FixedSizeListArray.from_arrays(vectors.astype(np.float16).ravel(), vectors.shape[1])
 
 
 def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
@@ -57,26 +61,41 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
     return np.concatenate(chunks) if chunks else np.zeros((0, dimension), dtype=np.float16)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Labeller:
-    """An encoder with the budget of its batches; `key` changes with whatever changes a soft label."""
+    """An encoder that keeps what it has embedded."""
 
     encoder: Encoder
     batch_tokens: int
+    used: set[Path]
 
-    def key(self, ids: pa.ChunkedArray, texts: list[str]) -> str:
-        digest = hashlib.sha256(f"{self.encoder.sha256} mean {self.encoder.maximum_length}".encode())
-        digest.update(ids.to_numpy().tobytes())
+    def embeddings(self, texts: list[str], description: str, counters: Counters) -> pa.ChunkedArray:
+        """One float16 list for each text: from its shard where that is there and whole, by the teacher otherwise."""
+        shard = SHARDS / f"{self._key(texts)}.parquet"
+        self.used.add(shard)
+        schema = shard_schema(self.encoder.dimension)
+        with suppress(InputError):  # not there yet, or damaged
+            kept = read_table(shard, schema)
+            counters.details["shards kept"] = int(counters.details.get("shards kept", 0)) + 1
+            return kept["embedding"]
+        table = pa.Table.from_arrays([self._embed(texts, description)], schema=schema)
+        write_table(shard, table)
+        return table["embedding"]
+
+    def _key(self, texts: list[str]) -> str:
+        """Changes with whatever changes an embedding."""
+        digest = hashlib.sha256(f"{self.encoder.fingerprint} mean {self.encoder.maximum_length}".encode())
         for text in texts:
             digest.update(text.encode() + b"\0")
         return digest.hexdigest()
 
-    def embed(self, texts: list[str], description: str) -> NDArray[np.float32]:
+    def _embed(self, texts: list[str], description: str) -> pa.FixedSizeListArray:
         starts = range(0, len(texts), CHUNK)
-        vectors = [self._embed(texts[start : start + CHUNK]) for start in track(starts, len(starts), description)]
-        return np.concatenate(vectors) if vectors else np.zeros((0, self.encoder.dimension), dtype=np.float32)
+        chunks = [self._embed_chunk(texts[start : start + CHUNK]) for start in track(starts, len(starts), description)]
+        empty = np.empty((0, self.encoder.dimension), dtype=np.float16)
+        return embedding_column(np.concatenate([empty, *chunks]))
 
-    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def _embed_chunk(self, texts: list[str]) -> NDArray[np.float16]:
         vectors = self.encoder.embed(self.encoder.token_ids(texts), self.batch_tokens)[0]
         finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
         if not finite.all():
@@ -84,37 +103,26 @@ class Labeller:
                 f"The teacher {self.encoder.reference} gives no finite float16 embedding of "
                 f"{texts[int(finite.argmin())][:80]!r}; check its weights, or change teacher.reference."
             )
-        return vectors
+        return vectors.astype(np.float16)
+
+    def forget_unused(self) -> None:
+        """Remove the shards that this run did not need, and what a killed run left half written."""
+        for file in SHARDS.iterdir():
+            if file not in self.used:
+                file.unlink()
 
 
-def label_part(labeller: Labeller, part: Path, counters: Counters) -> None:
-    """Write the soft labels of one part of the corpus, unless the shard is there already."""
+def sentence_labels(labeller: Labeller, part: Path, counters: Counters) -> pa.Table:
+    """The soft labels of one part of the corpus."""
     table = read_table(part, READ)
-    texts = table.column("text").to_pylist()
-    ids = sentence_ids(table.column("document"), table.column("position"))
-    key, target = labeller.key(ids, texts), SOFT_LABELS / part.name
-    counters.keep(len(texts))
-    if _made_with(target, key):  # an interrupted run made this shard
-        counters.details["shards kept"] = int(counters.details.get("shards kept", 0)) + 1
-        return
-    vectors = labeller.embed(texts, part.stem)
-    labels = pa.Table.from_arrays(
-        [ids, embedding_column(vectors)], schema=soft_label_schema(vectors.shape[1]).with_metadata({"key": key})
-    )
-    write_table(target, labels)
+    counters.keep(len(table))
+    ids = sentence_ids(table["document"], table["position"])
+    embeddings = labeller.embeddings(table["text"].to_pylist(), part.stem, counters)
+    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(labeller.encoder.dimension))
 
 
-def _made_with(shard: Path, key: str) -> bool:
-    """Whether `shard` can be read whole and was made with `key`."""
-    try:
-        table = pq.read_table(shard, partitioning=None, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
-        return False
-    return bool((table.schema.metadata or {}).get(b"key") == key.encode())
-
-
-def label_words(labeller: Labeller, parts: list[Path], minimum_count: int) -> int:
-    """Write words.parquet: the teacher's embedding of each frequent word and each word piece, as if it were a sentence.
+def word_labels(labeller: Labeller, parts: list[Path], minimum_count: int, counters: Counters) -> pa.Table:
+    """The teacher's embedding of each frequent word and each word piece, as if it were a sentence.
 
     Words come first, most frequent first; a piece that no text holds has count 0.
     """
@@ -127,32 +135,19 @@ def label_words(labeller: Labeller, parts: list[Path], minimum_count: int) -> in
     known = set(frequent)
     pieces = word_pieces(labeller.encoder.tokenizer.backend_tokenizer, counts)
     vocabulary = frequent + [piece for piece in pieces if piece not in known]
-    vectors = labeller.embed([bare(word) for word in vocabulary], "words")
-    table = pa.table(
-        [pa.array(vocabulary), pa.array([counts[word] for word in vocabulary]), embedding_column(vectors)],
-        schema=word_schema(vectors.shape[1]),
-    )
-    write_table(SOFT_LABELS / WORDS, table)
-    return len(vocabulary)
-
-
-def remove_stale(parts: list[Path]) -> None:
-    """Remove shards whose part of the corpus is gone, and partial files of a killed run."""
-    known = {part.name for part in parts}
-    for file in SOFT_LABELS.glob("*part*"):
-        if file.name not in known:
-            file.unlink()
+    counters.details["words"] = len(vocabulary)
+    embeddings = labeller.embeddings([bare(word) for word in vocabulary], "words", counters)
+    columns = [pa.array(vocabulary), pa.array([counts[word] for word in vocabulary]), embeddings]
+    return pa.Table.from_arrays(columns, schema=word_schema(labeller.encoder.dimension))
 
 
 def main() -> None:
-    with stage("soft_labels", unit="sentences") as (params, counters):
+    with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(SOFT_LABELS) as target:
         parts = table_parts(SENTENCES)
-        labeller = Labeller(load_encoder(params.teacher), params.soft_labels.batch_tokens)
-        SOFT_LABELS.mkdir(parents=True, exist_ok=True)
-        remove_stale(parts)
+        labeller = Labeller(load_encoder(params.teacher), params.soft_labels.batch_tokens, used=set())
         for part in track(parts, len(parts), "soft labels"):
-            label_part(labeller, part, counters)
-        counters.details["words"] = label_words(labeller, parts, params.soft_labels.minimum_count)
+            write_table(target / part.name, sentence_labels(labeller, part, counters))
+        write_table(target / WORDS, word_labels(labeller, parts, params.soft_labels.minimum_count, counters))
         card = {
             "reference": params.teacher.reference,
             "revision": params.teacher.revision,
@@ -161,7 +156,8 @@ def main() -> None:
             "maximum_length": params.teacher.maximum_length,
             "dimension": labeller.encoder.dimension,
         }
-        write_json(SOFT_LABELS / TEACHER, card)
+        write_json(target / TEACHER, card)
+        labeller.forget_unused()
 
 
 if __name__ == "__main__":

@@ -136,6 +136,8 @@ def test_collapse() -> None:
         InputError, match=r"The student has collapsed: the mean cosine of 5 different sentences is 1\.0"
     ):
         refuse_collapsed(np.tile(np.array([[0.6, 0.8]], dtype=np.float32), (5, 1)), "student")
+    with pytest.raises(InputError, match="all its vectors are zero"):
+        refuse_collapsed(np.zeros((5, 2), dtype=np.float32), "student")
     refuse_collapsed(np.eye(5, dtype=np.float32), "student")
     refuse_collapsed(np.ones((1, 1), dtype=np.float32), "student")
 

@@ -13,17 +13,20 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from safetensors.torch import load, save_file
+from safetensors.torch import load, load_file, save_file
 
 from stages.artifacts import read_table
+from stages.stage import Counters
 from stages.student.tokenizer import count_words, words
 from stages.teacher import soft_labels
 from stages.teacher.encoders import WEIGHTS, load_encoder
 from stages.teacher.soft_labels import (
     SENTENCES,
+    SHARDS,
     SOFT_LABELS,
     TEACHER,
     WORDS,
+    Labeller,
     embedding_array,
     soft_label_schema,
     word_schema,
@@ -33,6 +36,7 @@ from tests.vectors.conftest import write_corpus, write_params
 from .conftest import teacher
 
 DOCUMENTS = ["The storm closed the port. A storm came.", "Ships wait. The harbour was shut by the gale."]
+PARTS = 3
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def workspace(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     monkeypatch.chdir(tmp_path)
     shutil.copytree(bert, "teacher")
     configure()
-    for part in range(3):
+    for part in range(PARTS):
         write_corpus([f"{document} Part {part}." for document in DOCUMENTS], part=part)
     return tmp_path
 
@@ -51,8 +55,16 @@ def configure(**changes: object) -> None:
     write_params(teacher=settings | changes, soft_labels={"minimum_count": 3})
 
 
-def shards() -> dict[str, bytes]:
+def written() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in SOFT_LABELS.iterdir()}
+
+
+def shard(number: int) -> Path:
+    """The file that keeps the embeddings of one part of the corpus."""
+    labeller = Labeller(load_encoder(teacher("./teacher")), 100, used=set())
+    texts = pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist()
+    labeller.embeddings(texts, "", Counters("sentences"))
+    return labeller.used.pop()
 
 
 def kept() -> int:
@@ -64,8 +76,8 @@ def kept() -> int:
 def test_files(workspace: Path) -> None:
     soft_labels.main()
     encoder = load_encoder(teacher("./teacher"))
-    names = [f"part-0000{part}.parquet" for part in range(3)]
-    assert sorted(shards()) == [*names, TEACHER, WORDS]
+    names = [f"part-0000{part}.parquet" for part in range(PARTS)]
+    assert sorted(written()) == [*names, TEACHER, WORDS]
     for name in names:
         labels = read_table(SOFT_LABELS / name, soft_label_schema(16))
         texts = pq.read_table(SENTENCES / name)["text"].to_pylist()
@@ -108,78 +120,114 @@ def test_words(workspace: Path) -> None:
 def test_the_same_bytes_twice(workspace: Path) -> None:
     """fault 27: whether its shards are kept or made again, a run ends with the same bytes."""
     soft_labels.main()
-    first = shards()
+    assert kept() == 0
+    first = written()
+    shutil.rmtree(SOFT_LABELS)  # as DVC does
     soft_labels.main()
-    assert kept() == 3
-    assert shards() == first
-    shutil.rmtree(SOFT_LABELS)
+    assert kept() == PARTS + 1
+    assert written() == first
+    shutil.rmtree(SHARDS)
     soft_labels.main()
     assert kept() == 0
-    assert shards() == first
+    assert written() == first
 
 
 def other_text() -> None:
     write_corpus(["Ships wait. The port is closed."], part=1)
 
 
-def other_ids() -> None:
-    """The same sentences, in other documents."""
-    part = SENTENCES / "part-00001.parquet"
-    table = pq.read_table(part)
-    pq.write_table(table.set_column(0, "document", [[number + 7 for number in table["document"].to_pylist()]]), part)
-
-
 def truncated() -> None:
-    shard = SOFT_LABELS / "part-00001.parquet"
-    shard.write_bytes(shard.read_bytes()[:-30])
+    shard(1).write_bytes(shard(1).read_bytes()[:-30])
 
 
 def flipped() -> None:
-    shard = SOFT_LABELS / "part-00001.parquet"
-    content = bytearray(shard.read_bytes())
+    content = bytearray(shard(1).read_bytes())
     content[60] ^= 0xFF
-    shard.write_bytes(content)
+    shard(1).write_bytes(content)
 
 
 def gone() -> None:
-    (SOFT_LABELS / "part-00001.parquet").unlink()
+    shard(1).unlink()
 
 
-@pytest.mark.parametrize("change", [other_text, other_ids, truncated, flipped, gone])
+@pytest.mark.parametrize("change", [truncated, flipped, gone])
 def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) -> None:
-    """fault 15: a damaged shard, or one of other sentences, is made again; the others are kept."""
+    """fault 15: a damaged shard is made again; the others, that of the words among them, are kept."""
     soft_labels.main()
+    before = written()
     change()
     soft_labels.main()
-    assert kept() == 2
-    labels = read_table(SOFT_LABELS / "part-00001.parquet", soft_label_schema(16))
-    corpus = pq.read_table(SENTENCES / "part-00001.parquet")
-    expected = soft_labels.sentence_ids(corpus["document"], corpus["position"])
-    assert labels["sentence"].to_pylist() == expected.to_pylist()
-    after = shards()
-    shutil.rmtree(SOFT_LABELS)
-    soft_labels.main()
-    assert shards() == after
+    assert kept() == PARTS
+    assert written() == before
 
 
-def test_another_teacher_keeps_nothing(workspace: Path) -> None:
+def test_other_sentences(workspace: Path) -> None:
+    """A part with other sentences is embedded anew, and so are the words, whose counts have changed."""
     soft_labels.main()
+    other_text()
+    soft_labels.main()
+    assert kept() == PARTS - 1
+    after = written()
+    shutil.rmtree(SHARDS)
+    soft_labels.main()
+    assert written() == after
+
+
+def test_the_same_sentences_in_other_documents(workspace: Path) -> None:
+    """A corpus that has grown at its front moves the numbers of its documents; that costs nothing."""
+    soft_labels.main()
+    part = SENTENCES / "part-00001.parquet"
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(0, "document", [[number + 7 for number in table["document"].to_pylist()]]), part)
+    soft_labels.main()
+    assert kept() == PARTS + 1
+    labels = read_table(SOFT_LABELS / part.name, soft_label_schema(16))
+    assert labels["sentence"].to_pylist() == [
+        position + (document << 20) for document in (7, 8) for position in range(3)
+    ]
+
+
+def other_length() -> None:
     configure(maximum_length=5)
+
+
+def other_weights() -> None:
+    weights = load_file(Path("teacher") / WEIGHTS)
+    changed = {name: tensor + 0.5 for name, tensor in weights.items()}
+    save_file(changed, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
+
+
+def other_tokenizer() -> None:
+    file = Path("teacher/tokenizer.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["normalizer"]["lowercase"] = False
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [other_length, other_weights, other_tokenizer])
+def test_another_teacher_keeps_nothing(workspace: Path, change: Callable[[], None]) -> None:
+    soft_labels.main()
+    before = written()
+    change()
     soft_labels.main()
     assert kept() == 0
+    assert len(list(SHARDS.iterdir())) == PARTS + 1
+    assert written() != before
 
 
 def test_stale_files_are_removed(workspace: Path) -> None:
-    """fault 1: shards of parts that are gone, and partial files of a killed run."""
+    """fault 1: what belongs to parts that are gone, and partial files of a killed run."""
     soft_labels.main()
     (SENTENCES / "part-00002.parquet").unlink()
-    (SOFT_LABELS / ".part-00000.parquet.partial").write_bytes(b"half")
+    (SHARDS / ".abc.parquet.partial").write_bytes(b"half")
     soft_labels.main()
-    assert sorted(shards()) == ["part-00000.parquet", "part-00001.parquet", TEACHER, WORDS]
+    assert sorted(written()) == ["part-00000.parquet", "part-00001.parquet", TEACHER, WORDS]
+    assert len(list(SHARDS.iterdir())) == 3
+    assert not list(SHARDS.glob(".*"))
 
 
 def test_killed_between_shards(workspace: Path) -> None:
-    """fault 1: after SIGKILL whole shards are kept and not made again, and the result is that of one run."""
+    """fault 1: after SIGKILL nothing stands at the final path whole shards are kept, the result is that of one run."""
     parts = 40
     for part in range(parts):
         write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)
@@ -189,20 +237,21 @@ def test_killed_between_shards(workspace: Path) -> None:
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 120
-    while len(list(SOFT_LABELS.glob("part-*"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+    while len(list(SHARDS.glob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
-    made = {path.name: path.stat().st_mtime_ns for path in SOFT_LABELS.glob("part-*")}
+    assert not SOFT_LABELS.exists()
+    made = {path.name: path.stat().st_mtime_ns for path in SHARDS.glob("*.parquet")}
     assert 2 <= len(made) < parts
     soft_labels.main()
     assert kept() == len(made)
-    assert {name: (SOFT_LABELS / name).stat().st_mtime_ns for name in made} == made
-    resumed = shards()
-    shutil.rmtree(SOFT_LABELS)
+    assert {name: (SHARDS / name).stat().st_mtime_ns for name in made} == made
+    resumed = written()
+    shutil.rmtree(SHARDS)
     soft_labels.main()
-    assert shards() == resumed
+    assert written() == resumed
 
 
 def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
@@ -213,7 +262,8 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
         save_file(tensors, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
         with pytest.raises(SystemExit, match=r"\./teacher gives no finite float16 embedding of 'The storm closed"):
             soft_labels.main()
-        assert not list(SOFT_LABELS.glob("part-*"))
+        assert not SOFT_LABELS.exists()
+        assert not list(SHARDS.glob("*"))
 
 
 def test_no_corpus(workspace: Path) -> None:
