@@ -27,8 +27,7 @@ from stages.artifacts import InputError, write_json
 from stages.evaluation.evaluate import read_corpus
 from stages.params import load_params
 from stages.progress import track
-from stages.student.encoder import StaticEncoder
-from stages.student.export import STUDENT
+from stages.student.encoder import STUDENT, StaticEncoder
 from stages.teacher.encoders import load_encoder
 
 BENCH = Path("reports/bench.json")

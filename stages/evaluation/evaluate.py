@@ -29,9 +29,11 @@ def similarity_results(
 ) -> Iterator[Result]:
     """Pearson, Spearman and MAE under each weighting, beside paper 1's where it has them."""
     assert pairs.scores is not None and pairs.scale is not None
-    left, right = (embed(system, schemes, texts) for texts in (pairs.sentences1, pairs.sentences2))
-    for scheme, one, other in zip(schemes, left, right, strict=True):
-        figures = similarity_figures(cosines(one, other), pairs.scores, pairs.scale)
+    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many a sentence stands in several pairs
+    row = {text: row for row, text in enumerate(texts)}
+    left, right = ([row[text] for text in side] for side in (pairs.sentences1, pairs.sentences2))
+    for scheme, vectors in zip(schemes, embed(system, schemes, texts), strict=True):
+        figures = similarity_figures(cosines(vectors[left], vectors[right]), pairs.scores, pairs.scale)
         for metric, value in figures.items():
             yield _with_published(
                 Result(system.name, pairs.name, pairs.split, str(scheme.weighting), metric, value, len(pairs.scores)),

@@ -13,8 +13,7 @@ import numpy as np
 from stages.corpus.text import content_tokens, tokenize
 from stages.params import Params
 from stages.ragged import Floats, TokenIds
-from stages.student.encoder import StaticEncoder
-from stages.student.export import STUDENT
+from stages.student.encoder import STUDENT, StaticEncoder
 from stages.student.tokenizer import UNKNOWN_ID
 from stages.teacher.encoders import Encoder, load_encoder
 from stages.vectors.model import REFINED, SKIPGRAM, WordVectors

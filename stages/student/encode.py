@@ -25,10 +25,9 @@ from tqdm import tqdm
 
 from stages.artifacts import InputError, atomic_file
 from stages.ragged import Floats, unit_rows
-from stages.student.encoder import BATCH, StaticEncoder
+from stages.student.encoder import BATCH, STUDENT, StaticEncoder
 from stages.student.tokenizer import UNKNOWN_ID
 
-MODEL = Path("models/student")
 BATCH_BYTES = 2**25
 LONGEST_LINE = 2**26  # bytes
 LOG_SECONDS = 10.0
@@ -174,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m stages.student.encode", description="Encode sentences.")
     parser.add_argument("input", nargs="?", help="text file, one sentence a line; - is standard input")
     parser.add_argument("output", nargs="?", type=Path, help="file that ends with .parquet or .npy")
-    parser.add_argument("--model", type=Path, default=MODEL, help=f"directory of the student, {MODEL} by default")
+    parser.add_argument("--model", type=Path, default=STUDENT, help=f"directory of the student, {STUDENT} by default")
     parser.add_argument("--compare", nargs=2, metavar="SENTENCE", help="print the cosine of two sentences instead")
     return parser
 

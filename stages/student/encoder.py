@@ -26,6 +26,7 @@ from stages.corpus.text import whole_surrogates
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.student.tokenizer import is_punctuation
 
+STUDENT = Path("models/student")
 BATCH = 16_384  # sentences at a time: bounds memory, and the columns stay in the processor's cache
 KNOWN_CUTS = 200_000  # unknown words whose pieces are kept
 WEIGHTS = "model.safetensors"

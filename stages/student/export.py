@@ -16,9 +16,7 @@ from sentence_transformers.base.modules import Dense, Normalize
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
 from stages.artifacts import atomic_directory, write_json
-from stages.student.encoder import CONFIG, StaticEncoder
-
-STUDENT = Path("models/student")
+from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
 
 
 def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path = STUDENT) -> None:

@@ -18,8 +18,8 @@ from stages.device import device
 from stages.params import Student
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
-from stages.student.encoder import StaticEncoder
-from stages.student.export import STUDENT, export
+from stages.student.encoder import STUDENT, StaticEncoder
+from stages.student.export import export
 from stages.student.paper import PaperLoss, PaperStudent
 from stages.student.static import StaticLoss, StaticStudent, initial_table, principal_directions, project
 from stages.student.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer

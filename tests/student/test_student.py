@@ -13,8 +13,7 @@ from sentence_transformers import SentenceTransformer
 
 from stages.artifacts import write_json
 from stages.student import student
-from stages.student.encoder import StaticEncoder
-from stages.student.export import STUDENT
+from stages.student.encoder import STUDENT, StaticEncoder
 from stages.student.student import CHECKPOINT, CURVE
 from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
 from tests.vectors.conftest import write_corpus
