@@ -5,7 +5,7 @@
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length
 
-Every system encodes the same sentences. Runs alternate, system by system, so that a drift of the machine's speed meets
+Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate, system by system, so that a drift of the machine's speed meets
 all of them; the median of the runs is reported, with the fastest and the slowest.
 """
 
@@ -33,7 +33,7 @@ from stages.teacher.encoders import load_encoder
 BENCH = Path("reports/bench.json")
 SENTENCES = 60_000
 TEACHER_SENTENCES = 500
-RUNS = 5
+RUNS = 7
 BATCH = 1_024  # of sentence-transformers and model2vec
 
 Encode = Callable[[list[str]], object]
