@@ -5,8 +5,9 @@
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length
 
-Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate, system by system, so that a drift of the machine's speed meets
-all of them; the median of the runs is reported, with the fastest and the slowest.
+Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate,
+system by system, so that a drift of the machine's speed meets all of them; the median of the runs is reported, with
+the fastest and the slowest.
 """
 
 import argparse
