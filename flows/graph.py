@@ -1,0 +1,65 @@
+"""The graph of dvc.yaml, as DVC understands it: which stages there are, what each waits for, and which need a GPU.
+
+    crawl -> clean -> skipgram -> refine      read_graph(repo, "refine") == [crawl, clean, skipgram, refine]
+
+`dvc.yaml` stays the only place that knows it; a cell of a matrix is a stage of its own, `name@cell`.
+"""
+
+import difflib
+from dataclasses import dataclass
+
+import networkx as nx
+from dvc.repo import Repo
+
+
+class GraphError(Exception):
+    """The graph, or what was asked of it, is wrong; the message has the value and the remedy."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage under the name that `dvc repro` takes, with the names of those whose outputs it reads."""
+
+    name: str
+    upstream: tuple[str, ...]
+    gpu: bool
+
+
+def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
+    """Every stage, or those that `target` (a stage, or a matrix) stands on, each after its upstream."""
+    graph = repo.index.graph  # an edge leads from a stage to one that it reads from
+    names = {node: node.addressing for node in graph}
+    if target is not None:
+        wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
+        if not wanted:
+            raise GraphError(_unknown(target, sorted(names.values())))
+        graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
+    order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
+    return [
+        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs_gpu(node.meta))
+        for node in order
+    ]
+
+
+def _needs_gpu(meta: object) -> bool:
+    """Whether dvc.yaml says `meta: {resources: gpu}`."""
+    return isinstance(meta, dict) and meta.get("resources") == "gpu"
+
+
+def _unknown(target: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(target, names, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"the stages are {', '.join(names)}."
+    return f"dvc.yaml has no stage '{target}'; {hint}"
+
+
+def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
+    """The stages that need no run: DVC finds neither them nor what they stand on changed, and each output is there.
+
+    `stages` in the order of `read_graph`.
+    """
+    changed = repo.status()
+    names: set[str] = set()
+    for stage in stages:
+        if stage.name not in changed and names.issuperset(stage.upstream):
+            names.add(stage.name)
+    return names

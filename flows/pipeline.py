@@ -1,0 +1,164 @@
+"""The pipeline: one Prefect task for each stage of dvc.yaml, started as soon as its upstream is done.
+
+    python -m flows.pipeline --target student --profile best --set student.epochs=3
+
+DVC decides what has to run; Prefect runs it, side by side, and shows it. The states are DVC's words: Cached, Restored,
+Pulled, Ran. Without a Prefect server (no PREFECT_API_URL) the same run goes through plain threads.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+import yaml
+from prefect import State, flow, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import wait
+from prefect.states import Completed
+from prefect.utilities.annotations import quote
+from pydantic import Field
+
+from flows.graph import GraphError, Stage
+from flows.reproduce import Outcome
+from flows.run import GpuPolicy, PipelineError, Run, open_run
+from flows.settings import SettingsError
+from flows.show import publish
+from flows.worktree import WorktreeError, bring_back
+
+Profile = Literal["demo", "paper", "best"]
+MEANING = {
+    Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
+    Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
+    Outcome.PULLED: "its outputs came from the remote",
+    Outcome.RAN: "its command ran",
+}
+
+
+@task(cache_policy=NO_CACHE, task_run_name="{name}")
+def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
+    """Bring a stage up to date; its lines go to the run's logs."""
+    outcome = run.bring_up_to_date(stage, get_run_logger().info)
+    return Completed(name=str(outcome), message=MEANING[outcome])
+
+
+# What Prefect's form asks for.
+Target = Annotated[str | None, Field(title="Stage", description="the stage to bring up to date; all by default")]
+ProfileName = Annotated[Profile | None, Field(description="of conf/profile; params.yaml as it stands by default")]
+Overrides = Annotated[dict[str, Any] | None, Field(description='parameters to change: {"student.epochs": 3}')]
+Force = Annotated[bool, Field(description="run the stages though nothing has changed")]
+Gpu = Annotated[GpuPolicy, Field(title="GPU", description="where stages that want a GPU run")]
+Parallel = Annotated[int, Field(ge=1, description="stages at a time")]
+Apply = Annotated[bool, Field(description="bring the result back to the workspace")]
+
+
+@flow(name="pipeline", log_prints=True)
+def pipeline(
+    target: Target = None,
+    profile: ProfileName = None,
+    overrides: Overrides = None,
+    force: Force = False,
+    gpu: Gpu = "prefer",
+    parallel: Parallel = 2,
+    apply: Apply = False,
+) -> State[None]:
+    """Run the graph of dvc.yaml in a worktree of its own, and publish what came of it as artifacts."""
+    log = get_run_logger().info
+    root = Path.cwd()
+    with open_run(
+        root,
+        target=target,
+        profile=profile,
+        overrides=overrides or {},
+        force=force,
+        gpu=gpu,
+        parallel=parallel,
+        log=log,
+    ) as run:
+        futures: dict[str, Any] = {}
+        for stage in run.stages:
+            upstream = [futures[name] for name in stage.upstream]
+            tagged = stage_task.with_options(tags={"gpu"}) if stage.gpu else stage_task
+            quoted: Any = quote(run)  # Prefect would walk through it in search of futures
+            futures[stage.name] = tagged.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
+        try:
+            wait(list(futures.values()))
+        finally:
+            run.children.end()
+        run.check()
+        publish(run)
+    if apply:
+        bring_back(root, run.name)
+    return summary(run)
+
+
+def summary(run: Run) -> State[None]:
+    """Cached where every stage was, Completed otherwise, with the stages by outcome."""
+    by_outcome = {o: [name for name, found in run.outcomes.items() if found is o] for o in Outcome}
+    message = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
+    everything_cached = len(by_outcome[Outcome.CACHED]) == len(run.stages)
+    return Completed(name="Cached" if everything_cached else "Completed", message=message)
+
+
+def run_in_threads(run: Run) -> None:
+    """The same without a server."""
+
+    def bring_up_to_date(stage: Stage, upstream: list[Future[Outcome]]) -> Outcome:
+        for future in upstream:
+            future.result()  # raises where it failed, and so this stage does not run
+        outcome = run.bring_up_to_date(stage, lambda line: print(f"{stage.name} | {line}", flush=True))
+        print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True)
+        return outcome
+
+    with ThreadPoolExecutor(len(run.stages)) as threads:
+        futures: dict[str, Future[Outcome]] = {}
+        for stage in run.stages:
+            futures[stage.name] = threads.submit(bring_up_to_date, stage, [futures[name] for name in stage.upstream])
+        try:
+            for future in futures.values():
+                future.exception()
+        finally:
+            run.children.end()
+    run.check()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m flows.pipeline", description="Run the graph of dvc.yaml.")
+    parser.add_argument("--target", help="the stage to bring up to date; all by default")
+    parser.add_argument("--profile", help="of conf/profile; params.yaml as it stands by default")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
+    parser.add_argument("--force", action="store_true", help="run the stages though nothing has changed")
+    parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
+    parser.add_argument("--parallel", type=int, default=2, help="stages at a time")
+    parser.add_argument("--apply", action="store_true", help="bring the result back to the workspace")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = vars(arguments())
+    apply, pairs = options.pop("apply"), [pair.partition("=") for pair in options.pop("set")]
+    overrides = {key: yaml.safe_load(value) for key, _, value in pairs}
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        if os.environ.get("PREFECT_API_URL"):
+            pipeline(**options, overrides=overrides, apply=apply)
+            return
+        root = Path.cwd()
+        with open_run(root, **options, overrides=overrides, log=print) as run:
+            run_in_threads(run)
+        if apply:
+            bring_back(root, run.name)
+        print(summary(run).message)
+    except (GraphError, SettingsError, WorktreeError, PipelineError) as error:
+        sys.exit(f"pipeline: {error}")
+
+
+def _stop(signum: int, frame: object) -> NoReturn:
+    sys.exit(128 + signum)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""One stage through DVC, in a process of its own, and what became of it.
+
+`dvc --wait-for-lock repro -s NAME` decides alone whether the stage has to run. DVC's lock is free while the command
+itself runs, so several of these overlap. What happened is read from DVC's own lines.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+
+SECONDS_TO_END = 20.0  # that a stage has to remove its partial files before it is killed
+REMEMBERED = 20  # last lines of a stage, for the error
+
+
+class Outcome(StrEnum):
+    """What became of a stage.
+
+    CACHED: neither it nor its outputs had changed. RESTORED: its outputs came from an earlier run with the same
+    inputs. PULLED: they came from the remote. RAN: its command ran.
+    """
+
+    CACHED = "Cached"
+    RESTORED = "Restored"
+    PULLED = "Pulled"
+    RAN = "Ran"
+
+
+# In the order in which they count: a stage that ran may have pulled its inputs before.
+SIGNS = (
+    ("Running stage '", Outcome.RAN),
+    ("is cached - skipping run", Outcome.RESTORED),
+    ("Pulling data for", Outcome.PULLED),
+    ("didn't change, skipping", Outcome.CACHED),
+)
+
+
+class StageError(Exception):
+    """A stage ended with an error; the message has its last lines."""
+
+
+class Children:
+    """The stages that this process runs now, so that they can all be ended at once."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._lock = Lock()
+        self._closed = False
+
+    def end(self) -> None:
+        """End every stage with all that it started, and start no other."""
+        with self._lock:
+            self._closed = True
+            processes = list(self._processes)
+        for process in processes:
+            _end(process)
+
+    @contextmanager
+    def start(
+        self, command: list[str], directory: Path, environment: dict[str, str]
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A process that leads a group of its own; it has ended when the block has."""
+        with self._lock:
+            if self._closed:
+                raise StageError(f"The run is being stopped; {command[-1]} was not started.")
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            self._processes.add(process)
+        try:
+            yield process
+            process.wait()
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            self._processes.discard(process)
+
+
+def reproduce(
+    children: Children,
+    directory: Path,
+    name: str,
+    log: Callable[[str], None],
+    *,
+    force: bool = False,
+    pull: bool = False,
+    **environment: str,
+) -> Outcome:
+    """Bring stage `name` of the repository in `directory` up to date; each line that it prints goes to `log`.
+
+    `force` runs it though nothing has changed, `pull` fetches missing inputs and outputs from the remote. Raises
+    StageError.
+    """
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", *["--force"] * force, *["--pull"] * pull]
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the stage's `python` is this one
+    found: set[Outcome] = set()
+    last: deque[str] = deque(maxlen=REMEMBERED)
+    with children.start(
+        [*command, "--single-item", name], directory, os.environ | {"PATH": tools} | environment
+    ) as process:
+        for line in _lines(process):
+            found.update(outcome for sign, outcome in SIGNS if sign in line)
+            last.append(line)
+            log(line)
+    if process.returncode or not found:
+        told = "\n".join(last)
+        raise StageError(f"Stage '{name}' ended with status {process.returncode}:\n{told}")
+    return next(outcome for _, outcome in SIGNS if outcome in found)
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    """What the process prints, line by line, without the empty ones."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip():
+            yield line.rstrip()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask the process and its children to end, and kill those that do not."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, number)
+            process.wait(SECONDS_TO_END)
+    process.wait()

@@ -1,0 +1,133 @@
+"""A run of the graph: where it works, which stages need nothing, and how one stage is brought up to date.
+
+It knows nothing of Prefect: `flows/pipeline.py` runs its stages as tasks, or as plain threads without a server.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any, Literal
+
+from dvc.repo import Repo
+
+from flows.cache import remove_broken
+from flows.graph import Stage, read_graph, unchanged
+from flows.reproduce import Children, Outcome, StageError, reproduce
+from flows.settings import configure
+from flows.worktree import keep, prune, snapshot, worktree
+
+GpuPolicy = Literal["prefer", "require", "local"]
+Log = Callable[[str], None]
+
+
+class PipelineError(Exception):
+    """Stages failed; the message has why, what is not up to date for it, and how to go on."""
+
+
+@dataclass(eq=False)
+class Run:
+    """A graph at work in a directory of its own."""
+
+    root: Path  # the workspace that it was started from
+    directory: Path  # its own worktree
+    name: str
+    revision: str  # the workspace as it stood, as a commit
+    stages: list[Stage]
+    unchanged: set[str]
+    cache: Path
+    remote: bool  # whether there is a default remote to pull from
+    force: bool
+    gpu: GpuPolicy
+    slots: BoundedSemaphore  # of stages at a time
+    children: Children = field(default_factory=Children)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    failures: list[StageError] = field(default_factory=list)
+
+    def bring_up_to_date(self, stage: Stage, log: Log) -> Outcome:
+        """Run one stage, unless nothing of it has changed; its upstream is up to date already.
+
+        Raises StageError.
+        """
+        if stage.name in self.unchanged and not self.force:
+            self.outcomes[stage.name] = Outcome.CACHED
+        else:
+            with self.slots:
+                try:
+                    self.outcomes[stage.name] = self._reproduce(stage, log)
+                except StageError as failure:
+                    self.failures.append(failure)
+                    raise
+        return self.outcomes[stage.name]
+
+    def _reproduce(self, stage: Stage, log: Log) -> Outcome:
+        outcome = reproduce(self.children, self.directory, stage.name, log, force=self.force, pull=self.remote)
+        if outcome is Outcome.RAN:
+            return outcome
+        broken = remove_broken(self.cache, self.directory / "dvc.lock", stage.name)
+        if not broken:
+            return outcome
+        log(f"{len(broken)} objects of {stage.name} in DVC's cache were damaged and have been removed: it runs again.")
+        return reproduce(self.children, self.directory, stage.name, log, force=True)
+
+    def check(self) -> None:
+        """Raises PipelineError where a stage has failed."""
+        if self.failures:
+            causes = "\n".join(map(str, self.failures))
+            missing = [stage.name for stage in self.stages if stage.name not in self.outcomes]
+            raise PipelineError(
+                f"{causes}\nNot up to date: {', '.join(missing)}. The other stages are done and kept: once the cause "
+                f"is removed, the same run goes on from here. Its files are in {self.directory}."
+            )
+
+
+def new_name() -> str:
+    """A name for a run that sorts by time: 20261121-153012-3fa2."""
+    return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+@contextmanager
+def open_run(
+    root: Path,
+    *,
+    target: str | None,
+    profile: str | None,
+    overrides: Mapping[str, Any],
+    force: bool,
+    gpu: GpuPolicy,
+    parallel: int,
+    log: Log,
+) -> Iterator[Run]:
+    """A run of `target`, or of the whole graph, on the workspace as it stands; its result is kept when it ends."""
+    for name in prune(root):
+        log(f"Removed the directory of the old run {name}.")
+    revision, name = snapshot(root), new_name()
+    with worktree(root, revision, name) as directory, contextlib.chdir(directory):
+        configure(directory, profile, overrides)
+        with Repo(str(directory)) as repo:
+            stages, cache = read_graph(repo, target), Path(repo.cache.local.path).parents[1]
+            for broken in remove_broken(cache, directory / "dvc.lock"):
+                log(f"Object {broken} of DVC's cache was damaged and has been removed.")
+            repo.checkout(allow_missing=True)
+            run = Run(
+                root=root,
+                directory=directory,
+                name=name,
+                revision=revision,
+                stages=stages,
+                unchanged=unchanged(repo, stages),
+                cache=cache,
+                remote="remote" in repo.config["core"],
+                force=force,
+                gpu=gpu,
+                slots=BoundedSemaphore(parallel),
+            )
+        try:
+            yield run
+        finally:
+            run.children.end()
+            keep(root, directory, name)

@@ -1,0 +1,62 @@
+"""A run's parameters: a profile of conf/, and overrides on top of it."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dvc.utils.hydra import compose_and_dump
+
+PARAMS = "params.yaml"
+
+
+class SettingsError(Exception):
+    """A profile, a key or a value is wrong; the message names it with the nearest known one."""
+
+
+def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]) -> None:
+    """Write params.yaml in `directory`: composed from `profile`, or as it stands, with `overrides`.
+
+    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are one. Raises SettingsError.
+    """
+    path = directory / PARAMS
+    if profile is not None:
+        known = sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
+        if profile not in known:
+            raise SettingsError(f"There is no profile '{profile}'; conf/profile has {', '.join(known)}.")
+        compose_and_dump(path, str(directory / "conf"), None, "config", "hydra_plugins", [f"profile={profile}"])
+    if overrides:
+        params = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for key, value in flat(overrides).items():
+            _set(params, key.split("."), value)
+        path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+    _check(directory)
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """{"student": {"epochs": 3}} as {"student.epochs": 3}."""
+    leaves: dict[str, Any] = {}
+    for key, value in tree.items():
+        nested = isinstance(value, Mapping) and value
+        leaves |= flat(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
+    return leaves
+
+
+def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
+    *sections, last = keys
+    for section in sections:
+        if not isinstance(params.setdefault(section, {}), dict):
+            raise SettingsError(f"'{'.'.join(keys)}': {section} is a value, not a section.")
+        params = params[section]
+    params[last] = value
+
+
+def _check(directory: Path) -> None:
+    """Let the stages' own reader judge: unknown keys, wrong types and ranges, each with the nearest known key."""
+    done = subprocess.run(
+        [sys.executable, "-m", "stages.params"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SettingsError(done.stderr.strip())

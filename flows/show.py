@@ -1,0 +1,85 @@
+"""What a run shows in Prefect: its metrics, its changed parameters, DVC's plots, and the way to its report."""
+
+import base64
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import yaml
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from flows.run import Run
+from flows.settings import PARAMS, flat
+from flows.worktree import WorktreeError, git
+
+METRICS = "reports/metrics.json"
+REPORT = "reports/index.html"
+Line = tuple[str, list[float], list[float]]  # name, x, y
+
+
+def publish(run: Run) -> None:
+    """Make an artifact of each thing that the run has."""
+    create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics, beside the last commit's")
+    changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
+    create_table_artifact(key="parameters", table=changed, description="Parameters that are not the last commit's")
+    for title, picture in plots(run.directory).items():
+        key = "plot-" + "".join(letter if letter.isalnum() else "-" for letter in title.lower())
+        data = base64.b64encode(picture).decode()
+        create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
+    report = run.directory / REPORT
+    if report.exists():
+        create_link_artifact(key="report", link=report.as_uri(), link_text=str(report), description="The report")
+
+
+def changes(run: Run, path: str) -> list[dict[str, Any]]:
+    """Each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
+    now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
+    try:
+        before = _leaves(git(run.root, "show", f"HEAD:{path}"))
+    except WorktreeError:  # the file is new
+        before = {}
+    return [{"name": name, "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
+
+
+def _leaves(text: str) -> dict[str, Any]:
+    return flat(yaml.safe_load(text) or {})
+
+
+def plots(directory: Path) -> dict[str, bytes]:
+    """The plots of dvc.yaml whose files are there, as PNG by title."""
+    entries = yaml.safe_load((directory / "dvc.yaml").read_text(encoding="utf-8")).get("plots", [])
+    pictures: dict[str, bytes] = {}
+    for entry in entries:
+        for title, plot in entry.items():
+            lines: list[Line] = []
+            for file, columns in plot["y"].items():
+                if (directory / file).exists():
+                    names = [columns] if isinstance(columns, str) else columns
+                    lines += [(name, *_columns(directory / file, plot["x"], name)) for name in names]
+            if lines:
+                pictures[title] = _draw(title, plot["x"], lines)
+    return pictures
+
+
+def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [float(row[x]) for row in rows], [float(row[y]) for row in rows]
+
+
+def _draw(title: str, x: str, lines: list[Line]) -> bytes:
+    """One panel for each line, since their units differ."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and few runs draw
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * len(lines), 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    for axes, (name, xs, ys) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines, strict=True):
+        axes.plot(xs, ys, marker=".")
+        axes.set(xlabel=x, ylabel=name)
+        axes.spines[["top", "right"]].set_visible(False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()

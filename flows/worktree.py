@@ -1,0 +1,145 @@
+"""A run's own directory: a git worktree of the workspace as it stands, sharing its DVC cache.
+
+    workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
+        ^                                                             │
+        └────────────── bring_back (only when asked) <── keep: refs/distillery/runs/NAME
+
+Runs and developers do not meet: each has its own files, and DVC's cache takes objects from many at once. What git does
+not know but a run needs (`data/external`, checkpoints) is hard-linked, which costs nothing and cannot be written
+through, since stages replace files and never change them.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dvc.config import Config
+
+RUNS = Path(".dvc/tmp/runs")
+REFS = "refs/distillery/runs"
+BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
+RETURNED = ("data/checkpoints", "models/checkpoints")  # what an interrupted run leaves for the next
+KEPT_DAYS = 7.0
+
+
+class WorktreeError(Exception):
+    """git refused; the message has its words."""
+
+
+def git(root: Path, *arguments: str, **environment: str) -> str:
+    """What git prints, stripped; raises WorktreeError with its message where it fails."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise WorktreeError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def snapshot(root: Path) -> str:
+    """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files.
+
+    It is made through an index of its own, so neither the workspace nor its index nor its branch change.
+    """
+    head = git(root, "rev-parse", "HEAD")
+    with tempfile.TemporaryDirectory() as directory:
+        index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
+        git(root, "read-tree", "HEAD", **index)
+        git(root, "add", "--all", **index)
+        tree = git(root, "write-tree", **index)
+    return head if tree == git(root, "rev-parse", "HEAD^{tree}") else commit(root, tree, head, "Uncommitted changes")
+
+
+def commit(root: Path, tree: str, parent: str, message: str) -> str:
+    """A commit that no branch knows."""
+    author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
+    committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
+    return git(root, "commit-tree", tree, "-p", parent, "-m", message, **author, **committer)
+
+
+@contextmanager
+def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
+    """The directory of run `name`, at `revision`; it stays after the run, for a look, until `prune` finds it old."""
+    directory = root.absolute() / RUNS / name
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(directory):
+        git(root, "worktree", "add", "--quiet", "--detach", str(directory), revision)
+        _share_cache(root, directory)
+        for path in BROUGHT:
+            _link_missing(root / path, directory / path)
+        try:
+            yield directory
+        finally:
+            for path in RETURNED:
+                _link_missing(directory / path, root / path)
+
+
+def _share_cache(root: Path, directory: Path) -> None:
+    """Let DVC in the worktree use the workspace's settings, remotes and cache, and link outputs instead of copying."""
+    own = Config(str(root.absolute() / ".dvc"))
+    cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"] | {"type": ["hardlink", "copy"]}
+    with Config(str(directory / ".dvc")).edit("local") as settings:
+        settings.update(core=own["core"], remote=own["remote"], cache=cache)
+
+
+def _link_missing(source: Path, target: Path) -> None:
+    """Hard-link every file of `source` that `target` lacks; copy where they lie on different file systems."""
+    for file in source.rglob("*") if source.is_dir() else []:
+        place = target / file.relative_to(source)
+        if file.is_dir() or place.exists() or file.name.endswith(".partial"):
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            place.hardlink_to(file)
+        except OSError:
+            shutil.copy2(file, place)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold `directory`.lock, which the system lets go when the process ends, however it ends."""
+    with directory.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
+    """Remove the directories of runs that no process works in and that are older than `days`; return their names."""
+    removed = []
+    for lock in sorted((root / RUNS).glob("*.lock")):
+        if time.time() - lock.stat().st_mtime < days * 86_400:
+            continue
+        with suppress(BlockingIOError), _locked(lock.with_suffix("")):  # a run at work holds its lock
+            directory = lock.with_suffix("")
+            if directory.exists():
+                git(root, "worktree", "remove", "--force", str(directory))
+            lock.unlink()
+            removed.append(directory.name)
+    git(root, "worktree", "prune")
+    return removed
+
+
+def keep(root: Path, directory: Path, name: str) -> str:
+    """Commit what the run left (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
+    revision = snapshot(directory)
+    git(root, "update-ref", f"{REFS}/{name}", revision)
+    return revision
+
+
+def bring_back(root: Path, name: str) -> None:
+    """Give the workspace what run `name` left: its parameters, its dvc.lock, its reports, and its outputs.
+
+    Raises WorktreeError where the workspace has changes of its own in one of these files.
+    """
+    paths = ["dvc.lock", "params.yaml", "reports"]
+    revision = git(root, "rev-parse", "--verify", f"{REFS}/{name}")
+    with _locked(root / RUNS / "workspace"):
+        git(root, "checkout", revision, "--", *paths)
+        subprocess.run([sys.executable, "-m", "dvc", "--wait-for-lock", "checkout", "--force"], cwd=root, check=True)
