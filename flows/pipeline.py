@@ -35,6 +35,7 @@ MEANING = {
     Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
     Outcome.PULLED: "its outputs came from the remote",
     Outcome.RAN: "its command ran",
+    Outcome.RAN_ON_GPU: "its command ran on a GPU worker, and its outputs came back through the remote",
 }
 
 
@@ -97,7 +98,7 @@ def pipeline(
 
 def summary(run: Run) -> State[None]:
     """Cached where every stage was, Completed otherwise, with the stages by outcome."""
-    by_outcome = {o: [name for name, found in run.outcomes.items() if found is o] for o in Outcome}
+    by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
     message = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
     everything_cached = len(by_outcome[Outcome.CACHED]) == len(run.stages)
     return Completed(name="Cached" if everything_cached else "Completed", message=message)

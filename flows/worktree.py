@@ -44,24 +44,29 @@ def git(root: Path, *arguments: str, **environment: str) -> str:
 
 
 def snapshot(root: Path) -> str:
-    """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files.
+    """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files."""
+    tree = _tree(root)
+    return _head(root) if tree == git(root, "rev-parse", "HEAD^{tree}") else commit(root, tree, "Uncommitted changes")
 
-    It is made through an index of its own, so neither the workspace nor its index nor its branch change.
-    """
-    head = git(root, "rev-parse", "HEAD")
+
+def _head(root: Path) -> str:
+    return git(root, "rev-parse", "HEAD")
+
+
+def _tree(root: Path) -> str:
+    """The files that git knows or would add, through an index of its own: the workspace's does not change."""
     with tempfile.TemporaryDirectory() as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
         git(root, "read-tree", "HEAD", **index)
         git(root, "add", "--all", **index)
-        tree = git(root, "write-tree", **index)
-    return head if tree == git(root, "rev-parse", "HEAD^{tree}") else commit(root, tree, head, "Uncommitted changes")
+        return git(root, "write-tree", **index)
 
 
-def commit(root: Path, tree: str, parent: str, message: str) -> str:
-    """A commit that no branch knows."""
+def commit(root: Path, tree: str, message: str) -> str:
+    """A child of HEAD that no branch knows."""
     author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
     committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
-    return git(root, "commit-tree", tree, "-p", parent, "-m", message, **author, **committer)
+    return git(root, "commit-tree", tree, "-p", "HEAD", "-m", message, **author, **committer)
 
 
 @contextmanager
@@ -128,18 +133,35 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 def keep(root: Path, directory: Path, name: str) -> str:
     """Commit what the run left (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
-    revision = snapshot(directory)
+    revision = commit(directory, _tree(directory), f"Run {name}")
     git(root, "update-ref", f"{REFS}/{name}", revision)
     return revision
 
 
 def bring_back(root: Path, name: str) -> None:
-    """Give the workspace what run `name` left: its parameters, its dvc.lock, its reports, and its outputs.
+    """Give the workspace what run `name` changed: its parameters, its dvc.lock, its reports, and its outputs.
 
-    Raises WorktreeError where the workspace has changes of its own in one of these files.
+    Raises WorktreeError, and changes nothing, where the workspace has changed one of these files since.
     """
-    paths = ["dvc.lock", "params.yaml", "reports"]
-    revision = git(root, "rev-parse", "--verify", f"{REFS}/{name}")
+    after = git(root, "rev-parse", "--verify", f"{REFS}/{name}")
+    before = git(root, "rev-parse", f"{after}^")
     with _locked(root / RUNS / "workspace"):
-        git(root, "checkout", revision, "--", *paths)
-        subprocess.run([sys.executable, "-m", "dvc", "--wait-for-lock", "checkout", "--force"], cwd=root, check=True)
+        changed = _changed(root, before, after)
+        touched = changed & _changed(root, before, snapshot(root))
+        if touched:
+            raise WorktreeError(
+                f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or undo that, "
+                f"then bring the run back: python -m flows.worktree {name}"
+            )
+        if changed:
+            git(root, "restore", f"--source={after}", "--worktree", "--", *sorted(changed))
+        dvc = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "checkout", "--force", "--allow-missing"]
+        subprocess.run(dvc, cwd=root, check=True)
+
+
+def _changed(root: Path, before: str, after: str) -> set[str]:
+    return set(git(root, "diff", "--name-only", before, after).splitlines())
+
+
+if __name__ == "__main__":
+    bring_back(Path.cwd(), sys.argv[1])

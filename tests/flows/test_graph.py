@@ -1,0 +1,72 @@
+"""The graph as the flows see it."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo
+
+from flows.graph import GraphError, Stage, read_graph, unchanged
+
+from .conftest import CHAIN, make_repository, pipeline, set_param, stage, write_yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def graph(root: Path, target: str | None = None) -> list[Stage]:
+    with contextlib.chdir(root), Repo() as repo:
+        return read_graph(repo, target)
+
+
+def test_order_and_upstream(chain: Path) -> None:
+    assert graph(chain) == [
+        Stage("a", (), False),
+        Stage("b", ("a",), False),
+        Stage("c", ("a",), False),
+        Stage("d", ("b", "c"), False),
+    ]
+    assert [found.name for found in graph(chain, "b")] == ["a", "b"]
+
+
+def test_matrix_and_gpu(tmp_path: Path) -> None:
+    """Each cell of a matrix is a stage; the matrix's own name stands for all of them."""
+    cell = stage("cell", "a", gpu=True) | {"matrix": {"size": [1, 2]}, "outs": ["${item.size}.txt"]}
+    root = make_repository(tmp_path / "workspace", {"a": stage("a"), "cell": cell, "other": stage("other")})
+    expected = [Stage("a", (), False), Stage("cell@1", ("a",), True), Stage("cell@2", ("a",), True)]
+    assert graph(root, "cell") == expected
+    assert graph(root, "cell@2") == [expected[0], expected[2]]
+
+
+def test_the_project_itself() -> None:
+    """Every stage of this project's dvc.yaml, the teacher and the student on a GPU where there is one."""
+    stages = graph(ROOT)
+    names = [found.name for found in stages]
+    assert all(names.index(upstream) < names.index(found.name) for found in stages for upstream in found.upstream)
+    assert {"soft_labels", "student"} <= {found.name for found in stages if found.gpu}
+
+
+def test_an_unknown_target(chain: Path) -> None:
+    """fault 13: the nearest stage is named."""
+    write_yaml(chain / "dvc.yaml", {"stages": {"clean": stage("clean"), "crawl": stage("crawl")}})
+    with pytest.raises(GraphError, match=r"dvc.yaml has no stage 'cleam'; did you mean 'clean'\?"):
+        graph(chain, "cleam")
+    with pytest.raises(GraphError, match=r"no stage 'x'; the stages are clean, crawl"):
+        graph(chain, "x")
+
+
+def test_unchanged(chain: Path) -> None:
+    """fault 8: a stage with a changed parameter, a gone or an altered output is not, and nothing that stands on it."""
+    assert pipeline(chain, "--apply").returncode == 0
+
+    def names() -> set[str]:
+        with Repo() as repo:
+            return unchanged(repo, read_graph(repo))
+
+    assert names() == set(CHAIN)
+    set_param(chain, "b", value=2)
+    assert names() == {"a", "c"}
+    set_param(chain, "b", value=1)
+    (chain / "c.txt").unlink()
+    assert names() == {"a", "b"}
+    (chain / "c.txt").write_text("other\n", encoding="utf-8")
+    assert names() == {"a", "b"}

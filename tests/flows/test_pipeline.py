@@ -1,0 +1,163 @@
+"""Whole runs without a server, in processes of their own, with real faults."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flows.worktree import RUNS
+
+from .conftest import command, git, make_repository, pipeline, set_param, stage
+from .test_cache import damage
+
+D = "a 1\nb 1\na 1\nc 1\nd 1\n"
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_ran_cached_restored(chain: Path) -> None:
+    """A run leaves the workspace as it is; later ones find its results in the cache."""
+    assert last_line(pipeline(chain)) == "Ran: a, b, c, d"
+    assert git(chain, "status", "--porcelain") == ""
+    assert not (chain / "d.txt").exists()
+    assert last_line(pipeline(chain)) == "Restored: a, b, c, d"
+    assert last_line(pipeline(chain, "--apply")) == "Restored: a, b, c, d"
+    assert (chain / "d.txt").read_text(encoding="utf-8") == D
+    assert last_line(pipeline(chain)) == "Cached: a, b, c, d"
+    assert last_line(pipeline(chain, "--force")) == "Ran: a, b, c, d"
+
+
+def test_only_what_depends_runs(chain: Path) -> None:
+    """fault 14: a changed parameter of b runs b and d; the target c alone would run nothing."""
+    pipeline(chain, "--apply")
+    changed = pipeline(chain, "--set", "stages.b.value=2", "--apply")
+    assert last_line(changed) == "Cached: a, c; Ran: b, d"
+    assert "b 2" in (chain / "d.txt").read_text(encoding="utf-8")
+    assert git(chain, "diff", "--name-only").splitlines() == ["params.yaml"]
+    assert last_line(pipeline(chain, "--target", "c")) == "Cached: a, c"
+
+
+def test_uncommitted_code_runs(chain: Path) -> None:
+    code = chain / "stage.py"
+    code.write_text(code.read_text(encoding="utf-8").replace("{name} {params", "{name}: {params"), encoding="utf-8")
+    pipeline(chain, "--apply")
+    assert (chain / "a.txt").read_text(encoding="utf-8") == "a: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--set", "stages.a.valeu=2"], "params.yaml has unknown keys: valeu"),
+        (["--set", "profile.x=2"], "'profile.x': profile is a value, not a section"),
+        (["--profile", "bset"], "There is no profile 'bset'"),
+        (["--target", "e"], "dvc.yaml has no stage 'e'; the stages are a, b, c, d"),
+    ],
+)
+def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
+    """fault 13: found before the first stage starts."""
+    done = pipeline(chain, *option)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "at work" not in done.stdout
+
+
+def test_a_failed_stage(chain: Path) -> None:
+    """fault 9: the independent branch goes on, what was not run is listed, and the next run goes on from there."""
+    set_param(chain, "b", fails=True)
+    done = pipeline(chain)
+    assert done.returncode == 1
+    assert "b: told to fail" in done.stderr
+    assert "Not up to date: b, d." in done.stderr
+    assert "c: Ran" in done.stdout
+    set_param(chain, "b", fails=False)
+    assert last_line(pipeline(chain)) == "Restored: a, c; Ran: b, d"
+
+
+def test_a_damaged_object(chain: Path) -> None:
+    """fault 7: it is made again, whether dvc.lock or the run-cache would have led to it."""
+    pipeline(chain, "--apply")
+    cache = chain / ".dvc/cache"
+    (name,) = [out["md5"] for out in _lock(chain)["d"]["outs"]]
+    damage(cache, name)
+    done = pipeline(chain)
+    assert f"Object {name} of DVC's cache was damaged" in done.stdout
+    assert last_line(done) == "Cached: a, b, c; Ran: d"
+    (chain / "dvc.lock").unlink()
+    damage(cache, name)
+    done = pipeline(chain)
+    assert "1 objects of d in DVC's cache were damaged" in done.stdout
+    path = cache / "files/md5" / name[:2] / name[2:]
+    assert path.read_text(encoding="utf-8") == D
+
+
+def _lock(root: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+    import yaml
+
+    stages: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
+    return stages
+
+
+def started(log: Path) -> Callable[[], bool]:
+    return lambda: log.exists() and "at work" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
+    """fault 3: the stage that runs ends with its run, and the status is not 0."""
+    set_param(chain, "a", seconds=60)
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(["env", "--default-signal=INT", *command()], cwd=chain, stdout=file, stderr=file)
+    deadline = time.monotonic() + 60
+    while not started(log)() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(30) != 0
+    assert not _at_work(chain)
+
+
+def _at_work(root: Path) -> list[str]:
+    """Commands of living processes in a worktree of `root`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(root / RUNS) in str((entry / "cwd").readlink()):
+                found.append((entry / "cmdline").read_text())
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def test_two_runs_and_a_developer(chain: Path) -> None:
+    """fault 4: two runs at once and a `dvc repro` in the workspace do not disturb each other."""
+    set_param(chain, "a", seconds=2)
+    runs = [
+        subprocess.Popen(command("--set", f"stages.d.value={value}"), cwd=chain, stdout=subprocess.PIPE, text=True)
+        for value in (1, 2)
+    ]
+    here = subprocess.run([*command()[:2], "dvc", "repro", "--quiet"], cwd=chain, check=False)
+    outputs = [run.communicate(timeout=120)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert here.returncode == 0
+    assert all("d: R" in output for output in outputs)
+    assert (chain / "d.txt").read_text(encoding="utf-8") == D
+
+
+def test_independent_stages_overlap(tmp_path: Path) -> None:
+    """Eight stages side by side: they overlap in time, and dvc.lock has the entry of each."""
+    names = [f"s{number}" for number in range(8)]
+    root = make_repository(tmp_path / "workspace", {name: stage(name) for name in names})
+    log = tmp_path / "times"
+    for name in names:
+        set_param(root, name, seconds=1)
+    assert last_line(pipeline(root, "--parallel", "8", "--apply", STAGE_LOG=str(log))).count("s") >= 8
+    assert sorted(_lock(root)) == names
+    spans = [tuple(map(float, line.split()[1:])) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert max(start for start, _ in spans) < max(end for _, end in spans)
+    assert any(one[0] < other[1] and other[0] < one[1] for one in spans for other in spans if one is not other)

@@ -1,0 +1,116 @@
+"""A run's own directory, and what comes back from it."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, prune, snapshot, worktree
+
+from .conftest import set_param
+
+
+def test_snapshot_of_a_clean_workspace_is_its_head(chain: Path) -> None:
+    assert snapshot(chain) == git(chain, "rev-parse", "HEAD")
+
+
+def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
+    """Neither the branch, the index nor the files of the workspace change."""
+    set_param(chain, "a", value=5)
+    (chain / "new.txt").write_text("new\n", encoding="utf-8")
+    (chain / "a.txt").write_text("ignored\n", encoding="utf-8")
+    (chain / "stages/__init__.py").unlink()
+    before = git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")
+    taken = snapshot(chain)
+    assert git(chain, "diff", "--name-status", "HEAD", taken).splitlines() == [
+        "A\tnew.txt",
+        "M\tparams.yaml",
+        "D\tstages/__init__.py",
+    ]
+    assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
+
+
+def test_files_beyond_git_are_linked(chain: Path) -> None:
+    """What the user brought is there; what the run adds to its checkpoints goes home, whole files only."""
+    with (chain / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write("/data/\n")
+    (chain / "data/external/news").mkdir(parents=True)
+    (chain / "data/external/news/a.txt").write_text("news\n", encoding="utf-8")
+    with worktree(chain, snapshot(chain), "one") as directory:
+        linked = directory / "data/external/news/a.txt"
+        assert linked.samefile(chain / "data/external/news/a.txt")
+        (directory / "data/checkpoints").mkdir()
+        (directory / "data/checkpoints/shard").write_text("1\n", encoding="utf-8")
+        (directory / "data/checkpoints/.shard.partial").write_text("half\n", encoding="utf-8")
+    assert [file.name for file in (chain / "data/checkpoints").iterdir()] == ["shard"]
+
+
+def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:
+    """A remote by a relative path means the same place in the worktree."""
+    (chain / ".dvc/config.local").write_text(
+        "[core]\n    remote = near\n['remote \"near\"']\n    url = ../../store\n", encoding="utf-8"
+    )
+    with worktree(chain, snapshot(chain), "one") as directory:
+        done = [sys.executable, "-m", "dvc", "cache", "dir"]
+        assert subprocess.check_output(done, cwd=directory, text=True).strip() == str(chain / ".dvc/cache")
+        listed = subprocess.check_output([sys.executable, "-m", "dvc", "remote", "list"], cwd=directory, text=True)
+    name, url = listed.split()[:2]
+    assert (name, (directory / ".dvc" / url).resolve()) == ("near", chain.parent / "store")
+
+
+def test_bring_back(chain: Path) -> None:
+    """What the run changed, and nothing else; a file that the workspace has changed as well is not overwritten."""
+    with worktree(chain, snapshot(chain), "one") as directory:
+        set_param(directory, "a", value=9)
+        (directory / "report.txt").write_text("done\n", encoding="utf-8")
+        keep(chain, directory, "one")
+    (chain / "mine.txt").write_text("mine\n", encoding="utf-8")
+    bring_back(chain, "one")
+    assert git(chain, "status", "--porcelain").splitlines() == ["M params.yaml", "?? mine.txt", "?? report.txt"]
+    git(chain, "checkout", "params.yaml")
+    set_param(chain, "a", value=7)
+    mine = (chain / "params.yaml").read_bytes()
+    with pytest.raises(WorktreeError, match=r"has changed params.yaml, report.txt since run one began"):
+        bring_back(chain, "one")
+    assert (chain / "params.yaml").read_bytes() == mine
+
+
+def test_prune(chain: Path) -> None:
+    """fault 5: an old run's directory goes, also that of a killed one; that of a run at work and a young one stay."""
+    revision = snapshot(chain)
+    program = (
+        "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"
+        "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, revision], cwd=chain, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as output:
+        output.readline()
+        assert prune(chain, days=0) == []
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with worktree(chain, revision, "ended"):
+        pass
+    assert prune(chain, days=1) == []
+    assert (chain / RUNS / "killed").is_dir()
+    assert prune(chain, days=0) == ["ended", "killed"]
+    assert list((chain / RUNS).iterdir()) == []
+    assert len(git(chain, "worktree", "list").splitlines()) == 1
+
+
+def test_one_name_for_one_run(chain: Path) -> None:
+    """fault 4: a second process under the same name is refused."""
+    (chain / RUNS).mkdir(parents=True)
+    with (chain / RUNS / "one.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError), worktree(chain, snapshot(chain), "one"):
+            pass
+
+
+def test_git_says_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(WorktreeError, match=r"git read-tree failed in .*not a git repository"):
+        snapshot(tmp_path)
