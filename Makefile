@@ -1,5 +1,6 @@
 # make run         the main job: data, vectors, soft labels, student, evaluation, report
 # make test        every test
+# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
@@ -7,7 +8,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test bench benchmarks publish lint clean
+.PHONY: run test ui bench benchmarks publish lint clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -27,6 +28,9 @@ run: $(READY)
 
 test: $(READY)
 	python -m pytest
+
+ui: $(READY)
+	python -m flows.ui $(if $(PORT),--port $(PORT))
 
 bench: $(READY)
 	python -m stages.evaluation.bench

@@ -12,7 +12,7 @@ import signal
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 import yaml
 from prefect import State, flow, get_run_logger, task
@@ -20,7 +20,6 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import wait
 from prefect.states import Completed
 from prefect.utilities.annotations import quote
-from pydantic import Field
 
 from flows.graph import GraphError, Stage
 from flows.reproduce import Outcome
@@ -29,7 +28,9 @@ from flows.settings import SettingsError
 from flows.show import publish
 from flows.worktree import WorktreeError, bring_back
 
-Profile = Literal["demo", "paper", "best"]
+EVERYTHING = "all"
+AS_IT_STANDS: Final = "as it stands"
+Profile = Literal["as it stands", "demo", "paper", "best"]
 MEANING = {
     Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
     Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
@@ -46,54 +47,59 @@ def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
     return Completed(name=str(outcome), message=MEANING[outcome])
 
 
-# What Prefect's form asks for.
-Target = Annotated[str | None, Field(title="Stage", description="the stage to bring up to date; all by default")]
-ProfileName = Annotated[Profile | None, Field(description="of conf/profile; params.yaml as it stands by default")]
-Overrides = Annotated[dict[str, Any] | None, Field(description='parameters to change: {"student.epochs": 3}')]
-Force = Annotated[bool, Field(description="run the stages though nothing has changed")]
-Gpu = Annotated[GpuPolicy, Field(title="GPU", description="where stages that want a GPU run")]
-Parallel = Annotated[int, Field(ge=1, description="stages at a time")]
-Apply = Annotated[bool, Field(description="bring the result back to the workspace")]
-
-
 @flow(name="pipeline", log_prints=True)
 def pipeline(
-    target: Target = None,
-    profile: ProfileName = None,
-    overrides: Overrides = None,
-    force: Force = False,
-    gpu: Gpu = "prefer",
-    parallel: Parallel = 2,
-    apply: Apply = False,
+    target: str = EVERYTHING,
+    profile: Profile = AS_IT_STANDS,
+    overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
+    force: bool = False,
+    gpu: GpuPolicy = "prefer",
+    parallel: int = 2,
+    apply: bool = False,
 ) -> State[None]:
-    """Run the graph of dvc.yaml in a worktree of its own, and publish what came of it as artifacts."""
+    """Run the graph of dvc.yaml in a worktree of its own, and publish what came of it as artifacts.
+
+    Args:
+        target: The stage to bring up to date, with all that it stands on; or all.
+        profile: The profile of conf/profile; or params.yaml as it stands.
+        overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
+        force: Run the stages though nothing has changed.
+        gpu: Where stages that want a GPU run: on a worker if one is online, only there, or here.
+        parallel: Stages at a time.
+        apply: Bring the result back to the workspace.
+    """
     log = get_run_logger().info
     root = Path.cwd()
     with open_run(
         root,
-        target=target,
-        profile=profile,
-        overrides=overrides or {},
+        target=None if target == EVERYTHING else target,
+        profile=None if profile == AS_IT_STANDS else profile,
+        overrides=overrides,
         force=force,
         gpu=gpu,
         parallel=parallel,
         log=log,
     ) as run:
-        futures: dict[str, Any] = {}
-        for stage in run.stages:
-            upstream = [futures[name] for name in stage.upstream]
-            tagged = stage_task.with_options(tags={"gpu"}) if stage.gpu else stage_task
-            quoted: Any = quote(run)  # Prefect would walk through it in search of futures
-            futures[stage.name] = tagged.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
-        try:
-            wait(list(futures.values()))
-        finally:
-            run.children.end()
-        run.check()
-        publish(run)
+        run_as_tasks(run)
     if apply:
         bring_back(root, run.name)
     return summary(run)
+
+
+def run_as_tasks(run: Run) -> None:
+    """Each stage as a task of the flow that this is called from; then the run's artifacts. Raises PipelineError."""
+    futures: dict[str, Any] = {}
+    for stage in run.stages:
+        upstream = [futures[name] for name in stage.upstream]
+        tagged = stage_task.with_options(tags={"gpu"}) if stage.gpu else stage_task
+        quoted: Any = quote(run)  # Prefect would walk through it in search of futures
+        futures[stage.name] = tagged.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
+    try:
+        wait(list(futures.values()))
+    finally:
+        run.children.end()
+    run.check()
+    publish(run)
 
 
 def summary(run: Run) -> State[None]:
@@ -142,10 +148,11 @@ def main() -> None:
     options = vars(arguments())
     apply, pairs = options.pop("apply"), [pair.partition("=") for pair in options.pop("set")]
     overrides = {key: yaml.safe_load(value) for key, _, value in pairs}
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, stop)
     try:
         if os.environ.get("PREFECT_API_URL"):
-            pipeline(**options, overrides=overrides, apply=apply)
+            given = {key: value for key, value in options.items() if value is not None}
+            pipeline(**given, overrides=overrides, apply=apply)
             return
         root = Path.cwd()
         with open_run(root, **options, overrides=overrides, log=print) as run:
@@ -157,7 +164,7 @@ def main() -> None:
         sys.exit(f"pipeline: {error}")
 
 
-def _stop(signum: int, frame: object) -> NoReturn:
+def stop(signum: int, frame: object) -> NoReturn:
     sys.exit(128 + signum)
 
 

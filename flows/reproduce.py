@@ -23,13 +23,14 @@ class Outcome(StrEnum):
     """What became of a stage.
 
     CACHED: neither it nor its outputs had changed. RESTORED: its outputs came from an earlier run with the same
-    inputs. PULLED: they came from the remote. RAN: its command ran.
+    inputs. PULLED: they came from the remote. RAN: its command ran. RAN_ON_GPU: it ran on a GPU worker.
     """
 
     CACHED = "Cached"
     RESTORED = "Restored"
     PULLED = "Pulled"
     RAN = "Ran"
+    RAN_ON_GPU = "Ran on GPU worker"
 
 
 # In the order in which they count: a stage that ran may have pulled its inputs before.
@@ -52,6 +53,11 @@ class Children:
         self._processes: set[subprocess.Popen[str]] = set()
         self._lock = Lock()
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run is being stopped."""
+        return self._closed
 
     def end(self) -> None:
         """End every stage with all that it started, and start no other."""
@@ -88,6 +94,8 @@ class Children:
             raise
         finally:
             self._processes.discard(process)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def reproduce(

@@ -17,6 +17,7 @@ from dvc.repo import Repo
 
 from flows.cache import remove_broken
 from flows.graph import Stage, read_graph, unchanged
+from flows.handoff import HandoffError, hand_off
 from flows.reproduce import Children, Outcome, StageError, reproduce
 from flows.settings import configure
 from flows.worktree import keep, prune, snapshot, worktree
@@ -56,23 +57,35 @@ class Run:
         if stage.name in self.unchanged and not self.force:
             self.outcomes[stage.name] = Outcome.CACHED
         else:
-            with self.slots:
-                try:
-                    self.outcomes[stage.name] = self._reproduce(stage, log)
-                except StageError as failure:
-                    self.failures.append(failure)
-                    raise
+            try:
+                self.outcomes[stage.name] = self._reproduce(stage, log)
+            except StageError as failure:
+                self.failures.append(failure)
+                raise
         return self.outcomes[stage.name]
 
     def _reproduce(self, stage: Stage, log: Log) -> Outcome:
-        outcome = reproduce(self.children, self.directory, stage.name, log, force=self.force, pull=self.remote)
+        outcome = self._run(stage, log, force=self.force)
         if outcome is Outcome.RAN:
             return outcome
         broken = remove_broken(self.cache, self.directory / "dvc.lock", stage.name)
         if not broken:
             return outcome
         log(f"{len(broken)} objects of {stage.name} in DVC's cache were damaged and have been removed: it runs again.")
-        return reproduce(self.children, self.directory, stage.name, log, force=True)
+        return self._run(stage, log, force=True)
+
+    def _run(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+        """On a GPU worker, where the stage wants a GPU and the policy does too; here otherwise."""
+        if stage.gpu and self.gpu != "local":
+            remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
+            try:
+                return hand_off(self.children, self.root, self.directory, stage.name, log, remote=remote, force=force)
+            except HandoffError as error:
+                if self.gpu == "require":
+                    raise
+                log(f"Warning: {error}\n{stage.name} runs here instead.")
+        with self.slots:
+            return reproduce(self.children, self.directory, stage.name, log, force=force, pull=self.remote)
 
     def check(self) -> None:
         """Raises PipelineError where a stage has failed."""
@@ -101,11 +114,15 @@ def open_run(
     gpu: GpuPolicy,
     parallel: int,
     log: Log,
+    revision: str | None = None,
 ) -> Iterator[Run]:
-    """A run of `target`, or of the whole graph, on the workspace as it stands; its result is kept when it ends."""
+    """A run of `target`, or of the whole graph, on the workspace as it stands or on the commit `revision`.
+
+    Its result is kept when it ends.
+    """
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
-    revision, name = snapshot(root), new_name()
+    revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides)
         with Repo(str(directory)) as repo:

@@ -7,11 +7,12 @@ tracks. `python -m stages.params` checks the file and says nothing when it is ri
 import difflib
 import re
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from stages.artifacts import InputError
 
@@ -21,6 +22,21 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 Count = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+
+
+def _day(text: str) -> str:
+    """Refuse what is no day of the calendar; the text stays as it is, so that YAML gives back what it was given."""
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"'{text}' is no day; write it as in '2024-05-01', in quotes") from error
+    return text
+
+
+Day = Annotated[str, AfterValidator(_day)]
+Host = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:[0-9]{1,5})?$")]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 
 class Section(BaseModel):
@@ -46,8 +62,61 @@ class CrawlInput(Section):
 
 
 class Crawl(Section):
-    source: Literal["package", "files"] = Field(title="package: the Lee news corpus inside gensim; files: `inputs`")
+    source: Literal["package", "files", "web"] = Field(
+        title="package: the Lee news corpus inside gensim; files: `inputs`; web: what section `web` names"
+    )
     inputs: list[CrawlInput]
+
+
+class Site(Section):
+    """One news site; a page is followed where its host is listed and a section holds it, or `articles` fits it."""
+
+    name: str = Field(min_length=1, title="stands as the source of its articles")
+    hosts: list[Host] = Field(min_length=1, title="lower-case names, with a port where it is not the usual one")
+    sections: list[Url] = Field(title="pages to start from; their paths bound the crawl, http://host/ bounds nothing")
+    sitemaps: list[Url] = Field(title="sitemaps or sitemap indexes, compressed or not")
+    feeds: list[Url] = Field(title="RSS or Atom")
+    articles: str | None = Field(title="regular expression found in an article's URL; null: the page itself tells")
+
+    @field_validator("articles")
+    @classmethod
+    def _is_a_pattern(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as error:
+            raise ValueError(f"'{pattern}' is no regular expression: {error}") from error
+        return pattern
+
+
+class Web(Section):
+    snapshot: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", title="a new name crawls again and fetches what is new"
+    )
+    contact: str | None = Field(
+        pattern=r"^\S+@\S+\.\S+$|^https?://\S+$",
+        title="e-mail or page for those who run the sites, sent in User-Agent; no crawl starts without it",
+    )
+    sites: list[Site]
+    since: Day | None = Field(title="articles of earlier days, or of none, are dropped; null keeps all")
+    until: Day | None = Field(title="articles of later days, or of none, are dropped; null keeps all")
+    languages: list[Language] = Field(title="ISO 639-1 codes of the articles that are kept; none keeps all")
+    requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(title="at most, to one host")
+    pages: Count = Field(title="requests in one snapshot, robots.txt not counted")
+    megabytes: Count = Field(title="downloaded in one snapshot")
+    page_megabytes: Positive = Field(title="a larger page is dropped, compressed or not")
+    depth: Count = Field(title="links from a section, a sitemap or a feed to a page")
+    timeout_seconds: Positive = Field(title="for one page, from the connection to its last byte")
+    retries: Annotated[int, Field(ge=0, le=10)] = Field(title="after a timeout, a broken connection or HTTP 5xx")
+    minimum_words: Count = Field(title="shorter articles are dropped")
+    extraction_seconds: Positive = Field(title="for one page in the child process, which is killed then")
+    extraction_megabytes: Annotated[int, Field(ge=256)] = Field(title="address space of a child process")
+    private_hosts: list[Host] = Field(title="hosts that may stand in a private network; all others must be public")
+
+    @model_validator(mode="after")
+    def _some_day_is_kept(self) -> Self:
+        if self.since and self.until and self.since > self.until:
+            raise ValueError(f"since = {self.since} is after until = {self.until}")
+        return self
 
 
 class Clean(Section):
@@ -112,6 +181,15 @@ class Student(Section):
     seed: Seed
 
 
+class Shards(Section):
+    """Where shards are worked on. No stage lists these, since the same bytes come out whatever they say."""
+
+    processes: Count | None = Field(title="how many processes; 1 works in the stage's own, null takes all cores")
+    dask: str | None = Field(
+        pattern=r"^(tcp|tls)://\S+:\d+$", title="address of a Dask scheduler, whose workers take the processes' place"
+    )
+
+
 class Evaluate(Section):
     smoothing: Positive = Field(title="a of SIF and DPCS, 1e-3 in paper 1")
     variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
@@ -123,6 +201,7 @@ class Evaluate(Section):
 class Params(Section):
     profile: str
     crawl: Crawl
+    web: Web
     clean: Clean
     benchmarks: Benchmarks
     skipgram: Skipgram
@@ -131,6 +210,7 @@ class Params(Section):
     soft_labels: SoftLabels
     student: Student
     evaluate: Evaluate
+    shards: Shards
 
 
 class _Loader(yaml.SafeLoader):

@@ -11,16 +11,18 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from stages.artifacts import InputError
+from stages.corpus.web import snapshot
 from stages.params import Params, load_params
 from tests.workspace import ROOT, demo_params
 
 PROFILES = sorted(path.stem for path in (ROOT / "conf/profile").glob("*.yaml"))
+SITES = sorted(path.stem for path in (ROOT / "conf/site").glob("*.yaml"))
 
 
-def composed(profile: str) -> dict[str, Any]:
-    """The profile as `dvc exp run -S profile=<profile>` composes it."""
+def composed(profile: str, *overrides: str) -> dict[str, Any]:
+    """The profile as `dvc exp run -S profile=<profile>` composes it, with what further `-S` change."""
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        content = OmegaConf.to_container(compose("config", overrides=[f"profile={profile}"]), resolve=True)
+        content = OmegaConf.to_container(compose("config", overrides=[f"profile={profile}", *overrides]), resolve=True)
     assert isinstance(content, dict)
     return {str(name): value for name, value in content.items()}
 
@@ -44,6 +46,15 @@ def problems(directory: Path, content: object) -> list[str]:
 def test_every_profile_composes_and_validates(profile: str, tmp_path: Path) -> None:
     params = load(tmp_path, composed(profile))
     assert params.profile == profile
+
+
+@pytest.mark.parametrize("site", SITES)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_site_takes_the_place_of_a_profiles_corpus(profile: str, site: str, tmp_path: Path) -> None:
+    params = load(tmp_path, composed(profile, f"site={site}", "web.contact=you@example.org"))
+    assert (params.profile, params.crawl.source) == (profile, "web")
+    assert [given.name for given in params.web.sites] == [site]
+    snapshot.check(params.web)
 
 
 def test_params_file_is_the_demo_profile() -> None:
@@ -81,6 +92,13 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"refine": {"seed": -1}}, "refine.seed = -1: Input should be greater than or equal to 0"),
         ({"refine": {"seed": 2**32}}, "refine.seed = 4294967296: Input should be less than 4294967296"),
         ({"student": {"batch_size": 1}}, "student.batch_size = 1: Input should be greater than or equal to 2"),
+        ({"web": {"contact": "nobody"}}, "web.contact = 'nobody': String should match pattern"),
+        ({"web": {"requests_per_second": 0}}, "web.requests_per_second = 0: Input should be"),
+        ({"web": {"since": "2024-02-30"}}, "web.since: '2024-02-30' is no day; write it as in '2024-05-01', in quotes"),
+        (
+            {"web": {"since": "2024-03-01", "until": "2024-02-01"}},
+            "web: since = 2024-03-01 is after until = 2024-02-01",
+        ),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
         ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
         ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),

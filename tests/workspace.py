@@ -22,6 +22,13 @@ def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
     path.write_text(yaml.safe_dump(demo_params(**changes), sort_keys=False), encoding="utf-8")
 
 
+def worker_processes(pid: int) -> list[int]:
+    """The processes that map over shards for the process `pid`."""
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [int(child) for thread in threads for child in thread.read_text().split()]
+    return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
 def _read(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return content

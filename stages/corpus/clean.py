@@ -8,62 +8,67 @@ sentences.
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_table
-from stages.corpus.documents import Document, Filter, read_document
-from stages.corpus.language import known_languages
+from stages.corpus.documents import Filter, Findings, examine
 from stages.corpus.schema import ARTICLES_DIRECTORY, DROPPED, DROPPED_FILE, HELD_OUT, SENTENCES, SENTENCES_DIRECTORY
-from stages.corpus.text import content_tokens
-from stages.params import Clean
 from stages.progress import track
+from stages.shards import map_shards
 from stages.stage import Counters, stage
 
 HELD_OUT_FILE = Path("data/benchmarks/held_out.parquet")
 BATCH_ROWS = 500
+EXAMINED_AT_ONCE = 100
 
 Row = dict[str, Any]
 
 
-class Shard:
+class Part:
     """The kept and dropped rows of the documents that share one part."""
 
-    def __init__(self, clean: Clean, sentence_filter: Filter, counters: Counters, documents: Counter[str]) -> None:
-        self._clean = clean
+    def __init__(self, sentence_filter: Filter, counters: Counters, documents: Counter[str]) -> None:
         self._filter = sentence_filter
         self._counters = counters
         self._documents = documents
-        self.kept: list[Row] = []
-        self.dropped: list[Row] = []
+        self._kept: list[pa.Table] = []
+        self._dropped: list[Row] = []
 
-    def add(self, number: int, document: Document) -> None:
-        """Keep or drop the document with its sentences, and count it."""
-        reason = self._filter.document_fault(document)
-        self._documents[f"documents dropped: {reason}" if reason else "documents kept"] += 1
-        self._documents.update({f"removed: {name}": count for name, count in document.removed.items()})
-        if reason:
-            self._drop(number, -1, document.text, reason, len(document.sentences) or 1)
-            return
-        for position, (sentence, tokens) in enumerate(zip(document.sentences, document.tokens, strict=True)):
-            reason = self._filter.sentence_fault(position, sentence, tokens)
+    def add(self, found: Findings) -> None:
+        """Keep or drop each document with its sentences, and count it."""
+        self._documents.update({f"removed: {name}": count for name, count in found.removed.items()})
+        faults, identities = found.sentences["fault"].to_pylist(), found.sentences["identity"].to_pylist()
+        kept = np.zeros(len(faults), dtype=bool)
+        end = 0
+        for number, document in enumerate(found.documents, found.first):
+            start, end = end, end + document.sentences
+            reason = self._filter.document_fault(document)
+            self._documents[f"documents dropped: {reason}" if reason else "documents kept"] += 1
             if reason:
-                self._drop(number, position, sentence, reason, 1)
-            else:
-                self._keep(number, position, sentence, tokens)
-
-    def _keep(self, number: int, position: int, sentence: str, tokens: list[str]) -> None:
-        self._counters.keep()
-        content = content_tokens(tokens, self._clean.language)
-        row = {"document": number, "position": position, "text": sentence, "tokens": tokens, "content_tokens": content}
-        self.kept.append(row)
+                self._drop(number, -1, document.text, reason, document.sentences or 1)
+                continue
+            for position, row in enumerate(range(start, end)):
+                reason = self._filter.sentence_fault(position, faults[row], identities[row])
+                if reason:
+                    self._drop(number, position, found.sentences["text"][row].as_py(), reason, 1)
+                kept[row] = reason is None
+        self._counters.keep(int(kept.sum()))
+        self._kept.append(found.sentences.select(SENTENCES.names).filter(pa.array(kept)))
 
     def _drop(self, number: int, position: int, text: str, reason: str, count: int) -> None:
         self._counters.drop(reason, count)
-        self.dropped.append({"document": number, "position": position, "text": text, "reason": reason})
+        self._dropped.append({"document": number, "position": position, "text": text, "reason": reason})
+
+    def tables(self) -> tuple[pa.Table, pa.Table]:
+        """SENTENCES that are kept, and what is DROPPED."""
+        # One chunk, or the bytes of the file would tell how many documents were examined at once.
+        return pa.concat_tables(self._kept).combine_chunks(), pa.Table.from_pylist(self._dropped, schema=DROPPED)
 
 
 def article_texts(parts: list[Path]) -> Iterator[str]:
@@ -75,6 +80,17 @@ def article_texts(parts: list[Path]) -> Iterator[str]:
                 yield from batch.column("text").to_pylist()
         except (OSError, KeyError, UnicodeDecodeError, pa.ArrowException) as error:
             raise InputError(f"{part} cannot be read: {error}. Rebuild it with `dvc repro --force crawl`.") from error
+
+
+def shards(texts: Iterator[str], part_documents: int) -> Iterator[tuple[int, list[str]]]:
+    """A few articles at a time, with the number of the first; none of them fall in two parts."""
+    first = 0
+    while True:
+        shard = list(itertools.islice(texts, min(EXAMINED_AT_ONCE, part_documents - first % part_documents)))
+        if not shard:
+            return
+        yield first, shard
+        first += len(shard)
 
 
 def count_articles(parts: list[Path]) -> int:
@@ -93,36 +109,28 @@ def read_held_out(path: Path) -> frozenset[int]:
     return frozenset(read_table(path, HELD_OUT).column("fingerprint").to_pylist())
 
 
-def check_language(language: str) -> None:
-    """Raise InputError where no document could be told to be in `language`."""
-    if language not in known_languages():
-        raise InputError(
-            f"clean.language = '{language}' is unknown to py3langid; use one of {', '.join(known_languages())}."
-        )
-
-
 def main() -> None:
     with stage("clean", unit="sentences") as (params, counters):
         clean = params.clean
-        check_language(clean.language)
         parts = table_parts(ARTICLES_DIRECTORY)
         total = count_articles(parts)
-        sentence_filter = Filter(clean, read_held_out(HELD_OUT_FILE))
+        sentence_filter = Filter(clean.near_duplicate_threshold, read_held_out(HELD_OUT_FILE))
         documents: Counter[str] = Counter()
-        texts = enumerate(track(article_texts(parts), total, "articles"))
+        texts = track(article_texts(parts), total, "articles")
         with (
             atomic_directory(SENTENCES_DIRECTORY) as directory,
             pq.ParquetWriter(
                 directory / DROPPED_FILE, DROPPED, compression="zstd", write_page_checksum=True
-            ) as dropped,
+            ) as dropped_file,
+            map_shards(partial(examine, clean=clean), shards(texts, clean.shard_documents), params.shards) as findings,
         ):
-            for first in range(0, total, clean.shard_documents):
-                shard = Shard(clean, sentence_filter, counters, documents)
-                for number, text in itertools.islice(texts, clean.shard_documents):
-                    shard.add(number, read_document(text, clean.language))
-                part = directory / f"part-{first // clean.shard_documents:05d}.parquet"
-                write_table(part, pa.Table.from_pylist(shard.kept, schema=SENTENCES))
-                dropped.write_table(pa.Table.from_pylist(shard.dropped, schema=DROPPED))
+            for number, group in itertools.groupby(findings, lambda found: found.first // clean.shard_documents):
+                part = Part(sentence_filter, counters, documents)
+                for found in group:
+                    part.add(found)
+                kept, dropped = part.tables()
+                write_table(directory / f"part-{number:05d}.parquet", kept)
+                dropped_file.write_table(dropped)
             if not counters.kept:
                 raise InputError(
                     f"no sentence of {total} articles was kept (dropped: {dict(counters.dropped)}); "

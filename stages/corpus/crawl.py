@@ -1,7 +1,7 @@
 """Articles from where `crawl.source` says into one schema: url, source, published, title, text.
 
 `package` is the Lee background corpus inside gensim's wheel, 300 articles of the Australian Broadcasting Corporation;
-`files` are the user's own, below data/external, which DVC watches.
+`files` are the user's own, below data/external, which DVC watches; `web` is what section `web` of the parameters names.
 """
 
 import importlib.util
@@ -19,7 +19,8 @@ from stages.corpus.dates import parse_date
 from stages.corpus.readers import SUFFIXES, Row, read_rows
 from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY
 from stages.corpus.text import whole_surrogates
-from stages.params import Columns, Crawl, CrawlInput
+from stages.corpus.web.snapshot import web_articles
+from stages.params import Columns, Crawl, CrawlInput, Web
 from stages.stage import Counters, stage
 
 EXTERNAL = Path("data/external")
@@ -145,20 +146,29 @@ def _write_part(directory: Path, part: int, rows: list[Row]) -> None:
     log.info("%d articles read", part * PART_ARTICLES + len(rows))
 
 
-def articles_of(crawl: Crawl, counters: Counters) -> Iterator[Row]:
-    """The articles of the source that params.yaml names."""
+def articles_of(crawl: Crawl, web: Web, directory: Path, counters: Counters) -> Iterator[Row]:
+    """The articles of the source that params.yaml names; `directory` takes what stands beside them."""
+    if crawl.source == "web":
+        return web_articles(web, directory, counters)
     if crawl.source == "package":
-        return lee_articles()
+        return with_text(lee_articles(), counters)
     if not crawl.inputs:
         raise InputError(f"crawl.inputs is empty; list files below {EXTERNAL}, or set crawl.source to 'package'.")
-    return file_articles(crawl.inputs, counters)
+    return with_text(file_articles(crawl.inputs, counters), counters)
 
 
 def main() -> None:
     with stage("crawl", unit="articles") as (params, counters), atomic_directory(ARTICLES_DIRECTORY) as directory:
-        write_articles(directory, with_text(articles_of(params.crawl, counters), counters))
+        write_articles(directory, articles_of(params.crawl, params.web, directory, counters))
         if not counters.kept:
-            raise InputError("crawl.inputs hold no article with text; see whether columns.text names the right column.")
+            raise InputError(_NOTHING[params.crawl.source].format(dict(counters.dropped) or "none"))
+
+
+_NOTHING = {
+    "package": "the package holds no article; run `pip install --force-reinstall gensim`.",
+    "files": "crawl.inputs hold no article with text; see whether columns.text names the right column.",
+    "web": "the crawl found no article (pages by reason: {}); see web.sites, web.languages and the days.",
+}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ A document is compared with those kept before it only, so that a chain of small 
 512 bytes and its entry in each band are all that is held of it.
 """
 
-from rensa import RMinHashDeduplicator
+from rensa import RMinHash, RMinHashDeduplicator
 
 PERMUTATIONS = 128
 SEED = 1
@@ -34,6 +34,13 @@ def shingles(tokens: list[str]) -> list[str]:
     return [f"{first} {second} {third}" for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False)]
 
 
+def signature(tokens: list[str]) -> RMinHash:
+    """The MinHash of a document's shingles."""
+    minhash = RMinHash(num_perm=PERMUTATIONS, seed=SEED)
+    minhash.update(shingles(tokens))
+    return minhash
+
+
 class NearDuplicates:
     """The documents kept so far, to ask whether a new one is nearly among them."""
 
@@ -43,8 +50,7 @@ class NearDuplicates:
         )
         self._count = 0
 
-    def is_new(self, tokens: list[str]) -> bool:
-        """Remember a document unless one like it was remembered before."""
+    def is_new(self, document: RMinHash) -> bool:
+        """Remember a document by its signature unless one like it was remembered before."""
         self._count += 1
-        (new,) = self._seen.add_pairs([(str(self._count), shingles(tokens))])
-        return bool(new)
+        return bool(self._seen.add(str(self._count), document))

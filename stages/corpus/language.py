@@ -14,6 +14,7 @@ from functools import cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from stages.artifacts import InputError
 from stages.corpus.text import STOP_WORDS, tokenize
 
 SHORTEST = 100
@@ -26,9 +27,12 @@ def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE)
 
 
-def known_languages() -> list[str]:
-    """The ISO 639-1 codes that a document can be tested for."""
-    return sorted(label for label in _identifier().labels if len(label) == 2)
+@cache
+def check_language(language: str) -> None:
+    """Raise InputError where no document could be told to be in `language`, given as ISO 639-1 code."""
+    known = sorted(label for label in _identifier().labels if len(label) == 2)
+    if language not in known:
+        raise InputError(f"clean.language = '{language}' is unknown to py3langid; use one of {', '.join(known)}.")
 
 
 def is_in_language(text: str, language: str) -> bool:
@@ -42,4 +46,4 @@ def is_in_language(text: str, language: str) -> bool:
 def _has_stop_words(sample: str, language: str) -> bool:
     words = tokenize(sample)
     stop_words = STOP_WORDS.get(language, frozenset())
-    return bool(words) and sum(word in stop_words for word in words) >= STOP_WORD_SHARE * len(words)
+    return bool(words) and sum(map(stop_words.__contains__, words)) >= STOP_WORD_SHARE * len(words)

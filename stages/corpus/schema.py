@@ -18,6 +18,17 @@ ARTICLES = pa.schema(
     ]
 )
 
+# Pages that a crawl met and did not keep; `status` is the HTTP status, null where none came.
+CRAWL_DROPPED = pa.schema(
+    [
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("status", pa.int32()),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("detail", pa.string()),
+    ]
+)
+
 # `document` is the row of the article, counted over all parts; `position` is the sentence's place in its document,
 # dropped sentences included, so that kept and dropped rows together give the document back.
 SENTENCES = pa.schema(

@@ -35,6 +35,8 @@ WRAP_WIDTH = 120
 
 _CLITIC = r"'s(?![^\W_])"
 _WORD = re.compile(rf"([^\W_]+(?:(?!{_CLITIC})'[^\W_]+)*)(?:{_CLITIC})?")
+# ASCII in lower case, with a space for each character that is neither a letter nor a digit.
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
 # Function words by class, the author's own list after the usual grammars. scikit-learn's list holds content words
 # (bill, cry, fire, system) and contractions without their apostrophes; NLTK's needs a download. Negations (no, not,
@@ -100,6 +102,8 @@ def paragraphs(text: str) -> list[str]:
 
 def tokenize(text: str) -> list[str]:
     """The words of `text` in lower case, as the head of this module describes them; numbers are words, too."""
+    if text.isascii() and "'" not in text:  # the same words in a third of the time
+        return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     return _WORD.findall(text.lower().replace("’", "'"))
 
 

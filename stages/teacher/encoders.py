@@ -46,6 +46,8 @@ class Encoder:
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Ids of each sentence's word pieces, special ones included, cut at the maximum length."""
+        if not sentences:  # for which the tokenizer has an IndexError
+            return []
         encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
 

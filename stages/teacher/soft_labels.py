@@ -7,9 +7,12 @@ is new. A run that ends removes the shards that it did not use.
 """
 
 import hashlib
+import itertools
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +21,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json, write_table
+from stages.params import Shards
 from stages.progress import track
-from stages.stage import Counters, stage
+from stages.shards import map_shards
+from stages.stage import stage
 from stages.student.tokenizer import bare, count_words, word_pieces
+from stages.teacher.embedder import Embedder
 from stages.teacher.encoders import Encoder, load_encoder
 
 SENTENCES = Path("data/corpus/sentences")
@@ -29,7 +35,9 @@ SHARDS = Path("data/checkpoints/soft_labels")
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
-CHUNK = 2_000  # sentences between two steps of the progress bar
+CHUNK = 2_000  # sentences that are embedded at a time; batches of similar length are made within
+
+Source = Callable[[], list[str]]  # reads the texts of one shard
 
 
 def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -61,49 +69,45 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
     return np.concatenate(chunks) if chunks else np.zeros((0, dimension), dtype=np.float16)
 
 
-@dataclass
-class Labeller:
-    """An encoder that keeps what it has embedded."""
+@dataclass(frozen=True)
+class Shelf:
+    """The shards of one teacher, those kept and those made in this run."""
 
     encoder: Encoder
-    batch_tokens: int
-    used: set[Path]
+    used: set[Path] = field(default_factory=set)
 
-    def embeddings(self, texts: list[str], description: str, counters: Counters) -> pa.ChunkedArray:
-        """One float16 list for each text: from its shard where that is there and whole, by the teacher otherwise."""
-        shard = SHARDS / f"{self._key(texts)}.parquet"
-        self.used.add(shard)
-        schema = shard_schema(self.encoder.dimension)
-        with suppress(InputError):  # not there yet, or damaged
-            kept = read_table(shard, schema)
-            counters.details["shards kept"] = int(counters.details.get("shards kept", 0)) + 1
-            return kept["embedding"]
-        table = pa.Table.from_arrays([self._embed(texts, description)], schema=schema)
-        write_table(shard, table)
-        return table["embedding"]
-
-    def _key(self, texts: list[str]) -> str:
-        """Changes with whatever changes an embedding."""
+    def _shard(self, texts: list[str]) -> Path:
+        """Its name changes with whatever changes an embedding."""
         digest = hashlib.sha256(f"{self.encoder.fingerprint} mean {self.encoder.maximum_length}".encode())
         for text in texts:
             digest.update(text.encode() + b"\0")
-        return digest.hexdigest()
+        return SHARDS / f"{digest.hexdigest()}.parquet"
 
-    def _embed(self, texts: list[str], description: str) -> pa.FixedSizeListArray:
-        starts = range(0, len(texts), CHUNK)
-        chunks = [self._embed_chunk(texts[start : start + CHUNK]) for start in track(starts, len(starts), description)]
-        empty = np.empty((0, self.encoder.dimension), dtype=np.float16)
-        return embedding_column(np.concatenate([empty, *chunks]))
+    def has(self, texts: list[str]) -> bool:
+        """Whether the shard of `texts` is there and whole, or asked for before; from now on it counts as used."""
+        shard = self._shard(texts)
+        if shard in self.used:
+            return True
+        self.used.add(shard)
+        with suppress(InputError):  # not there yet, or damaged
+            read_table(shard, shard_schema(self.encoder.dimension))
+            return True
+        return False
 
-    def _embed_chunk(self, texts: list[str]) -> NDArray[np.float16]:
-        vectors = self.encoder.embed(self.encoder.token_ids(texts), self.batch_tokens)[0]
-        finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
-        if not finite.all():
-            raise InputError(
-                f"The teacher {self.encoder.reference} gives no finite float16 embedding of "
-                f"{texts[int(finite.argmin())][:80]!r}; check its weights, or change teacher.reference."
-            )
-        return vectors.astype(np.float16)
+    def chunks(self, texts: list[str]) -> list[tuple[Path, list[str]]]:
+        """The texts of a shard in pieces, each with the name of the shard."""
+        shard = self._shard(texts)
+        return [(shard, texts[start : start + CHUNK]) for start in range(0, len(texts) or 1, CHUNK)]
+
+    def fill(self, chunks: Iterable[tuple[Path, NDArray[np.float16]]]) -> None:
+        """Write each shard as soon as its last chunk is there."""
+        for shard, group in itertools.groupby(chunks, lambda chunk: chunk[0]):
+            column = embedding_column(np.concatenate([vectors for _, vectors in group]))
+            write_table(shard, pa.Table.from_arrays([column], schema=shard_schema(self.encoder.dimension)))
+
+    def embeddings(self, texts: list[str]) -> pa.ChunkedArray:
+        """One float16 list for each text, from its shard."""
+        return read_table(self._shard(texts), shard_schema(self.encoder.dimension))["embedding"]
 
     def forget_unused(self) -> None:
         """Remove the shards that this run did not need, and what a killed run left half written."""
@@ -112,52 +116,81 @@ class Labeller:
                 file.unlink()
 
 
-def sentence_labels(labeller: Labeller, part: Path, counters: Counters) -> pa.Table:
+def part_texts(part: Path) -> list[str]:
+    return list(read_table(part, READ)["text"].to_pylist())
+
+
+def sentence_labels(shelf: Shelf, part: Path) -> pa.Table:
     """The soft labels of one part of the corpus."""
     table = read_table(part, READ)
-    counters.keep(len(table))
     ids = sentence_ids(table["document"], table["position"])
-    embeddings = labeller.embeddings(table["text"].to_pylist(), part.stem, counters)
-    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(labeller.encoder.dimension))
+    embeddings = shelf.embeddings(table["text"].to_pylist())
+    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(shelf.encoder.dimension))
 
 
-def word_labels(labeller: Labeller, parts: list[Path], minimum_count: int, counters: Counters) -> pa.Table:
-    """The teacher's embedding of each frequent word and each word piece, as if it were a sentence.
+def vocabulary(parts: list[Path], encoder: Encoder, minimum_count: int) -> dict[str, int]:
+    """The count of each frequent word and each word piece, which get a soft label as if they were sentences.
 
     Words come first, most frequent first; a piece that no text holds has count 0.
     """
     counts: Counter[str] = Counter()
     for part in parts:
-        counts += count_words(read_table(part, READ).column("text").to_pylist())
+        counts += count_words(part_texts(part))
     frequent = sorted(
         (word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word)
     )
-    known = set(frequent)
-    pieces = word_pieces(labeller.encoder.tokenizer.backend_tokenizer, counts)
-    vocabulary = frequent + [piece for piece in pieces if piece not in known]
-    counters.details["words"] = len(vocabulary)
-    embeddings = labeller.embeddings([bare(word) for word in vocabulary], "words", counters)
-    columns = [pa.array(vocabulary), pa.array([counts[word] for word in vocabulary]), embeddings]
-    return pa.Table.from_arrays(columns, schema=word_schema(labeller.encoder.dimension))
+    return {word: counts[word] for word in (*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, counts))}
+
+
+def word_labels(shelf: Shelf, words: dict[str, int]) -> pa.Table:
+    embeddings = shelf.embeddings([bare(word) for word in words])
+    columns = [pa.array(words.keys()), pa.array(words.values()), embeddings]
+    return pa.Table.from_arrays(columns, schema=word_schema(shelf.encoder.dimension))
+
+
+def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
+    """Make the shards that are not there; returns how many were."""
+    missing: list[Source] = []
+    total = 0
+    for source in sources:
+        texts = source()
+        if not shelf.has(texts):
+            missing.append(source)
+            total += len(shelf.chunks(texts))
+    chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
+    # One process here, whatever shards.processes says: torch's threads fill the cores, and two processes with a thread
+    # each were 13% faster on two cores, for twice the memory (1 GB each).
+    with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
+        shelf.fill(track(embedded, total, "soft labels"))
+    return len(sources) - len(missing)
 
 
 def main() -> None:
     with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(SOFT_LABELS) as target:
         parts = table_parts(SENTENCES)
-        labeller = Labeller(load_encoder(params.teacher), params.soft_labels.batch_tokens, used=set())
-        for part in track(parts, len(parts), "soft labels"):
-            write_table(target / part.name, sentence_labels(labeller, part, counters))
-        write_table(target / WORDS, word_labels(labeller, parts, params.soft_labels.minimum_count, counters))
+        encoder = load_encoder(params.teacher)
+        words = vocabulary(parts, encoder, params.soft_labels.minimum_count)
+        sources: list[Source] = [partial(part_texts, part) for part in parts]
+        sources.append(lambda: [bare(word) for word in words])
+        shelf = Shelf(encoder)
+        embedder = Embedder(encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens)
+        counters.details["shards kept"] = embed_missing(shelf, sources, embedder, params.shards)
+        counters.details["words"] = len(words)
+        for part in parts:
+            labels = sentence_labels(shelf, part)
+            counters.keep(len(labels))
+            write_table(target / part.name, labels)
+        write_table(target / WORDS, word_labels(shelf, words))
         card = {
             "reference": params.teacher.reference,
             "revision": params.teacher.revision,
-            "sha256": labeller.encoder.sha256,
+            "sha256": encoder.sha256,
             "pooling": "mean",
             "maximum_length": params.teacher.maximum_length,
-            "dimension": labeller.encoder.dimension,
+            "dimension": encoder.dimension,
         }
         write_json(target / TEACHER, card)
-        labeller.forget_unused()
+        shelf.forget_unused()
 
 
 if __name__ == "__main__":

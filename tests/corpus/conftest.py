@@ -29,6 +29,7 @@ class Workspace:
         (directory / "data/external").mkdir(parents=True)
         self.hold_out([])
         self.set("crawl", source="package")
+        self.set("shards", processes=1)
 
     def set(self, section: str, **values: object) -> None:
         """Change parameters of one section."""

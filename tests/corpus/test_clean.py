@@ -15,10 +15,11 @@ import pytest
 
 from stages.artifacts import InputError
 from stages.corpus import clean, crawl, documents
-from stages.corpus.duplicates import NearDuplicates, bands, shingles
+from stages.corpus.duplicates import NearDuplicates, bands, shingles, signature
 from stages.corpus.language import is_in_language
 from stages.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES, SENTENCES_DIRECTORY
 from tests.corpus.conftest import ROOT, Workspace, content
+from tests.workspace import worker_processes
 
 FIRST = "The central bank raised its interest rate by half a point today. It had not done so for seven long years."
 SECOND = "A storm closed the harbour for two days. Fishing boats were told to stay where they were until Friday."
@@ -179,8 +180,8 @@ def test_near_duplicates_by_their_jaccard_similarity(changed: int, new: bool) ->
     """`changed` words at the end of 302 change as many of 300 shingles: J = (300 - n) / (300 + n), 0.98, 0.67, 0."""
     words = [f"w{number}" for number in range(302)]
     seen = NearDuplicates(0.8)
-    assert seen.is_new(words)
-    assert seen.is_new(words[: 302 - changed] + [f"x{number}" for number in range(changed)]) is new
+    assert seen.is_new(signature(words))
+    assert seen.is_new(signature(words[: 302 - changed] + [f"x{number}" for number in range(changed)])) is new
 
 
 def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
@@ -193,6 +194,53 @@ def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
     counters = workspace.counters("clean")
     assert counters["kept"] + sum(counters["dropped"].values()) == counters["total"]
     assert 2000 < counters["kept"] < 3500
+
+
+def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, object]) -> None:
+    """Fault 27: processes and a cluster write the files that one process writes, near and exact duplicates included."""
+    workspace.set("clean", shard_documents=130)
+    crawl.main()
+    texts = [row["text"] for row in workspace.crawled()]
+    workspace.articles(texts + texts[40:80] + [f"{text} The end came soon." for text in texts[200:240]])
+    clean.main()
+    here, counters = content(SENTENCES_DIRECTORY), workspace.counters("clean")
+    assert counters["details"]["documents dropped: duplicate"] >= 40
+    assert counters["details"]["documents dropped: near-duplicate"] > 10
+    workspace.set("shards", **elsewhere)
+    clean.main()
+    assert content(SENTENCES_DIRECTORY) == here
+    costs = ("seconds", "peak_memory_mb")
+    assert {key: value for key, value in workspace.counters("clean").items() if key not in costs} == {
+        key: value for key, value in counters.items() if key not in costs
+    }
+
+
+def test_shards_fall_in_one_part() -> None:
+    texts = [str(number) for number in range(450)]
+    shards = list(clean.shards(iter(texts), 150))
+    assert [(first, len(shard)) for first, shard in shards] == [
+        *((0, 100), (100, 50), (150, 100), (250, 50), (300, 100), (400, 50))
+    ]
+    assert [text for _, shard in shards for text in shard] == texts
+
+
+def test_a_killed_worker(workspace: Workspace) -> None:
+    """Fault 12: the stage ends with one line and status 1, and leaves nothing at its final path."""
+    workspace.set("shards", processes=2)
+    crawl.main()
+    command = [sys.executable, "-m", "stages.corpus.clean"]
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not (workers := worker_processes(process.pid)):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.002)
+    os.kill(workers[0], signal.SIGKILL)
+    stderr = process.communicate(timeout=30)[1]
+    assert process.returncode == 1
+    assert stderr.startswith("clean: A worker process died (SIGKILL). If the machine is short of memory, lower shards")
+    assert len(stderr.splitlines()) == 1
+    assert not SENTENCES_DIRECTORY.exists()
+    assert not SENTENCES_DIRECTORY.with_name(".sentences.partial").exists()
 
 
 def test_truncated_articles(workspace: Workspace) -> None:

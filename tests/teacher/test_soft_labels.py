@@ -16,9 +16,9 @@ import torch
 from safetensors.torch import load, load_file, save_file
 
 from stages.artifacts import read_table
-from stages.stage import Counters
 from stages.student.tokenizer import count_words, words
 from stages.teacher import soft_labels
+from stages.teacher.embedder import Embedder
 from stages.teacher.encoders import WEIGHTS, load_encoder
 from stages.teacher.soft_labels import (
     SENTENCES,
@@ -26,7 +26,7 @@ from stages.teacher.soft_labels import (
     SOFT_LABELS,
     TEACHER,
     WORDS,
-    Labeller,
+    Shelf,
     embedding_array,
     soft_label_schema,
     word_schema,
@@ -50,9 +50,9 @@ def workspace(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def configure(**changes: object) -> None:
+def configure(shards: dict[str, object] | None = None, **changes: object) -> None:
     settings = {"reference": "./teacher", "revision": None, "sha256": None, "maximum_length": 64}
-    write_params(teacher=settings | changes, soft_labels={"minimum_count": 3})
+    write_params(teacher=settings | changes, soft_labels={"minimum_count": 3}, shards=shards or {})
 
 
 def written() -> dict[str, bytes]:
@@ -61,10 +61,9 @@ def written() -> dict[str, bytes]:
 
 def shard(number: int) -> Path:
     """The file that keeps the embeddings of one part of the corpus."""
-    labeller = Labeller(load_encoder(teacher("./teacher")), 100, used=set())
-    texts = pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist()
-    labeller.embeddings(texts, "", Counters("sentences"))
-    return labeller.used.pop()
+    shelf = Shelf(load_encoder(teacher("./teacher")))
+    assert shelf.has(pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist())
+    return shelf.used.pop()
 
 
 def kept() -> int:
@@ -130,6 +129,52 @@ def test_the_same_bytes_twice(workspace: Path) -> None:
     soft_labels.main()
     assert kept() == 0
     assert written() == first
+
+
+def test_the_same_bytes_on_a_cluster(workspace: Path, dask: tuple[str, list[int]]) -> None:
+    """fault 27: the embeddings of a cluster's workers are those that one process makes, and are kept like them."""
+    reference = str(workspace / "teacher")
+    configure(reference=reference)
+    soft_labels.main()
+    here = written()
+    shutil.rmtree(SHARDS)
+    configure({"dask": dask[0]}, reference=reference)
+    soft_labels.main()
+    assert kept() == 0
+    assert written() == here
+    shard(2).unlink()
+    soft_labels.main()
+    assert kept() == PARTS
+    assert written() == here
+
+
+def test_a_cluster_with_another_teacher(
+    workspace: Path, dask: tuple[str, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that finds other weights under the same name must not fill this machine's shards with them."""
+    configure({"dask": dask[0]}, reference=str(workspace / "teacher"))
+    encoder = load_encoder(teacher(workspace / "teacher"))
+    embedder = Embedder(encoder, teacher(workspace / "teacher"), "0" * 64, 100)
+    monkeypatch.setattr(soft_labels, "Embedder", lambda *_: embedder)
+    with pytest.raises(SystemExit, match=r"soft_labels: A worker has other files of the teacher .*/teacher than"):
+        soft_labels.main()
+    assert not SOFT_LABELS.exists()
+
+
+def test_parts_without_sentences_and_parts_alike(workspace: Path) -> None:
+    """An empty part has an empty shard, and parts with the same texts share one."""
+    part = SENTENCES / "part-00001.parquet"
+    table = pq.read_table(part)
+    for number in (1, 2):
+        pq.write_table(table.slice(0, 0), SENTENCES / f"part-0000{number}.parquet")
+    for number in (3, 4):
+        pq.write_table(table, SENTENCES / f"part-0000{number}.parquet")
+    soft_labels.main()
+    rows = [pq.read_metadata(SOFT_LABELS / f"part-0000{number}.parquet").num_rows for number in range(5)]
+    assert rows == [6, 0, 0, 6, 6]
+    assert len(list(SHARDS.iterdir())) == 4
+    tables = [read_table(SOFT_LABELS / f"part-0000{number}.parquet", soft_label_schema(16)) for number in (3, 4)]
+    assert tables[0].equals(tables[1])
 
 
 def other_text() -> None:

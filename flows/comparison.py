@@ -1,0 +1,130 @@
+"""Whether a new model may take the place of the promoted one: each metric against a tolerance of its own.
+
+    tolerances  {"student/*/spearman": 0.005}
+    promoted    student/lee/spearman 0.541        new 0.538    passes: it loses 0.003
+    promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
+
+Two figures are compared only where the benchmark is the same: its source files (SHA-256), and what was read from them
+(rows, distinct sentences and pairs, scale), as data/benchmarks/provenance.json has them. The hash of the whole
+directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
+Metrics = Mapping[str, float | None]
+
+TOLERANCES: Mapping[str, Tolerance] = {"student/*/pearson": 0.005, "student/*/spearman": 0.005, "student/*/mae": 0.05}
+LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
+IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
+METRICS = "reports/metrics.json"
+PROVENANCE = "data/benchmarks/provenance.json"
+
+
+class ToleranceError(Exception):
+    """A tolerance fits no metric or is no number; the message names the nearest metric."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a model scored, and on which benchmarks: the content of METRICS and the sets of PROVENANCE."""
+
+    metrics: Metrics
+    benchmarks: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric of both models; `problem` says why it stands against the new one, None where it does not."""
+
+    metric: str
+    promoted: float | None
+    new: float | None
+    allowed: float  # loss, in the metric's unit
+    problem: str | None
+
+
+def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]) -> list[Row]:
+    """Each metric of the promoted model that has a tolerance, sorted by name. Raises ToleranceError."""
+    rows = []
+    for metric in sorted(promoted.metrics):
+        tolerance = tolerance_of(metric, tolerances)
+        if tolerance is not None:
+            before, after = promoted.metrics[metric], new.metrics.get(metric)
+            allowed = _allowed(tolerance, before)
+            problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
+            rows.append(Row(metric, before, after, allowed, problem))
+    return rows
+
+
+def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
+    """That of the longest pattern which fits, since a longer one says more; JSON does not keep their order."""
+    patterns = [pattern for pattern in tolerances if fnmatchcase(metric, pattern)]
+    return tolerances[max(patterns, key=lambda pattern: (len(pattern), pattern))] if patterns else None
+
+
+def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]) -> None:
+    """Raises ToleranceError where a pattern fits none of `metrics`, or a tolerance is no number of 0 or more."""
+    known = sorted(metrics)
+    for pattern, tolerance in tolerances.items():
+        _allowed(tolerance, 1.0)
+        if not any(fnmatchcase(metric, pattern) for metric in known):
+            near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
+            raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
+
+
+def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
+    """The loss that is allowed; raises ToleranceError."""
+    share = isinstance(tolerance, str) and tolerance.endswith("%")
+    try:
+        number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ToleranceError(f"'{tolerance}' is no tolerance; write a loss as in 0.005, or a share as in '5%'.")
+    return number / 100 * abs(promoted or 0.0) if share else number
+
+
+def _problem(metric: str, promoted: float | None, new: float | None, allowed: float) -> str | None:
+    if new is None or not math.isfinite(new):
+        return "the new model has no such figure"
+    if promoted is None or not math.isfinite(promoted):
+        return None  # any figure is more than none
+    gain = promoted - new if metric.rpartition("/")[2] in LOWER_IS_BETTER else new - promoted
+    # The last digits of a difference are noise: 0.54 - 0.535 is more than 0.005.
+    return f"it loses {-gain:.4g}, {allowed:.4g} are allowed" if gain < -allowed - 1e-9 else None
+
+
+def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
+    """Why the two figures of `student/lee/spearman` cannot be compared; `student/sentences_per_second` has no set."""
+    _, *middle, _ = metric.split("/")
+    for name in middle:
+        before, after = promoted.benchmarks.get(name), new.benchmarks.get(name)
+        if before is None or after is None:
+            return (
+                f"the provenance of benchmark '{name}' is missing for the {'promoted' if before is None else 'new'} one"
+            )
+        differing = [key for key in IDENTITY if before.get(key) != after.get(key)]
+        if differing:
+            return f"benchmark '{name}' is another one: {', '.join(differing)} differ"
+    return None
+
+
+def table(rows: list[Row]) -> str:
+    """The comparison in Markdown."""
+    lines = ["| metric | promoted | new | change | allowed loss | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    for row in rows:
+        change = "" if row.promoted is None or row.new is None else f"{row.new - row.promoted:+.4g}"
+        figures = " | ".join(map(_figure, (row.promoted, row.new)))
+        lines.append(f"| {row.metric} | {figures} | {change} | {row.allowed:.4g} | {row.problem or 'passes'} |")
+    return "\n".join(lines)
+
+
+def _figure(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,109 @@
+"""The flow that a GPU worker runs, in its own clone: one stage of somebody else's graph, as flows/handoff.py sends it.
+
+    python -m flows.gpu_stage     starts a worker, in the clone that it shall work in
+
+The code of the stage is the caller's, fetched for this one run; the code of this flow is the clone's.
+"""
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+from prefect import State, flow, get_run_logger
+from prefect.client.orchestration import get_client
+from prefect.exceptions import PrefectException
+from prefect.logging.handlers import APILogHandler
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+
+from flows.gpu_pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
+from flows.handoff import PROTOCOL, HandoffError, Order, give, opened, take
+from flows.reproduce import Children, StageError, reproduce
+from flows.worktree import WorktreeError, git, prune, worktree
+
+REFUSED = "Refused"
+# `command` of the deployment's job variables. Prefect's own way, a pull step, starts a process more, which takes 3 s.
+COMMAND = """sh -c 'cd "$DISTILLERY_CLONE" && exec "$DISTILLERY_PYTHON" -m prefect.engine'"""
+
+
+@flow(name="gpu-stage")
+def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
+    """Carry out an `Order`: the message of the last state is the name of the run-cache entry."""
+    if protocol != PROTOCOL:
+        return Failed(
+            name=REFUSED,
+            message=f"Home speaks version {protocol} of the hand-off, the clone {Path.cwd()} version {PROTOCOL}: "
+            "bring both to the same revision of flows/.",
+        )
+    try:
+        with beating():
+            return carry_out(Order(**order), Path.cwd())
+    except (HandoffError, WorktreeError) as error:
+        return Failed(name=REFUSED, message=str(error))
+    except StageError as error:
+        return Failed(name=STAGE_FAILED, message=str(error))
+    finally:
+        APILogHandler().flush()  # home reads the lines once it sees the last state
+
+
+def carry_out(order: Order, clone: Path) -> State[None]:
+    """Run the stage in a worktree of `clone` at the caller's revision, and give its result to the DVC remote."""
+    log = get_run_logger().info
+    prune(clone)
+    try:
+        git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", order.code, order.ref)
+    except WorktreeError as error:
+        raise HandoffError(
+            f"{error}\nThe worker's clone {clone} cannot read the code from '{order.code}': set DISTILLERY_CODE_REMOTE "
+            "at home to a git remote that has the same name in both clones."
+        ) from None
+    with worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}") as directory:
+        with opened(directory, order.remote) as repo:
+            take(repo, order)
+        outcome = reproduce(Children(), directory, order.stage, log, force=order.force)
+        with opened(directory, order.remote) as repo:
+            entry = give(repo, order.stage)
+    return Completed(name=str(outcome), message=entry)
+
+
+@contextmanager
+def beating() -> Iterator[None]:
+    """Change a label of this flow run every few seconds, so that home sees that its process lives."""
+    over, number = threading.Event(), UUID(str(flow_run.id))
+
+    def beat() -> None:
+        count = 0
+        with get_client(sync_client=True) as client:
+            while not over.is_set():
+                with suppress(httpx.HTTPError, PrefectException):  # the server may be away for a while
+                    client.update_flow_run_labels(number, {BEAT: count})
+                count += 1
+                over.wait(BEAT_SECONDS)
+
+    thread = threading.Thread(target=beat, name="beat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def main() -> None:
+    """Become a worker of the pool that works in this clone with this Python."""
+    clone = Path.cwd()
+    os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable}
+    os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "2")
+    name = f"{socket.gethostname()}-{clone.name}-{os.getpid()}"
+    worker = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name]
+    os.execv(worker[0], [*worker, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,341 @@
+"""Run one stage on a GPU worker, and bring its result home. Every private name of DVC's that is used stands here.
+
+    home                                DVC remote                worker, in a clone of its own
+    send:  inputs ─────────────────────> objects ───────────────> take: pull, compare the key
+           code ──> refs/distillery/handoff/ID ────────────────>  git fetch, worktree
+           flow run gpu-stage(key, revision) ──────────────────>  dvc repro -s
+    fetch: that entry, its objects <──── objects, runs/KEY <───── give: outputs, run-cache entry
+           dvc repro -s, unable to run anything: Restored
+
+The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
+the same work, so what the worker gives is, at home, the result of an earlier run with the same inputs.
+
+Each step at home is a process (`python -m flows.handoff send ...`), which can be ended while a remote hangs.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dvc.exceptions import DownloadError
+from dvc.fs import generic
+from dvc.repo import Repo, lock_repo
+from dvc.stage import Stage
+from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
+from dvc.stage.serialize import to_single_stage_lockfile
+
+from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.worktree import WorktreeError, git, snapshot
+
+PROTOCOL = 1  # of Order, and of what the two sides do; raise it when either changes
+REFS = "refs/distillery/handoff"
+NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: with this one, nothing can run
+STEP_SECONDS = 3600  # for the transfers of a step
+CLONE = Path(__file__).parents[1]
+Log = Callable[[str], None]
+
+
+class HandoffError(StageError):
+    """The stage could not be handed off, or its result not be brought home; nothing is wrong with the stage itself."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the worker is asked to do. It travels as the parameters of a flow run, so it holds no secrets."""
+
+    stage: str
+    key: str
+    inputs: dict[str, str]  # what the key was made from, to tell why two keys differ
+    revision: str
+    ref: str
+    code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
+    remote: str | None  # DVC remote by its address; None: the default one of each clone
+    force: bool
+
+
+# At home
+
+
+def hand_off(
+    children: Children, root: Path, directory: Path, name: str, log: Log, *, remote: str | None, force: bool
+) -> Outcome:
+    """Run stage `name` of the worktree `directory` on a GPU worker, unless its result is there already.
+
+    `remote` is the address of a DVC remote that the worker sees too; None is the default remote. Raises HandoffError
+    where the hand-off failed, and StageError where the stage did.
+    """
+    from flows.gpu_pool import obstacle, run_order  # imports Prefect, which takes 2 s, and the steps do without it
+
+    why_not = obstacle()
+    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
+    flags = [*["--force"] * force, *["--look"] * bool(why_not)]
+    sent = json.loads(_step(children, log, "send", *where, name, *flags))
+    if sent is None:  # an earlier run, here or elsewhere, had the same inputs
+        return _restore(children, directory, name, log)
+    if why_not:
+        raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
+    _refuse_uncommitted(directory)
+    with _published(root, sent["revision"], log) as (code, ref):
+        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **sent)
+        entry, outcome = run_order(PROTOCOL, asdict(order), log, lambda: children.closed)
+    _step(children, log, "fetch", *where, name, "--entry", entry, *flags)
+    _restore(children, directory, name, log)
+    return Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome
+
+
+def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
+    """Let DVC find the result in its cache. Raises HandoffError where it would have run the command instead."""
+    try:
+        return reproduce(children, directory, name, log, SHELL=NO_SHELL)
+    except StageError as error:
+        raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
+
+
+def _refuse_uncommitted(directory: Path) -> None:
+    """Raise HandoffError where the policy wants code that a branch has, and the run's is not."""
+    if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
+        return
+    if not git(directory, "for-each-ref", "--contains", "HEAD", "refs/heads", "refs/remotes", "refs/tags"):
+        raise HandoffError(
+            "The workspace has uncommitted changes, and DISTILLERY_UNCOMMITTED is not 'allow': commit them, or set it."
+        )
+
+
+@contextmanager
+def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]:
+    """The git remote and the ref under which a worker can fetch `revision`, for as long as the block lasts.
+
+    The remote is DISTILLERY_CODE_REMOTE: the name that it has in both clones, so that each uses its own address and
+    credentials. Without it, it is the workspace itself by its path, which a clone on the same host can read.
+    """
+    code, ref = os.environ.get("DISTILLERY_CODE_REMOTE", ""), f"{REFS}/{uuid.uuid4().hex}"
+    put, remove = (
+        (["push", "--quiet", code, f"{revision}:{ref}"], ["push", "--quiet", code, f":{ref}"])
+        if code
+        else (["update-ref", ref, revision], ["update-ref", "-d", ref])
+    )
+    try:
+        git(root, *put)
+    except WorktreeError as error:
+        raise HandoffError(f"The code could not be published: {error}") from None
+    try:
+        yield code or str(root.absolute()), ref
+    finally:
+        try:
+            git(root, *remove)
+        except WorktreeError as error:
+            log(f"Warning: {ref} is left behind: {error}")
+
+
+def _step(children: Children, log: Log, *arguments: str) -> str:
+    """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
+    lines: deque[str] = deque(maxlen=REMEMBERED)
+    command = [sys.executable, "-m", "flows.handoff", *arguments]
+    with children.start(command, CLONE, dict(os.environ)) as process:
+        assert process.stdout is not None
+        lines.extend(line.rstrip() for line in process.stdout if line.strip())
+    if process.returncode == -signal.SIGALRM:
+        lines.append(f"It did not end within {STEP_SECONDS} seconds: does the DVC remote answer?")
+    if process.returncode:
+        told = "\n".join(lines)
+        raise HandoffError(f"Hand-off failed at '{arguments[0]}': {told}")
+    return lines[-1]
+
+
+# Steps, at home (send, fetch) and on the worker (take, give)
+
+
+@contextmanager
+def opened(directory: Path, remote: str | None) -> Iterator[Repo]:
+    """The repository in `directory`, which becomes the working directory, since DVC wants it so."""
+    settings = {"core": {"remote": "handoff"}, "remote": {"handoff": {"url": remote}}} if remote else {}
+    with contextlib.chdir(directory), Repo(str(directory), config=settings, _wait_for_lock=True) as repo:
+        yield repo
+
+
+def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | None:
+    """Push what stage `name` reads, and pin its code: key, inputs and revision. None where its result is at hand.
+
+    `look` only looks whether it is.
+    """
+    with lock_repo(repo):
+        stage = _load(repo, name)
+        if not force and _locked(repo, stage):
+            return None
+        key = key_of(stage)
+        if not force and (_in_run_cache(stage) or (_fetch_any(repo, key) and _in_run_cache(stage))):
+            return None
+    if look:
+        return {}
+    if targets := _inputs(repo, stage):
+        repo.push(targets=targets)
+    with lock_repo(repo):  # nobody writes dvc.lock meanwhile
+        revision = snapshot(Path(repo.root_dir))
+    return {"key": key, "inputs": parts(stage), "revision": revision}
+
+
+def take(repo: Repo, order: Order) -> None:
+    """Pull what the stage reads. Raises HandoffError where the worker would not do the same work as home."""
+    stage = _load(repo, order.stage)
+    if targets := _inputs(repo, stage):
+        repo.pull(targets=targets)
+    key = key_of(stage)
+    if key != order.key:
+        here = parts(stage)
+        different = [part for part in sorted({*here, *order.inputs}) if here.get(part) != order.inputs.get(part)]
+        raise HandoffError(
+            f"The key of stage '{order.stage}' is {key} on the worker and {order.key} at home; these differ: "
+            f"{', '.join(different) or 'none, so the versions of DVC may'}."
+        )
+
+
+def give(repo: Repo, name: str) -> str:
+    """Push the outputs of stage `name` and, last, its run-cache entry; return that entry's name, KEY/VALUE."""
+    stage = _load(repo, name)
+    repo.stage_cache.save(stage)  # it has been, unless nothing had to run
+    key, value = _get_stage_hash(stage), _get_cache_hash(to_single_stage_lockfile(stage))
+    for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
+        if failed := repo.cloud.push(objects).failed:
+            raise HandoffError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
+    remote = _remote_cache(repo)
+    generic.copy(
+        repo.cache.legacy.fs,
+        repo.stage_cache._get_cache_path(key, value),
+        remote.fs,
+        remote.fs.join(remote.path, "runs", key[:2], key, value),
+    )
+    return f"{key}/{value}"
+
+
+def fetch(repo: Repo, entry: str) -> None:
+    """Bring the run-cache entry KEY/VALUE and the objects that it names from the remote."""
+    key, value = entry.split("/")
+    remote, target = _remote_cache(repo), Path(repo.stage_cache._get_cache_path(key, value))
+    source = remote.fs.join(remote.path, "runs", key[:2], key, value)
+    if not target.exists():
+        generic.copy(remote.fs, source, repo.cache.legacy.fs, str(target))
+    target.touch()  # DVC takes the newest of a key
+    for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
+        if failed := repo.cloud.pull(objects).failed:
+            raise HandoffError(f"{len(failed)} objects of run-cache entry {entry} are not in the DVC remote.")
+
+
+def _fetch_any(repo: Repo, key: str) -> bool:
+    """Bring an entry for `key`, if the remote has one."""
+    remote = _remote_cache(repo)
+    place = remote.fs.join(remote.path, "runs", key[:2], key)
+    names = sorted(remote.fs.name(path) for path in remote.fs.find(place)) if remote.fs.exists(place) else []
+    for name in names[:1]:
+        fetch(repo, f"{key}/{name}")
+    return bool(names)
+
+
+def forget(repo: Repo, name: str) -> None:
+    """Take stage `name` out of dvc.lock, so that DVC looks for its result in the run-cache."""
+    path = Path(repo.root_dir) / "dvc.lock"
+    with lock_repo(repo):
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if content.get("stages", {}).pop(name, None):
+            path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+# DVC
+
+
+def key_of(stage: Stage) -> str:
+    """The stage's key in the run-cache, with its inputs as they are now."""
+    stage.save_deps()
+    if not _can_hash(stage):
+        raise HandoffError(
+            f"Stage '{stage.addressing}' has no run-cache key, so it can only run here: it needs a command, local "
+            "inputs, and outputs inside the repository without `persist`."
+        )
+    key: str = _get_stage_hash(stage)
+    return key
+
+
+def parts(stage: Stage) -> dict[str, str]:
+    """What the key is made from: the command, each input's hash, each parameter."""
+    content = to_single_stage_lockfile(stage)
+    inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
+    params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
+    return {"cmd": str(content["cmd"])} | inputs | params
+
+
+def _load(repo: Repo, name: str) -> Stage:
+    """The stage as dvc.yaml, params.yaml and dvc.lock have it."""
+    (stage,) = repo.stage.collect(name)
+    return stage
+
+
+def _inputs(repo: Repo, stage: Stage) -> list[str]:
+    """The stage's inputs that DVC tracks; git brings the others."""
+    outputs = [out.fs_path for out in repo.index.outs]
+    paths = [dep.fs_path for dep in stage.deps if dep.protocol == "local" and dep.def_path]
+    tracked = [Path(path) for path in paths if any(_overlap(Path(path), Path(out)) for out in outputs)]
+    return [str(path.relative_to(repo.root_dir)) for path in tracked]
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _locked(repo: Repo, stage: Stage) -> bool:
+    """Whether dvc.lock names the outputs for these inputs, and they are in the cache or can be fetched."""
+    if stage.changed(allow_missing=True):
+        return False
+    if not stage.outs_cached():
+        with contextlib.suppress(DownloadError):
+            repo.fetch(targets=[stage.addressing])
+    return bool(stage.outs_cached())
+
+
+def _in_run_cache(stage: Stage) -> bool:
+    """Whether DVC would take the outputs from an earlier run; `key_of` comes first."""
+    runs = stage.repo.stage_cache
+    entry = runs._load(stage)
+    return bool(entry) and bool(runs._create_stage(entry, wdir=stage.wdir).outs_cached())
+
+
+def _remote_cache(repo: Repo) -> Any:
+    """The default remote's store whose path is the remote's own."""
+    return repo.cloud.get_remote_odb(None, "hand-off", hash_name="md5-dos2unix")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m flows.handoff", description="A step of a hand-off, at home.")
+    parser.add_argument("step", choices=("send", "fetch"))
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("stage")
+    parser.add_argument("--remote", help="address of a DVC remote; the default one by default")
+    parser.add_argument("--look", action="store_true")
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("--entry", default="")
+    options = parser.parse_args()
+    signal.alarm(STEP_SECONDS)
+    try:
+        with opened(options.directory, options.remote) as repo:
+            if options.step == "send":
+                print(json.dumps(send(repo, options.stage, look=options.look, force=options.force)))
+                return
+            fetch(repo, options.entry)
+            if options.force:
+                forget(repo, options.stage)
+            print("fetched")
+    except Exception as error:  # whatever a remote's library raises ends here as one line
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+"""The promoted model: a commit with its dvc.lock, a version and a stage in GTO's tags, and the way back.
+
+    main      ──A──────────B            what people commit; a promotion never touches it
+               ╲            ╲
+    promoted    P1 ───────── P2         A's and B's files, with the dvc.lock, parameters and reports of a run
+                │             │
+           student@v0.0.1   student@v0.0.2, student#production#2
+
+    dvc artifacts get URL student --stage production      fetches what is at the stage
+    python -m flows.promotion show                        the versions, and which is at the stage
+    python -m flows.promotion rollback                    assigns the one before, again
+    python -m flows.promotion promote RUN                 promotes a kept run without comparing it
+
+The commits go to a branch of their own, so a promotion never meets uncommitted work, and the profile and date of a run
+do not become everybody's params.yaml. The registry is GTO's: tags of git, which `gto show` and DVC Studio read as well.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import dvc.api
+import gto.api
+import yaml
+from dvc.config import Config
+from dvc.exceptions import DvcException
+from gto.constants import name_re
+from gto.exceptions import GTOException
+
+from flows.comparison import METRICS, PROVENANCE, Figures
+from flows.lock import held
+from flows.worktree import REFS, RUNS, WorktreeError, git, worktree
+
+LOCK = Path(".dvc/tmp/promotion.lock")
+NOBODY = "0" * 40  # what git calls a ref that is not there yet
+IDENTITY: dict[str, Any] = {"author": "distillery", "author_email": "distillery@localhost"}  # of GTO's tags
+COMMITTER = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in zip(("NAME", "EMAIL"), IDENTITY.values(), strict=True)
+}
+SECONDS_TO_WAIT = 5.0  # for the clock to pass the last tag
+
+
+class PromotionError(Exception):
+    """Nothing was promoted or rolled back; the message has why, and the remedy."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Where models are promoted to."""
+
+    artifact: str = "student"  # of dvc.yaml
+    stage: str = "production"  # of GTO's
+    branch: str = "promoted"  # that has the commits
+    remote: str | None = None  # of git, that gets the branch and the tags; None keeps them here
+
+
+@dataclass(frozen=True)
+class Version:
+    name: str  # v0.0.1
+    commit: str
+
+
+def assigned(root: Path, channel: Channel) -> list[Version]:
+    """The versions that a rollback goes through, the one at the stage last.
+
+    Assigning an earlier version again goes back to it, and what came after it is forgotten:
+    assignments 1 2 3 2 4 leave 1 2 4.
+    """
+    stack: list[Version] = []
+    for event in _events(root, channel.artifact):
+        version = Version(event["version"], event["commit"])
+        if event["event"] == "assignment" and event["stage"] == channel.stage:
+            stack = [*stack[: stack.index(version)], version] if version in stack else [*stack, version]
+        elif version in stack and (
+            event["event"] == "deregistration" or (event["event"] == "unassignment" and event["stage"] == channel.stage)
+        ):
+            stack.remove(version)
+    return stack
+
+
+def promoted(root: Path, channel: Channel) -> Version | None:
+    """What is at the stage now."""
+    return next(reversed(assigned(root, channel)), None)
+
+
+def registered(root: Path, artifact: str) -> list[Version]:
+    """Every version of `artifact`, the oldest first."""
+    events = [event for event in _events(root, artifact) if event["event"] in ("registration", "deregistration")]
+    state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in events}
+    return [version for version, there in state.items() if there]
+
+
+def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
+    """What GTO's tags tell of `artifact`, the oldest first."""
+    try:
+        events: list[dict[str, Any]] = gto.api.history(str(root), artifact, ascending=True)
+    except GTOException as error:
+        raise PromotionError(
+            f"The tags of '{artifact}' cannot be read: {error}; look at them by `gto doctor`."
+        ) from error
+    return events
+
+
+def read_figures(root: Path, version: Version) -> Figures:
+    """What a version scored, from its commit, and on which benchmarks, from DVC's cache or remote."""
+    place = f"{version.name} ({version.commit[:7]})"
+    try:
+        metrics = json.loads(git(root, "show", f"{version.commit}:{METRICS}"))
+    except WorktreeError as error:
+        raise PromotionError(f"{place} has no {METRICS} to compare with; assign a version that has.") from error
+    try:
+        provenance = dvc.api.read(PROVENANCE, repo=str(root), rev=version.commit)
+    except (DvcException, OSError) as error:
+        raise PromotionError(
+            f"{PROVENANCE} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not known: "
+            f"{error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
+        ) from error
+    return Figures(metrics, json.loads(provenance)["sets"])
+
+
+def model_hash(artifact: str, graph: str, lock: str) -> str:
+    """The MD5 of the files of `artifact`, given the texts of dvc.yaml and dvc.lock; raises PromotionError."""
+    path = _path(artifact, graph)
+    for out in (out for stage in yaml.safe_load(lock)["stages"].values() for out in stage.get("outs", [])):
+        if out["path"] == path:
+            return str(out["md5"])
+    raise PromotionError(f"dvc.lock has no {path}, the artifact '{artifact}': its stage has not run.")
+
+
+def _model_at(root: Path, revision: str, artifact: str) -> str:
+    graph, lock = (git(root, "show", f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
+    return model_hash(artifact, graph, lock)
+
+
+def _path(artifact: str, graph: str) -> str:
+    artifacts = yaml.safe_load(graph).get("artifacts", {})
+    if artifact not in artifacts:
+        known = ", ".join(artifacts) or "none"
+        raise PromotionError(f"dvc.yaml has no artifact '{artifact}'; it has {known}. Add it below `artifacts:`.")
+    return str(artifacts[artifact]["path"])
+
+
+def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
+    """Raises PromotionError where a promotion is bound to fail; asked before the hours of a run."""
+    _path(channel.artifact, git(root, "show", f"{revision}:dvc.yaml"))
+    if not name_re.search(channel.stage):
+        raise PromotionError(f"'{channel.stage}' is no stage of GTO's; take letters, digits, '-', '_' and '/'.")
+    try:
+        git(root, "check-ref-format", "--branch", channel.branch)
+    except WorktreeError as error:
+        raise PromotionError(f"'{channel.branch}' is no name for a branch; 'promoted' is the default.") from error
+    _check_branch(root, channel.branch)
+    remotes = git(root, "remote").split()
+    if channel.remote is not None and channel.remote not in remotes:
+        known = ", ".join(remotes) or "none"
+        raise PromotionError(f"git has no remote '{channel.remote}'; it has {known}. Add it by `git remote add`.")
+
+
+def _check_branch(root: Path, branch: str) -> None:
+    """A branch that moves below a checkout makes its files look changed, so nobody may work on it."""
+    for entry in git(root, "worktree", "list", "--porcelain").split("\n\n"):
+        if f"branch refs/heads/{branch}" in entry.splitlines():
+            place = entry.splitlines()[0].removeprefix("worktree ")
+            raise PromotionError(
+                f"Branch '{branch}' is checked out in {place}, and promotions are committed to it. Switch to another "
+                f"branch there (`git switch -`), or name another one for promotions."
+            )
+
+
+def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None) -> Version:
+    """Make the model of the kept run `run` the promoted one, in the place of `instead_of`; return its version.
+
+    First the data goes to DVC's remote, where there is one; then come the commit, the tags, and git's remote: whoever
+    sees a tag can fetch what it names. Killed in between, it leaves a commit or a version that is at no stage, and the
+    next promotion of the same model goes on from there.
+    """
+    check(root, channel)
+    revision = git(root, "rev-parse", "--verify", f"{REFS}/{run}")
+    model = _model_at(root, revision, channel.artifact)
+    _push_data(root, run, revision)
+    with _changing(root, channel, instead_of):
+        version = same_model(root, model, channel)
+        if version is None:
+            parent = _commit(root, revision, channel, f"Promote the {channel.artifact} of run {run}")
+            version = _register(root, parent, channel, f"Run {run}")
+        _assign(root, version, channel, f"Run {run}")
+    _push_tags(root, version, channel)
+    return version
+
+
+def same_model(root: Path, model: str, channel: Channel) -> Version | None:
+    """The version with this very model, where it is registered and was at no time at the stage.
+
+    Raises PromotionError where it was at the stage: it is there now, or somebody has rolled it back.
+    """
+    once = {(event["version"], event["stage"]) for event in _events(root, channel.artifact)}
+    for version in reversed(registered(root, channel.artifact)):
+        if _is_model(root, version, model, channel.artifact):
+            if version == promoted(root, channel):
+                raise PromotionError(f"The model is that of {version.name}, which is at {channel.stage} already.")
+            if (version.name, channel.stage) in once:
+                raise PromotionError(
+                    f"The model is that of {version.name}, which was at {channel.stage} and has been replaced. To go "
+                    f"back to it: {command(channel)} rollback --to {version.name}"
+                )
+            return version
+    return None
+
+
+def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
+    with suppress(PromotionError, WorktreeError):  # registered by hand, where DVC knows no such model
+        return _model_at(root, version.commit, artifact) == model
+    return False
+
+
+@contextmanager
+def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Iterator[None]:
+    """The stage to oneself, as long as it is what the caller has compared with."""
+    with held(root / LOCK, channel.stage, wait=True):
+        now = promoted(root, channel)
+        if now != instead_of:
+            before, after = (version.name if version else "nothing" for version in (instead_of, now))
+            raise PromotionError(
+                f"{channel.stage} went from {before} to {after} in the meantime, so the comparison is out of date; "
+                "start again."
+            )
+        yield
+
+
+def _push_data(root: Path, run: str, revision: str) -> None:
+    """Send the run's outputs to DVC's default remote, where one is configured."""
+    if "remote" not in Config(str(root / ".dvc"))["core"]:
+        return
+    directory = root / RUNS / run
+    place = nullcontext(directory) if directory.exists() else worktree(root, revision, run)
+    with place:
+        push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
+        done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PromotionError(
+            f"The data of run {run} did not reach DVC's remote, so nothing was promoted:\n{done.stderr.strip()}\n"
+            f"The run is kept; once the remote answers: python -m flows.promotion promote {run}"
+        )
+
+
+def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
+    """The files of `revision` on the promotions' branch; its other parent is the commit that the run started from."""
+    _check_branch(root, channel.branch)
+    branch = f"refs/heads/{channel.branch}"
+    tip = git(root, "for-each-ref", "--format=%(objectname)", branch)
+    parents = [tip] * bool(tip) + [git(root, "rev-parse", f"{revision}^")]
+    options = [part for parent in dict.fromkeys(parents) for part in ("-p", parent)]
+    tree = git(root, "rev-parse", f"{revision}^{{tree}}")
+    new = git(root, "commit-tree", tree, *options, "-m", message, **COMMITTER)
+    git(root, "update-ref", "-m", message, branch, new, tip or NOBODY)  # fails where the branch has moved
+    return new
+
+
+def _register(root: Path, commit: str, channel: Channel, message: str) -> Version:
+    try:
+        event = gto.api.register(str(root), channel.artifact, commit, message=message, **IDENTITY)
+    except GTOException as error:
+        raise PromotionError(f"GTO did not register {commit[:7]}: {error}; see `gto doctor`.") from error
+    return Version(event.version, commit)
+
+
+def _assign(root: Path, version: Version, channel: Channel, message: str) -> None:
+    _wait_for_the_clock(root, channel.artifact)
+    options: dict[str, Any] = {"version": version.name, "message": message, "force": True, **IDENTITY}
+    try:
+        gto.api.assign(str(root), channel.artifact, channel.stage, **options)
+    except GTOException as error:
+        raise PromotionError(f"GTO did not assign {version.name} to {channel.stage}: {error}") from error
+
+
+def _wait_for_the_clock(root: Path, artifact: str) -> None:
+    """GTO and DVC order tags by whole seconds: of two within one second, either could be the later."""
+    last = max(
+        (event["timestamp"] for event in _events(root, artifact)), default=datetime.fromtimestamp(0).astimezone()
+    )
+    seconds = last.timestamp() + 1 - time.time()
+    if seconds > SECONDS_TO_WAIT:
+        raise PromotionError(f"The last tag of '{artifact}' is dated {last}, which is to come; set the clock right.")
+    time.sleep(max(0.0, seconds))
+
+
+def _push_tags(root: Path, version: Version, channel: Channel) -> None:
+    """Send the branch and the artifact's tags at `version` to git's remote, where the channel has one."""
+    if channel.remote is None:
+        return
+    tags = [f"refs/tags/{tag}" for tag in git(root, "tag", "--points-at", version.commit).split()]
+    push = ["push", "--quiet", "--atomic", channel.remote, f"refs/heads/{channel.branch}", *tags]
+    try:
+        git(root, *push)
+    except WorktreeError as error:
+        raise PromotionError(
+            f"{version.name} is at {channel.stage} here, but '{channel.remote}' does not know it: {error}\n"
+            f"Once it answers: {shlex.join(['git', *push])}"
+        ) from error
+
+
+def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Version, Version]:
+    """Assign the version before, or `to`, again; return what was at the stage, and what is."""
+    stack = assigned(root, channel)
+    if not stack:
+        raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")
+    if to is None and len(stack) == 1:
+        raise PromotionError(f"{stack[0].name} is the first at {channel.stage}: there is none before to go back to.")
+    now = stack[-1]
+    known = {version.name: version for version in registered(root, channel.artifact)}
+    target = stack[-2] if to is None else known.get(to)
+    if target is None:
+        raise PromotionError(f"'{channel.artifact}' has no version '{to}'; it has {', '.join(known)}.")
+    if target == now:
+        raise PromotionError(f"{to} is at {channel.stage} already.")
+    with _changing(root, channel, now):
+        _assign(root, target, channel, f"Rolled back from {now.name}")
+    _push_tags(root, target, channel)
+    return now, target
+
+
+def show(root: Path, channel: Channel) -> str:
+    """The versions, one a line, the newest first, with those that a rollback goes to."""
+    stack = assigned(root, channel)
+    notes = dict.fromkeys(stack[-2:-1], "the one before") | dict.fromkeys(stack[-1:], channel.stage)
+    lines = []
+    for version in reversed(registered(root, channel.artifact)):
+        told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s", version.commit)
+        lines.append(f"{channel.artifact}@{version.name}  {told}  {notes.get(version, '')}".rstrip())
+    return "\n".join(lines) or f"No version of '{channel.artifact}' is registered."
+
+
+def command(channel: Channel) -> str:
+    """The start of a command line for this channel."""
+    given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
+    changed = {name: value for name, value in given.items() if value != getattr(Channel, name)}
+    return " ".join(["python -m flows.promotion", *(f"--{name} {value}" for name, value in changed.items())])
+
+
+def channel_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that make a Channel."""
+    parser.add_argument("--artifact", default=Channel.artifact, help="of dvc.yaml")
+    parser.add_argument("--stage", default=Channel.stage, help="of GTO's")
+    parser.add_argument("--branch", default=Channel.branch, help="that gets the commits")
+    parser.add_argument("--remote", help="of git, that gets the branch and the tags; they stay here by default")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m flows.promotion", description="The promoted model.")
+    channel_arguments(parser)
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("show", help="the versions, and which is at the stage")
+    back = actions.add_parser("rollback", help="assign the version before again")
+    back.add_argument("--to", metavar="VERSION", help="which; the one before by default")
+    by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
+    by_hand.add_argument("run", help="its name: 20261121-153012-3fa2")
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    root = Path.cwd()
+    channel = Channel(options.artifact, options.stage, options.branch, options.remote)
+    try:
+        if options.action == "show":
+            print(show(root, channel))
+        elif options.action == "rollback":
+            before, after = rollback(root, channel, options.to)
+            print(f"{channel.artifact} at {channel.stage}: {before.name} -> {after.name}")
+        else:
+            version = promote(root, options.run, channel, instead_of=promoted(root, channel))
+            print(f"{channel.artifact} at {channel.stage}: {version.name}")
+    except (PromotionError, WorktreeError) as error:
+        sys.exit(f"promotion: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
+
+    server      127.0.0.1:4200, SQLite in .prefect
+    worker      pool `distillery`: pipeline and retraining, in this clone
+    worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
+
+The second clone makes the hand-off of GPU stages real on one machine, as it is between several.
+"""
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+import httpx
+
+from flows.worktree import git
+
+HOST = "127.0.0.1"
+PORT = 4200
+HOME = Path(".prefect")
+CLONE = HOME / "gpu-clone"
+POOLS = ("distillery", "gpu")
+START_SECONDS = 120.0
+END_SECONDS = 20.0
+
+
+def settings(root: Path, port: int) -> dict[str, str]:
+    """The environment of everything that is started here: loopback, no analytics, everything kept in .prefect."""
+    return {
+        "PREFECT_HOME": str(root / HOME),
+        "PREFECT_API_URL": f"http://{HOST}:{port}/api",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        "PREFECT_CLI_PROMPT": "false",
+    }
+
+
+def prefect(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "prefect", *arguments]
+
+
+@contextmanager
+def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
+    """A process that ends with the block, its lines in the file `log`."""
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=clone,
+            env=os.environ | {"DISTILLERY_CLONE": str(clone)},
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def wait_for_server(log: Path) -> None:
+    url = os.environ["PREFECT_API_URL"]
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/health", timeout=2).is_success:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.3)
+    sys.exit(f"ui: the server does not answer at {url} after {START_SECONDS:.0f} s; its lines are in {log}.")
+
+
+def refuse_taken(port: int) -> None:
+    with socket.socket() as probe:
+        if probe.connect_ex((HOST, port)) == 0:
+            sys.exit(f"ui: something listens at {HOST}:{port} already; end it, or take another port: make ui PORT=4201")
+
+
+def second_clone(root: Path) -> Path:
+    """The clone of the GPU worker, at the workspace's last commit, sharing nothing with it but git's objects."""
+    clone = root / CLONE
+    if not clone.exists():
+        git(root, "clone", "--quiet", "--no-checkout", str(root), str(clone))
+    git(clone, "fetch", "--quiet", "origin")
+    git(clone, "checkout", "--quiet", "--force", "--detach", git(root, "rev-parse", "HEAD"))
+    return clone
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m flows.ui", description="Prefect's server, page and workers.")
+    parser.add_argument("--port", type=int, default=PORT)
+    port, root = parser.parse_args().port, Path.cwd()
+    refuse_taken(port)
+    signal.signal(signal.SIGTERM, _stop)
+    (root / HOME).mkdir(exist_ok=True)
+    os.environ.update(settings(root, port))
+    clones = {"distillery": root, "gpu": second_clone(root)}
+    with ExitStack() as processes, suppress(KeyboardInterrupt):
+
+        def start(name: str, *arguments: str, clone: Path = root) -> Path:
+            log = root / HOME / f"{name}.log"
+            processes.enter_context(started(prefect(*arguments), clone, log))
+            return log
+
+        wait_for_server(start("server", "server", "start", "--host", HOST, "--port", str(port)))
+        create_pools()
+        call("deploy", "--all")
+        for pool, clone in clones.items():
+            start(pool, "worker", "start", "--pool", pool, "--name", f"{pool}-{socket.gethostname()}", clone=clone)
+        print(f"Prefect is at http://{HOST}:{port}, its lines are in {HOME}. Ctrl-C ends it.", flush=True)
+        signal.pause()
+
+
+def create_pools() -> None:
+    """Both work pools, where they are not there yet."""
+    from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectAlreadyExists
+
+    with get_client(sync_client=True) as client:
+        for pool in POOLS:
+            with suppress(ObjectAlreadyExists):
+                client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
+
+
+def call(*arguments: str) -> None:
+    """Run a command of Prefect's that ends by itself."""
+    done = subprocess.run(prefect(*arguments), capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"ui: `prefect {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
+
+
+def _stop(signum: int, frame: object) -> NoReturn:
+    """SIGTERM ends it as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

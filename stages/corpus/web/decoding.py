@@ -1,0 +1,112 @@
+"""From the bytes that were transferred to text: Content-Encoding undone within a limit, then the character set.
+
+What is labelled wrongly is refused with a reason rather than guessed at: half-decoded text would train a model.
+"""
+
+import re
+import zlib
+from collections.abc import Callable
+
+from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_content_type_encoding, read_bom
+
+# A lost character here and there is a slip of the author's; more than one in 200 is another character set.
+LOST_CHARACTERS = 1 / 200
+_NO_TEXT = re.compile(r"^(?:image|audio|video|font)/|^application/(?!xhtml|xml|rss|atom|(?:x-)?gzip|octet)")
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Unreadable(Exception):  # noqa: N818 - an answer, not an error
+    """Why a page cannot be read; one of a few reasons that are counted."""
+
+
+def check_type(content_type: str | None) -> None:
+    """Raise Unreadable where the Content-Type header says that the body is no text."""
+    name = (content_type or "").partition(";")[0].strip().lower()
+    if _NO_TEXT.match(name):
+        raise Unreadable(f"content type: {name[:50]}")
+
+
+def decompressed(payload: bytes, encodings: str | None, limit: int) -> bytes:
+    """Undo the Content-Encoding header's encodings (RFC 9110, 8.4); at most `limit` bytes come out.
+
+    Raises Unreadable where the bytes are not what the header says, or grow beyond the limit.
+    """
+    names = [name.strip().lower() for name in (encodings or "").split(",")]
+    for name in reversed([name for name in names if name not in ("", "identity")]):
+        if name not in _DECODERS:
+            raise Unreadable("content encoding: unknown")
+        payload = _DECODERS[name](payload, limit)
+    if len(payload) > limit:
+        raise Unreadable("too large")
+    return payload
+
+
+def _gunzip(payload: bytes, limit: int) -> bytes:
+    """Every member of a gzip stream, as it is read by browsers."""
+    if not payload.startswith(_GZIP_MAGIC):
+        raise Unreadable("content encoding: not gzip")
+    found = b""
+    while payload.startswith(_GZIP_MAGIC):
+        decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        found += _inflate(decoder.decompress, payload, limit - len(found))
+        if not decoder.eof:
+            raise Unreadable("content encoding: cut off" if not decoder.unconsumed_tail else "too large")
+        payload = decoder.unused_data
+    return found
+
+
+def _undeflate(payload: bytes, limit: int) -> bytes:
+    """deflate means the zlib format (RFC 9110, 8.4.1.2), but raw deflate is sent as often."""
+    for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        decoder = zlib.decompressobj(bits)
+        try:
+            found = _inflate(decoder.decompress, payload, limit)
+        except Unreadable as refused:
+            if refused.args[0] == "too large":
+                raise
+            continue
+        if decoder.eof:
+            return found
+    raise Unreadable("content encoding: not deflate")
+
+
+def _inflate(decompress: Callable[[bytes, int], bytes], payload: bytes, limit: int) -> bytes:
+    try:
+        found = decompress(payload, max(limit, 0) + 1)  # one byte more than allowed tells a bomb from a page
+    except zlib.error as error:
+        raise Unreadable("content encoding: damaged") from error
+    if len(found) > limit:
+        raise Unreadable("too large")
+    return found
+
+
+_DECODERS = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _undeflate}
+
+
+def gunzipped(body: bytes, limit: int) -> bytes:
+    """A sitemap that is a gzip file, as its name and no header says; other bytes stay as they are."""
+    return _gunzip(body, limit) if body.startswith(_GZIP_MAGIC) else body
+
+
+def decoded(body: bytes, content_type: str | None) -> str:
+    """The characters of a page: by its byte order mark, the header, the page itself, else UTF-8 or windows-1252.
+
+    Raises Unreadable where nothing is there, or too many bytes are no characters of the set that the page names.
+    """
+    if not body.strip():
+        raise Unreadable("empty body")
+    named = read_bom(body)[0] or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+    # A page that names no set, or one that nobody knows, is read as UTF-8 where its bytes allow no other reading.
+    text = html_to_unicode(content_type, body, auto_detect_fun=_utf8_or_western)[1]
+    lost = text.count("\ufffd") + text.count("\x00")
+    if lost > LOST_CHARACTERS * len(text):
+        raise Unreadable(f"character set: not {named}" if named else "character set: unknown")
+    return text
+
+
+def _utf8_or_western(body: bytes) -> str:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"

@@ -1,0 +1,22 @@
+"""What tests of several rooms share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.dask_cluster import cluster
+
+
+@pytest.fixture(scope="session")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[int]]]:
+    """The address of a Dask cluster with two workers, and the ids of its processes."""
+    with cluster(tmp_path_factory.mktemp("dask")) as running:
+        yield running
+
+
+@pytest.fixture(params=["processes", "dask"])
+def elsewhere(request: pytest.FixtureRequest) -> dict[str, object]:
+    """`shards` in params.yaml for two processes, and for a Dask cluster."""
+    if request.param == "processes":
+        return {"processes": 2, "dask": None}
+    return {"processes": 1, "dask": request.getfixturevalue("dask")[0]}

@@ -1,0 +1,48 @@
+"""Dask as its user starts it: `dask scheduler` and `dask worker` as processes, on loopback only."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.workspace import ROOT
+
+LOOPBACK = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
+
+
+@contextmanager
+def scheduler(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of a scheduler without workers, and its process; `directory` takes what it writes."""
+    file = directory / "scheduler.json"
+    with _running(directory, "scheduler", "--port", "0", "--scheduler-file", str(file)) as process:
+        deadline = time.monotonic() + 60
+        while not file.exists() or not file.read_text(encoding="utf-8").endswith("}"):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        yield str(json.loads(file.read_text(encoding="utf-8"))["address"]), process
+
+
+@contextmanager
+def cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
+    """The address of a scheduler with two workers, and the ids of the processes that were started."""
+    with ExitStack() as stack:
+        address, head = stack.enter_context(scheduler(directory))
+        workers = stack.enter_context(_running(directory, "worker", address, "--nthreads", "1", "--nworkers", "2"))
+        yield address, [head.pid, workers.pid]
+
+
+@contextmanager
+def _running(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "DISTILLERY_DEVICE": "cpu"}
+    command = [sys.executable, "-m", "dask", *arguments, *LOOPBACK]
+    with (directory / f"{arguments[0]}.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(timeout=30)

@@ -1,0 +1,143 @@
+"""A Prefect server and GPU workers as processes of their own, on 127.0.0.1, with a real clone for each worker."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.sorting import FlowRunSort
+
+from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
+from flows.gpu_stage import COMMAND, gpu_stage
+
+from .conftest import git
+
+SECONDS = 120.0  # for anything, on a busy machine
+
+
+def wait_until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+    """What `true` returns once it is something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := true():
+            return value
+        time.sleep(0.2)
+    raise TimeoutError(f"Not within {seconds:.0f} s: {what}")
+
+
+class Server:
+    """A Prefect server with a database of its own, which can be stopped and started again."""
+
+    def __init__(self, home: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.api = f"http://127.0.0.1:{self.port}/api"
+        self.environment = {
+            "PREFECT_HOME": str(home),
+            "PREFECT_API_URL": self.api,
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "DO_NOT_TRACK": "1",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "PREFECT_WORKER_HEARTBEAT_SECONDS": "3",
+            "PREFECT_SERVER_SERVICES_FOREMAN_LOOP_SECONDS": "2",
+            "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1",
+        }
+        self.log = home / "server.log"
+
+    def start(self) -> None:
+        command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port), "--no-ui"]
+        self.process = spawn(command, Path("/"), self.environment, self.log)
+        wait_until(self.answers, f"the server answers; see {self.log}")
+
+    def answers(self) -> bool:
+        with contextlib.suppress(httpx.HTTPError):
+            return httpx.get(f"{self.api}/health", timeout=2).is_success
+        return False
+
+    def client(self) -> SyncPrefectClient:
+        return SyncPrefectClient(self.api)
+
+    def stop(self) -> None:
+        kill(self.process, signal.SIGTERM)
+
+    def deploy(self, pool: str = POOL) -> None:
+        """The work pool and the deployment, as prefect.yaml has them."""
+        with self.client() as client:
+            client.create_work_pool(WorkPoolCreate(name=pool, type="process"), overwrite=True)
+            client.create_deployment(
+                flow_id=client.create_flow(gpu_stage),
+                name=DEPLOYMENT.partition("/")[2],
+                entrypoint="flows.gpu_stage.gpu_stage",
+                work_pool_name=pool,
+                job_variables={"command": COMMAND},
+                enforce_parameter_schema=False,
+            )
+
+    def runs(self) -> list[FlowRun]:
+        """The flow runs of the worker's flow, the latest last."""
+        with self.client() as client:
+            return client.read_flow_runs(limit=PAGE, sort=FlowRunSort.EXPECTED_START_TIME_ASC)
+
+
+@contextmanager
+def worker(server: Server, clone: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker of the pool at work in `clone`, online."""
+    process = spawn(["flows.gpu_stage"], clone, server.environment | environment, clone.parent / "worker.log")
+    name = f"{socket.gethostname()}-{clone.name}-{process.pid}"
+
+    def online() -> bool:
+        with server.client() as client:
+            return any(worker.name == name for worker in client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0))
+
+    try:
+        wait_until(online, f"{name} is online")
+        yield process
+    finally:
+        kill(process, signal.SIGKILL)
+        httpx.delete(f"{server.api}/work_pools/{POOL}/workers/{name}")  # or it counts as online for a while
+
+
+def clone_of(workspace: Path) -> Path:
+    """A second clone on the same host, with a DVC cache of its own."""
+    clone = workspace.parent / "clone"
+    shutil.rmtree(clone, ignore_errors=True)
+    git(workspace, "clone", "--quiet", str(workspace), str(clone))
+    return clone
+
+
+def spawn(command: list[str], directory: Path, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """A process that leads a group of its own, with its children in it."""
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=directory,
+            env=os.environ | environment,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def kill(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Send `number` to the process and its children, and wait for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(20)
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,101 @@
+"""A person's way: `make ui`, a run with parameters started from Prefect's own page, and its stages seen to the end."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from .conftest import git, make_repository, stage
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SECONDS = 1000  # of Playwright's milliseconds
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four stages, one of which wants a GPU, with this project's flows and deployments."""
+    stages = {"a": stage("a"), "b": stage("b", "a", gpu=True), "c": stage("c", "a"), "d": stage("d", "b", "c")}
+    root = make_repository(tmp_path_factory.mktemp("ui") / "workspace", stages)
+    shutil.copytree(ROOT / "flows", root / "flows", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "prefect.yaml", root)
+    with (root / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write("/.prefect/\n")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "Add the flows")
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(workspace: Path) -> Iterator[str]:
+    """Prefect's page, brought up by `python -m flows.ui`."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.ui", "--port", str(port)], cwd=workspace, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process.stdout as output:
+        line = output.readline()
+        assert f"Prefect is at http://127.0.0.1:{port}" in line, (process.poll(), _logs(workspace))
+        yield f"http://127.0.0.1:{port}"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(90) == 0
+
+
+def _logs(workspace: Path) -> str:
+    return "\n".join(file.read_text(encoding="utf-8")[-2000:] for file in (workspace / ".prefect").glob("*.log"))
+
+
+@pytest.fixture
+def page(address: str) -> Iterator[Page]:
+    """A page that may ask nobody but the server."""
+    asked: set[str] = set()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(60 * SECONDS)
+        page.on("request", lambda request: asked.add(request.url.split("/")[2]))
+        yield page
+        browser.close()
+    assert {host for host in asked if host} == {address.removeprefix("http://")}
+
+
+def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> None:
+    """The form, a stage as target, a changed parameter; the GPU stage runs in the second clone."""
+    page.goto(f"{address}/deployments")
+    page.get_by_role("link", name="pipeline").first.click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("Custom run").click()
+    page.locator(".p-textarea__control").first.fill("b")
+    page.locator(".p-code-input__textarea").first.fill('{"stages.b.value": 7}')
+    _picture(page, "form")
+    page.get_by_role("button", name="Submit").click()
+    page.locator('a[href*="/runs/flow-run/"]').first.click()
+    for state in ("Ran on GPU worker", "Completed"):
+        expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=180 * SECONDS)
+    _picture(page, "run")
+    kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/distillery/runs")
+    assert "value: 7" in git(workspace, "show", f"{kept}:params.yaml")
+
+
+def _picture(page: Page, name: str) -> None:
+    """Keep a picture for the documents where PICTURES says so."""
+    time.sleep(1)
+    if directory := os.environ.get("PICTURES"):
+        page.screenshot(path=f"{directory}/{name}.png")

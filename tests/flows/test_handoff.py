@@ -1,0 +1,473 @@
+"""The hand-off between two clones on one host: a real server, a real worker, real kills."""
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import dvc
+import pytest
+import yaml
+from prefect.client.schemas.objects import StateType
+from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.states import Crashed
+
+from flows import gpu_pool, handoff
+from flows.gpu_pool import Errand, Limits
+from flows.gpu_stage import gpu_stage
+from flows.handoff import HandoffError, fetch, give, hand_off, key_of, opened
+from flows.reproduce import Children, Outcome, StageError
+
+from .conftest import git, make_repository, pipeline, set_param, stage
+from .handoff_server import Server, clone_of, kill, wait_until, worker
+
+
+class Site:
+    """A workspace, a second clone of it on the same host, and a worker of the `gpu` pool in that clone."""
+
+    def __init__(self, server: Server, directory: Path) -> None:
+        self.server = server
+        graph = {"a": stage("a"), "g": stage("g", "a", gpu=True), "z": stage("z", "g")}
+        self.remote = directory / "remote"
+        self.home = make_repository(directory / "workspace", graph)
+        dvc_("remote", "add", "--default", "store", str(self.remote), cwd=self.home)
+        git(self.home, "commit", "--quiet", "--all", "--message", "A remote")
+        self.clone = clone_of(self.home)
+        dvc_("repro", "a", cwd=self.home)
+        self.ran_at_home, self.ran_there = directory / "home.log", directory / "there.log"
+        self.value = 1
+        self._stack = ExitStack()
+        self.worker: subprocess.Popen[bytes] | None = None
+
+    def start_worker(self) -> None:
+        """Unless it runs."""
+        if self.worker is None or self.worker.poll() is not None:
+            self.worker = self._stack.enter_context(worker(self.server, self.clone, STAGE_LOG=str(self.ran_there)))
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def change(self, **values: object) -> None:
+        """Give stage g parameters that it never had, so that it has to run."""
+        self.value += 1
+        set_param(self.home, "g", **{"value": self.value, "seconds": 0, "fails": False} | values)
+
+    def hand_off(
+        self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
+    ) -> Outcome:
+        given = {"remote": None, "force": False} | options
+        return hand_off(children or Children(), self.home, self.home, "g", log, **given)
+
+    def runs_there(self) -> int:
+        return len(self.ran_there.read_text(encoding="utf-8").splitlines()) if self.ran_there.exists() else 0
+
+    def last_state(self) -> Any:
+        return self.server.runs()[-1].state
+
+    def assert_clean(self) -> None:
+        assert git(self.home, "for-each-ref", handoff.REFS) == ""
+
+    def wait_for_work(self, runs: int) -> None:
+        """Until the worker has one flow run more than `runs`, and its stage is at work."""
+        wait_until(lambda: len(self.server.runs()) > runs and self.at_work(), "the stage is at work")
+
+    def at_work(self) -> bool:
+        """Whether some process runs the command of stage g inside the worker's clone."""
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended
+                inside = (process / "cwd").readlink().is_relative_to(self.clone)
+                if inside and b"stage.py\0g" in (process / "cmdline").read_bytes():
+                    return True
+        return False
+
+
+def dvc_(*arguments: str, cwd: Path) -> str:
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=cwd,
+        env=os.environ | {"PATH": tools},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("prefect")
+    server = Server(home)
+    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_HOME: home}):
+        server.start()
+        try:
+            server.deploy()
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    site = Site(server, tmp_path_factory.mktemp("site"))
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+@pytest.fixture
+def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """With a worker at work, and stage g to be run."""
+    monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
+    shared_site.ran_at_home.unlink(missing_ok=True)
+    shared_site.start_worker()
+    shared_site.change()
+    return shared_site
+
+
+def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
+    """The worker's clone is at another revision and has changes of its own: what runs is home's code, as it stands.
+
+    Afterwards nothing is left to do for a plain `dvc repro`, and a finished run is never turned Crashed (fault 12).
+    """
+    code, other = site.home / "stage.py", site.clone / "stage.py"
+    original = code.read_text(encoding="utf-8")
+    code.write_text(original.replace("{name} {params", "{name}: {params"), encoding="utf-8")
+    other.write_text("raise SystemExit('the clone\\'s own code')", encoding="utf-8")
+    lines: list[str] = []
+    started = time.monotonic()
+    try:
+        assert site.hand_off(log=lines.append) is Outcome.RAN_ON_GPU
+        print(f"hand-off of a stage that takes no time: {time.monotonic() - started:.1f} s")
+        assert (site.home / "g.txt").read_text(encoding="utf-8") == f"a 1\ng: {site.value}\n"
+        assert "Stage 'g' didn't change, skipping" in dvc_("repro", "--single-item", "g", cwd=site.home)
+    finally:
+        code.write_text(original, encoding="utf-8")
+        git(site.clone, "checkout", "stage.py")
+    assert not site.ran_at_home.exists()
+    assert "gpu | g: at work" in lines
+    site.assert_clean()
+    with site.server.client() as client:
+        errand = Errand(client, site.server.runs()[-1].id, print, Limits())
+        assert errand._end(Crashed(message="late")).type is StateType.COMPLETED
+
+
+def test_force_runs_again(site: Site) -> None:
+    """What has a result is restored without a worker; forced, it runs there again and its new result comes home."""
+    dvc_("repro", "--single-item", "g", cwd=site.home)
+    site.ran_at_home.unlink()
+    (site.home / "g.txt").unlink()
+    before = site.runs_there()
+    assert site.hand_off() is Outcome.RESTORED
+    assert site.runs_there() == before
+    assert site.hand_off(force=True) is Outcome.RAN_ON_GPU
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+
+
+def test_a_run_without_a_remote(site: Site) -> None:
+    """Out of the box: a second clone on the same host works through the workspace's own cache."""
+    config = site.home / ".dvc/config"
+    with_remote = config.read_text(encoding="utf-8")
+    config.write_text("[core]\n    analytics = false\n", encoding="utf-8")
+    try:
+        done = pipeline(site.home, "--gpu", "require", **site.server.environment)
+    finally:
+        config.write_text(with_remote, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "Ran on GPU worker: g" in done.stdout + done.stderr
+    assert not site.ran_at_home.exists() or "g " not in site.ran_at_home.read_text(encoding="utf-8")
+    site.assert_clean()
+
+
+def test_a_failed_stage_is_not_tried_again(site: Site) -> None:
+    """fault 9: a stage that fails on the worker has failed, with its own lines; the hand-off has not."""
+    site.change(fails=True)
+    with pytest.raises(StageError, match="g: told to fail") as raised:
+        site.hand_off()
+    assert not isinstance(raised.value, HandoffError)
+    assert site.last_state().name == "StageFailed"
+    site.assert_clean()
+
+
+def test_another_key_is_refused(site: Site) -> None:
+    """An input that neither git nor DVC carries is another one on the worker: refused, and the input named."""
+    graph = site.home / "dvc.yaml"
+    content = yaml.safe_load(graph.read_text(encoding="utf-8"))
+    content["stages"]["g"]["deps"].append("data/external/set.txt")
+    before = graph.read_text(encoding="utf-8")
+    (site.home / ".gitignore").write_text("/?.txt\n/data/external\n", encoding="utf-8")
+    try:
+        graph.write_text(yaml.safe_dump(content), encoding="utf-8")
+        for place, text in ((site.home, "home"), (site.clone, "worker")):
+            (place / "data/external").mkdir(parents=True)
+            (place / "data/external/set.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(
+            HandoffError, match=r"Refused: The key of stage 'g' is \w+ on the worker.* differ: data/ext"
+        ):
+            site.hand_off()
+    finally:
+        graph.write_text(before, encoding="utf-8")
+    site.assert_clean()
+
+
+def test_another_protocol_is_refused() -> None:
+    state = gpu_stage.fn(handoff.PROTOCOL + 1, {"anything": "else"})
+    assert state.name == "Refused"
+    assert "bring both to the same revision" in str(state.message)
+
+
+def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
+    """Nothing is asked of the worker."""
+    runs = len(site.server.runs())
+    away = site.remote.rename(site.remote.with_name("away"))
+    site.remote.write_text("no directory", encoding="utf-8")
+    try:
+        with pytest.raises(HandoffError, match="Hand-off failed at 'send'"):
+            site.hand_off()
+    finally:
+        site.remote.unlink()
+        away.rename(site.remote)
+    assert len(site.server.runs()) == runs
+    site.assert_clean()
+
+
+def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
+    """The worker cannot pull what the stage reads: the stage does not start there."""
+    set_param(site.home, "a", value=site.value + 1)
+    dvc_("repro", "a", cwd=site.home)
+    before = site.runs_there()
+    dvc_("remote", "modify", "--local", "store", "url", str(site.home / "stage.py"), cwd=site.clone)
+    try:
+        with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Failed: "):
+            site.hand_off()
+    finally:
+        (site.clone / ".dvc/config.local").unlink()
+        set_param(site.home, "a", value=1)
+        dvc_("repro", "a", cwd=site.home)
+    assert site.runs_there() == before
+    site.assert_clean()
+
+
+def test_the_remote_is_gone_while_the_stage_runs(site: Site) -> None:
+    """The worker cannot give its result: home hears so."""
+    site.change(seconds=4)
+    runs, away = len(site.server.runs()), site.remote.with_name("away")
+
+    def lose() -> None:
+        site.wait_for_work(runs)
+        site.remote.rename(away)
+        site.remote.write_text("no directory", encoding="utf-8")
+
+    thread = threading.Thread(target=lose)
+    thread.start()
+    try:
+        with pytest.raises(HandoffError, match=r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"):
+            site.hand_off()
+    finally:
+        thread.join()
+        site.remote.unlink()
+        away.rename(site.remote)
+    site.assert_clean()
+
+
+def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remote loses it between the worker and home: a failure of the hand-off, and nothing half-restored."""
+    run_order = gpu_pool.run_order
+
+    def run_and_lose(*arguments: Any) -> Any:
+        entry, outcome = run_order(*arguments)
+        for file in (site.remote / "runs" / entry[:2]).rglob("*"):
+            if file.is_file():
+                file.unlink()
+        return entry, outcome
+
+    monkeypatch.setattr(gpu_pool, "run_order", run_and_lose)
+    with pytest.raises(HandoffError, match="Hand-off failed at 'fetch'"):
+        site.hand_off()
+    site.assert_clean()
+
+
+def test_home_stops_waiting(site: Site) -> None:
+    """fault 3: the caller is stopped: the worker's run is cancelled and its stage ended."""
+    site.change(seconds=300)
+    runs, children = len(site.server.runs()), Children()
+
+    def stop() -> None:
+        site.wait_for_work(runs)
+        children.end()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    with pytest.raises(StageError, match="being stopped"):
+        site.hand_off(children=children)
+    stopper.join()
+    wait_until(lambda: site.last_state().type is StateType.CANCELLED, "the run is cancelled")
+    wait_until(lambda: not site.at_work(), "the stage has been ended")
+    site.assert_clean()
+
+
+def test_the_server_restarts(site: Site) -> None:
+    """The server goes away and comes back while the stage runs: home and worker go on."""
+    site.change(seconds=15)
+    runs = len(site.server.runs())
+
+    def restart() -> None:
+        site.wait_for_work(runs)
+        site.server.stop()
+        site.server.start()
+
+    thread = threading.Thread(target=restart)
+    thread.start()
+    assert site.hand_off() is Outcome.RAN_ON_GPU
+    thread.join()
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_the_worker_is_killed_alone(site: Site) -> None:
+    """fault 12: the run's own process notices, ends the stage, and home hears at once."""
+    site.change(seconds=60)
+    runs = len(site.server.runs())
+
+    def strike() -> None:
+        site.wait_for_work(runs)
+        assert site.worker is not None
+        site.worker.kill()
+
+    thread = threading.Thread(target=strike)
+    thread.start()
+    with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Crashed"):
+        site.hand_off()
+    thread.join()
+    wait_until(lambda: not site.at_work(), "the stage has been ended")
+    site.assert_clean()
+
+
+def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 12: home answers within its deadline, says what happened, and the run ends as Crashed."""
+    monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=12))
+    site.change(seconds=20)
+    runs = len(site.server.runs())
+    killed: list[float] = []
+
+    def strike() -> None:
+        site.wait_for_work(runs)
+        assert site.worker is not None
+        kill(site.worker, signal.SIGKILL)
+        killed.append(time.monotonic())
+
+    thread = threading.Thread(target=strike)
+    thread.start()
+    with pytest.raises(HandoffError, match=r"ended as Crashed: No sign of life from the worker for 1\d s"):
+        site.hand_off()
+    thread.join()
+    assert time.monotonic() - killed[0] < 30
+    assert site.last_state().type is StateType.CRASHED
+    site.assert_clean()
+
+
+def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:
+    """No server, so no worker: a warning and this machine, or a failure, as the policy says."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    there_is_none = {"PREFECT_API_URL": "", "PREFECT_HOME": str(tmp_path)}
+    required = pipeline(root, "--gpu", "require", **there_is_none)
+    assert required.returncode == 1
+    assert "Stage 'g' was not handed off: there is no Prefect server" in required.stderr
+    preferred = pipeline(root, **there_is_none)
+    assert "Warning: Stage 'g' was not handed off" in preferred.stdout
+    assert "g runs here instead" in preferred.stdout
+    assert preferred.stdout.splitlines()[-1] == "Ran: g"
+    assert "Warning" not in pipeline(root, "--gpu", "require", **there_is_none).stdout  # its result is there
+
+
+def test_code_goes_through_a_git_remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With DISTILLERY_CODE_REMOTE a clone elsewhere can fetch the commit, for as long as the hand-off lasts."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    bare = tmp_path / "bare.git"
+    git(root, "init", "--quiet", "--bare", str(bare))
+    git(root, "remote", "add", "origin", str(bare))
+    monkeypatch.setenv("DISTILLERY_CODE_REMOTE", "origin")
+    revision = git(root, "rev-parse", "HEAD")
+    with handoff._published(root, revision, print) as (code, ref):
+        assert code == "origin"
+        assert git(bare, "rev-parse", ref) == revision
+    assert git(bare, "for-each-ref") == ""
+    monkeypatch.setenv("DISTILLERY_CODE_REMOTE", "nowhere")
+    with (
+        pytest.raises(HandoffError, match="could not be published: git push failed"),
+        handoff._published(root, revision, print),
+    ):
+        pass
+
+
+def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    monkeypatch.setenv("DISTILLERY_UNCOMMITTED", "refuse")
+    handoff._refuse_uncommitted(root)
+    git(root, "checkout", "--quiet", "--detach")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "A snapshot")
+    with pytest.raises(HandoffError, match="uncommitted changes"):
+        handoff._refuse_uncommitted(root)
+
+
+# Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
+# dvc/stage/cache.py, change flows/handoff.py, and raise PROTOCOL if keys or entries have changed.
+PRIVATE = {
+    "dvc.stage.cache:_can_hash": ["stage"],
+    "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
+    "dvc.stage.cache:_get_stage_hash": ["stage"],
+    "dvc.stage.cache:StageCache._get_cache_path": ["self", "key", "value"],
+    "dvc.stage.cache:StageCache.get_used_objs": ["self", "used_run_cache", "args", "kwargs"],
+    "dvc.stage.cache:StageCache._create_stage": ["self", "cache", "wdir"],
+    "dvc.stage.cache:StageCache._load": ["self", "stage"],
+    "dvc.stage.cache:StageCache.save": ["self", "stage"],
+    "dvc.stage.serialize:to_single_stage_lockfile": ["stage", "kwargs"],
+    "dvc.stage:Stage.save_deps": ["self", "allow_missing"],
+    "dvc.stage:Stage.changed": ["self", "allow_missing", "upstream"],
+    "dvc.stage:Stage.outs_cached": ["self"],
+    "dvc.data_cloud:DataCloud.get_remote_odb": ["self", "name", "command", "hash_name"],
+    "dvc.data_cloud:DataCloud.pull": ["self", "objs", "jobs", "remote", "odb"],
+    "dvc.data_cloud:DataCloud.push": ["self", "objs", "jobs", "remote", "odb"],
+    "dvc.repo:lock_repo": ["repo"],
+    "dvc.fs:generic.copy": ["from_fs", "from_path", "to_fs", "to_path", "callback", "batch_size", "on_error"],
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_private_names_of_dvc(name: str) -> None:
+    """An upgrade of DVC that moves or changes one of them fails here, with its name."""
+    module, _, path = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/handoff.py uses: {error}")
+    parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
+    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/handoff.py uses."
+
+
+def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
+    """What DVC itself writes for a stage is found under the key that the hand-off computes, and it can be given."""
+    root = make_repository(tmp_path / "workspace", {"a": stage("a")})
+    dvc_("repro", cwd=root)
+    with opened(root, str(tmp_path / "remote")) as repo:
+        (a,) = repo.stage.collect("a")
+        key = key_of(a)
+        assert [path.name for path in (root / ".dvc/cache/runs").glob("*/*")] == [key]
+        entry = give(repo, "a")
+        assert (tmp_path / "remote/runs" / key[:2] / entry).is_file()
+        assert (root / ".dvc/cache/runs" / key[:2] / entry).is_file()
+        fetch(repo, entry)
+    assert "a.txt" in json.dumps(yaml.safe_load((tmp_path / "remote/runs" / key[:2] / entry).read_text()))

@@ -1,0 +1,179 @@
+"""Promotions with real git and GTO; the runs are only said to have run."""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from flows.lock import held
+from flows.promotion import (
+    LOCK,
+    Channel,
+    PromotionError,
+    Version,
+    assigned,
+    check,
+    promote,
+    promoted,
+    registered,
+    rollback,
+    show,
+)
+from flows.worktree import git
+
+from .models import commit_all, kept_run, make_models
+
+CHANNEL = Channel()
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = make_models(tmp_path / "workspace")
+    monkeypatch.chdir(root)
+    return root
+
+
+def promote_model(root: Path, model: str, channel: Channel = CHANNEL) -> Version:
+    return promote(root, kept_run(root, model), channel, instead_of=promoted(root, channel))
+
+
+def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flows.promotion", *options]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:
+    """The commit goes to a branch of its own, on the code that the run used; uncommitted work and main stay."""
+    run = kept_run(models, "m1")
+    (models / "model.py").write_text("# half-written\n", encoding="utf-8")
+    (models / "new.py").touch()
+    git(models, "add", "new.py")
+    before = git(models, "status", "--porcelain"), git(models, "rev-parse", "main")
+    first = promote(models, run, CHANNEL, instead_of=None)
+    assert (git(models, "status", "--porcelain"), git(models, "rev-parse", "main")) == before
+    assert first == Version("v0.0.1", git(models, "rev-parse", "promoted"))
+    changed = git(models, "diff", "--name-only", "main", "promoted").splitlines()
+    assert changed == ["dvc.lock", "reports/metrics.json"]
+    assert git(models, "log", "-1", "--format=%an %s %P", "promoted") == (
+        f"distillery Promote the student of run {run} {before[1]}"
+    )
+
+
+def test_the_branch_has_every_promotion(models: Path) -> None:
+    """Its first parents are the promotions, its second ones the commits that they were made from."""
+    promote_model(models, "m1")
+    (models / "README.md").touch()
+    commit_all(models, "A change")
+    promote_model(models, "m2")
+    parents = git(models, "log", "-1", "--format=%P", "promoted").split()
+    assert parents == [git(models, "rev-parse", "promoted~1"), git(models, "rev-parse", "main")]
+    assert git(models, "tag", "--points-at", "promoted").split() == ["student#production#2", "student@v0.0.2"]
+
+
+def test_rollback(models: Path) -> None:
+    """Back, back again, and on: what was rolled back is not what a later rollback goes to."""
+    one, two, three = (promote_model(models, f"m{number}") for number in (1, 2, 3))
+    assert rollback(models, CHANNEL) == (three, two)
+    assert assigned(models, CHANNEL) == [one, two]
+    four = promote_model(models, "m4")
+    assert assigned(models, CHANNEL) == [one, two, four]
+    assert rollback(models, CHANNEL) == (four, two)
+    assert rollback(models, CHANNEL) == (two, one)
+    with pytest.raises(PromotionError, match=r"v0.0.1 is the first at production: there is none before"):
+        rollback(models, CHANNEL)
+    assert rollback(models, CHANNEL, "v0.0.3") == (one, three)
+    with pytest.raises(PromotionError, match=r"v0.0.3 is at production already"):
+        rollback(models, CHANNEL, "v0.0.3")
+    with pytest.raises(PromotionError, match=r"no version 'v9'; it has v0.0.1, v0.0.2, v0.0.3, v0.0.4"):
+        rollback(models, CHANNEL, "v9")
+    assert show(models, CHANNEL).splitlines()[1].endswith("  production")
+    assert registered(models, "student") == [one, two, three, four]
+
+
+def test_the_same_model_is_not_promoted_again(models: Path) -> None:
+    """Neither while it is at the stage nor after somebody has rolled it back."""
+    promote_model(models, "m1")
+    promote_model(models, "m2")
+    with pytest.raises(PromotionError, match=r"The model is that of v0.0.2, which is at production already"):
+        promote_model(models, "m2")
+    rollback(models, CHANNEL)
+    with pytest.raises(PromotionError, match=r"v0.0.2, which was at production .*promotion rollback --to v0.0.2"):
+        promote_model(models, "m2")
+    assert len(registered(models, "student")) == 2
+
+
+def test_a_version_goes_on_to_the_next_stage(models: Path) -> None:
+    """It keeps its number; so does one whose promotion was killed before it was assigned."""
+    staging = Channel(stage="staging")
+    version = promote_model(models, "m1", staging)
+    assert promoted(models, CHANNEL) is None
+    assert promote_model(models, "m1") == version
+    assert promoted(models, CHANNEL) == version == promoted(models, staging)
+
+
+def test_the_stage_changed_in_the_meantime(models: Path) -> None:
+    """What was compared with is no longer there."""
+    one = promote_model(models, "m1")
+    promote_model(models, "m2")
+    with pytest.raises(PromotionError, match=r"production went from v0.0.1 to v0.0.2 in the meantime"):
+        promote(models, kept_run(models, "m3"), CHANNEL, instead_of=one)
+    assert len(registered(models, "student")) == 2
+
+
+def test_two_at_once(models: Path) -> None:
+    """fault 4: the second waits for the first."""
+    promote_model(models, "m1")
+    two = promote_model(models, "m2")
+    with held(models / LOCK, "somebody"):
+        thread = threading.Thread(target=rollback, args=(models, CHANNEL))
+        thread.start()
+        time.sleep(2)
+        assert promoted(models, CHANNEL) == two
+    thread.join(30)
+    assert promoted(models, CHANNEL) != two
+
+
+def test_checks_before_a_run(models: Path) -> None:
+    """fault 13: what would refuse the promotion after hours refuses it before."""
+    check(models, CHANNEL)
+    for channel, message in (
+        (Channel(artifact="teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
+        (Channel(stage="in production"), r"'in production' is no stage of GTO's"),
+        (Channel(branch="a..b"), r"'a..b' is no name for a branch"),
+        (Channel(branch="main"), r"Branch 'main' is checked out in .*workspace, .* Switch to another branch there"),
+        (Channel(remote="origin"), r"git has no remote 'origin'; it has none"),
+    ):
+        with pytest.raises(PromotionError, match=message):
+            check(models, channel)
+
+
+def test_git_remotes(models: Path, tmp_path: Path) -> None:
+    """Nothing leaves unless a remote is named; one that does not answer is told with the command that is missing."""
+    git(tmp_path, "init", "--quiet", "--bare", "origin.git")
+    git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
+    promote_model(models, "m1")
+    assert git(tmp_path / "origin.git", "for-each-ref") == ""
+    promote_model(models, "m2", Channel(remote="origin"))
+    names = git(tmp_path / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
+    assert names == ["promoted", "student#production#2", "student@v0.0.2"]
+    git(models, "remote", "set-url", "origin", str(tmp_path / "nowhere"))
+    with pytest.raises(PromotionError, match=r"v0.0.3 is at production here(.|\n)*git push .*'refs/tags/student#prod"):
+        promote_model(models, "m3", Channel(remote="origin"))
+
+
+def test_command_line(models: Path) -> None:
+    """`rollback` is one command; what it cannot do it says in one line."""
+    done = cli(models, "rollback")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "promotion: No version of 'student' is at production; see python -m flows.promotion show\n",
+    )
+    assert cli(models, "promote", kept_run(models, "m1")).stdout == "student at production: v0.0.1\n"
+    promote_model(models, "m2")
+    assert cli(models, "rollback").stdout == "student at production: v0.0.2 -> v0.0.1\n"
+    lines = cli(models, "show").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["student@v0.0.2", "student@v0.0.1"]
+    assert lines[1].endswith("production")

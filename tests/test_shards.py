@@ -1,0 +1,195 @@
+"""Shards in processes and on Dask: the same results as here, and what a worker's or a scheduler's end looks like."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from stages import shards
+from stages.artifacts import InputError
+from stages.params import Shards
+from stages.shards import map_shards
+from tests.dask_cluster import cluster, scheduler
+from tests.workspace import ROOT, worker_processes
+
+HERE = Shards(processes=1, dask=None)
+TWO = Shards(processes=2, dask=None)
+
+
+def square(number: int) -> int:
+    time.sleep(0.02 * (number % 3))  # so that they do not end in the order in which they begin
+    return number * number
+
+
+def refuse(number: int) -> int:
+    raise InputError(f"shard {number}: give another")
+
+
+def divide(number: int) -> float:
+    return 1 / number
+
+
+def die(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_once(marker: Path, number: int) -> int:
+    if number == 2 and not marker.exists():
+        marker.touch()
+        die(number)
+    return number
+
+
+def results(function: object, items: range, where: Shards) -> list[object]:
+    with map_shards(function, items, where) as mapped:  # type: ignore[arg-type, var-annotated]
+        return list(mapped)
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_results_in_order(elsewhere: dict[str, object]) -> None:
+    expected = [number * number for number in range(12)]
+    assert results(square, range(12), HERE) == expected
+    assert results(square, range(12), Shards.model_validate(elsewhere)) == expected
+    assert results(square, range(0), Shards.model_validate(elsewhere)) == []
+
+
+def test_shards_are_drawn_as_they_are_needed() -> None:
+    """AHEAD for each worker, so that memory does not grow with the corpus; and no worker is left behind."""
+    drawn: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            drawn.append(number)
+            yield number
+
+    with map_shards(square, items(), TWO) as mapped:
+        for count, _ in enumerate(mapped, start=1):
+            assert len(drawn) < count + 2 * shards.AHEAD
+            if count == 5:
+                break
+        workers = worker_processes(os.getpid())
+        assert len(workers) == 2
+    assert not worker_processes(os.getpid())
+    assert len(drawn) < 5 + 2 * shards.AHEAD
+
+
+def test_no_more_processes_than_shards() -> None:
+    with map_shards(square, range(1), Shards(processes=8, dask=None)) as mapped:
+        assert list(mapped) == [0]
+        assert len(worker_processes(os.getpid())) == 1
+
+
+def test_bad_input_in_a_worker(elsewhere: dict[str, object]) -> None:
+    """fault 9: what is wrong with the input is said in the same words wherever it is found."""
+    with pytest.raises(InputError, match=r"^shard 0: give another$"):
+        results(refuse, range(3), Shards.model_validate(elsewhere))
+
+
+def test_an_error_of_the_program_keeps_its_traceback() -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)test_shards\.py.*return 1 / number.*ZeroDivisionError"):
+        results(divide, range(3), TWO)
+
+
+def test_a_killed_process() -> None:
+    """fault 12: a worker that dies ends the stage with one line, and the other worker."""
+    with pytest.raises(InputError, match=r"A worker process died \(SIGKILL\)\. .* lower shards\.processes"):
+        results(die, range(8), TWO)
+    assert not worker_processes(os.getpid())
+
+
+def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: Path) -> None:
+    """fault 12: Dask gives the shard to another worker, and gives up where that dies, too."""
+    where = Shards(processes=1, dask=dask[0])
+    assert results(partial(die_once, tmp_path / "died"), range(5), where) == [0, 1, 2, 3, 4]
+    assert (tmp_path / "died").exists()
+    with pytest.raises(InputError, match=r"4 workers died on the same shard, the last one at tcp://127\.0\.0\.1"):
+        results(die, range(1), where)
+    assert results(square, range(3), where) == [0, 1, 4]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> None:
+    """fault 3: whatever ends a stage ends its workers, those in the midst of a shard included."""
+    program = (
+        "import time\n"
+        "from stages.params import Shards\n"
+        "from stages.shards import map_shards\n"
+        "from stages.stage import stage\n"
+        'with stage("thing", unit="things") as (params, counters):\n'
+        "    with map_shards(time.sleep, [0.01, 0.01] + [SECONDS] * 9, Shards(processes=2, dask=None)) as mapped:\n"
+        "        next(mapped)\n"
+        '        open("started", "w").close()\n'
+        "        list(mapped)\n"
+    ).replace("SECONDS", "1" if number is signal.SIGKILL else "60")  # nothing tells a sleeper that its parent is gone
+    (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "started").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    workers = worker_processes(process.pid)
+    assert len(workers) == 2
+    process.send_signal(number)
+    stderr = process.communicate(timeout=20)[1].decode()
+    assert process.returncode == (143 if number is signal.SIGTERM else -number)
+    wait_until_gone(workers)
+    assert "SpawnProcess" not in stderr  # the workers say nothing
+
+
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "DASK_SECONDS", 0.5)
+    message = r"^shards\.dask = tcp://127\.0\.0\.1:1: no Dask scheduler answers there \(.*\)\. Start one with"
+    with pytest.raises(InputError, match=message):
+        results(square, range(3), Shards(processes=1, dask="tcp://127.0.0.1:1"))
+
+
+def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "DASK_SECONDS", 0.5)
+    message = r"the scheduler there has no worker\. Start one with `dask worker tcp://"
+    with scheduler(tmp_path) as (address, _), pytest.raises(InputError, match=message):
+        results(square, range(3), Shards(processes=1, dask=address))
+
+
+def test_a_scheduler_that_dies(tmp_path: Path) -> None:
+    """fault 12: what waits for a shard hears of it."""
+    with (
+        cluster(tmp_path) as (address, pids),
+        map_shards(time.sleep, [0, 60], Shards(processes=1, dask=address)) as all,
+    ):
+        next(all)
+        os.kill(pids[0], signal.SIGKILL)
+        with pytest.raises(InputError, match=r"the scheduler is gone\. Start it, then run again"):
+            next(all)
+
+
+def listening(pid: int) -> set[str]:
+    """The local addresses, in the kernel's hexadecimal, at which a process listens."""
+    links = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    return {line[1].split(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in links}
+
+
+def test_nothing_listens_beyond_loopback(dask: tuple[str, list[int]]) -> None:
+    address, pids = dask
+    with map_shards(square, range(3), Shards(processes=1, dask=address)) as mapped:
+        assert list(mapped) == [0, 1, 4]
+        assert not listening(os.getpid())
+        found = [listening(pid) for pid in (*pids, *worker_processes(pids[1]))]
+    assert len(found) == 4
+    assert set.union(*found) == {"0100007F"}
