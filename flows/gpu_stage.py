@@ -30,7 +30,11 @@ from flows.worktree import WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
 # `command` of the deployment's job variables. Prefect's own way, a pull step, starts a process more, which takes 3 s.
-COMMAND = """sh -c 'cd "$DISTILLERY_CLONE" && exec "$DISTILLERY_PYTHON" -m prefect.engine'"""
+# The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
+COMMAND = (
+    """sh -c 'cd "$DISTILLERY_CLONE" && mkdir -p .dvc/tmp && """
+    """exec "$DISTILLERY_PYTHON" -m prefect.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
+)
 
 
 @flow(name="gpu-stage")

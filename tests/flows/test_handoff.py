@@ -336,8 +336,8 @@ def test_the_server_restarts(site: Site) -> None:
 
 
 def test_the_worker_is_killed_alone(site: Site) -> None:
-    """fault 12: the run's own process notices, ends the stage, and home hears at once."""
-    site.change(seconds=60)
+    """fault 12: the run's own process goes on, and its result counts."""
+    site.change(seconds=6)
     runs = len(site.server.runs())
 
     def strike() -> None:
@@ -347,10 +347,8 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
 
     thread = threading.Thread(target=strike)
     thread.start()
-    with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Crashed"):
-        site.hand_off()
+    assert site.hand_off() is Outcome.RAN_ON_GPU
     thread.join()
-    wait_until(lambda: not site.at_work(), "the stage has been ended")
     site.assert_clean()
 
 

@@ -53,7 +53,10 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
 def _xml(body: bytes) -> Any:
     """The root of an XML file. Entities are not resolved: they could name files and grow without end."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
-    root = etree.fromstring(body, parser) if body.strip() else None
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:  # where the parser finds nothing that it could recover
+        raise Unreadable("not XML") from error
     if root is None:
         raise Unreadable("not XML")
     return root

@@ -170,7 +170,8 @@ class RobotsMiddleware:
         """One attempt, redirects followed. Beyond the last redirect the RFC would allow all; we allow nothing."""
         url = origin
         for _ in range(robots.MOST_REDIRECTS + 1):
-            request = Request(url, meta={"robots": True, "download_maxsize": 0})
+            headers = {"Accept-Encoding": "identity"}  # so that 500 KiB are 500 KiB
+            request = Request(url, headers=headers, meta={"robots": True, "download_maxsize": 0})
             try:
                 assert self._crawler.engine
                 answer = await self._crawler.engine.download_async(request)
@@ -184,7 +185,7 @@ class RobotsMiddleware:
             finally:
                 self._received.pop(request, None)
             if not 300 <= answer.status < 400 or b"Location" not in answer.headers:
-                return robots.ruling(answer.status, answer.body)
+                return robots.ruling(answer.status, answer.body, _header(answer, b"Content-Encoding"))
             try:
                 url = self._target(url, answer)
             except Refused as refused:
@@ -193,8 +194,7 @@ class RobotsMiddleware:
         return Robots(Ruling.UNREACHABLE)
 
     def _target(self, url: str, answer: Response) -> str:
-        location = (answer.headers.get(b"Location") or b"").decode("latin-1")
-        target = normalise(urljoin(url, location))
+        target = normalise(urljoin(url, _header(answer, b"Location")))
         host = host_of(target)
         if is_private_literal(host) and host not in self._web.private_hosts:
             raise Refused("private address")
@@ -206,3 +206,7 @@ class RobotsMiddleware:
             self._received[request] += len(data)
             if self._received[request] > robots.LARGEST:
                 raise StopDownload(fail=False)
+
+
+def _header(answer: Response, name: bytes) -> str:
+    return (answer.headers.get(name) or b"").decode("latin-1")

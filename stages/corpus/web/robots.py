@@ -16,8 +16,12 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
+from stages.corpus.web.decoding import Unreadable, decompressed
+
 # RFC 9309, 2.5: at least 500 kibibytes. What comes later is not read.
 LARGEST = 500 * 1024
+# Servers that compress without being asked pack text some ten times smaller.
+LARGEST_PACKED = 20 * LARGEST
 LONGEST_CACHED = 24 * 3600.0
 MOST_REDIRECTS = 10
 AGENT = "sentence-distillery"
@@ -60,10 +64,13 @@ class Robots:
         return not 0 <= now - self.fetched < LONGEST_CACHED
 
 
-def ruling(status: int, body: bytes) -> Robots:
-    """What an answer that is no redirect means."""
+def ruling(status: int, body: bytes, encoding: str = "") -> Robots:
+    """What an answer that is no redirect means; rules that cannot be read could say anything, so they forbid all."""
     if 200 <= status < 300:
-        return Robots(Ruling.RULES, decode(body))
+        try:
+            return Robots(Ruling.RULES, decode(decompressed(body, encoding, LARGEST_PACKED)))
+        except Unreadable:
+            return Robots(Ruling.UNREACHABLE)
     if 400 <= status < 500 and status != 429:
         return Robots(Ruling.ALLOWED)
     return Robots(Ruling.UNREACHABLE)

@@ -45,7 +45,7 @@ class Crawl:
             "contact": "tests@example.org",
             "sites": self.newspaper() if "archive" in site.addresses else [],
             "requests_per_second": REQUESTS_PER_SECOND,
-            "timeout_seconds": 1.0,
+            "timeout_seconds": 2.5,
             "retries": 1,
             "page_megabytes": 2.0,
             "private_hosts": [site.host(name) for name in site.addresses if name != "other"],

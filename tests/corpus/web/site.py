@@ -305,7 +305,7 @@ def _errors(site: Site, articles: list[Article]) -> Iterator[str]:
 
 
 def _slow(handler: BaseHTTPRequestHandler) -> None:
-    time.sleep(4)
+    time.sleep(6)
     handler.close_connection = True
 
 

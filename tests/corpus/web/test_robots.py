@@ -1,5 +1,6 @@
 """robots.txt: one host for each case of RFC 9309, all crawled at once; and what needs no server."""
 
+import gzip
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -24,14 +25,14 @@ HTTP_CASES = {
 }
 CASES = [
     *HTTP_CASES,
-    *("silent", "hops5", "hops11", "inward", "abroad", "large", "latin", "html", "ours", "slowly"),
+    *("silent", "hops5", "hops11", "inward", "abroad", "large", "latin", "html", "ours", "slowly", "packed"),
 ]
 ADDRESSES = {name: f"127.0.1.{number}" for number, name in enumerate(CASES, start=1)}
 UNREACHABLE = "robots.txt unreachable"
 
 
 def _hang(handler: object) -> None:
-    time.sleep(3)
+    time.sleep(6)
 
 
 def _redirects(site: Site, host: str, count: int) -> None:
@@ -62,6 +63,7 @@ def _fill(site: Site) -> None:
     ours = b"User-agent: Sentence-Distillery\nDisallow: /forbidden.html\n\nUser-agent: *\nDisallow: /\n"
     site.add("/robots.txt", Reply(ours, 200, TEXT), "ours")
     site.add("/robots.txt", Reply(RULES + b"Crawl-delay: 0.5\n", 200, TEXT), "slowly")
+    site.add("/robots.txt", Reply(gzip.compress(RULES), 200, TEXT | {"Content-Encoding": "gzip"}), "packed")
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +92,9 @@ def test_what_cannot_be_reached_forbids_all(crawled: Crawl, host: str) -> None:
     assert crawled.reason("/", host) == UNREACHABLE
 
 
-@pytest.mark.parametrize("host", ["hops5", "abroad", "large", "latin", "ours", "slowly"])
+@pytest.mark.parametrize("host", ["hops5", "abroad", "large", "latin", "ours", "slowly", "packed"])
 def test_rules_are_heeded(crawled: Crawl, host: str) -> None:
-    """fault 29: after five redirects, from another host, in 20 MB, in Latin-1, for us by name."""
+    """fault 29: after five redirects, from another host, in 20 MB, in Latin-1, for us by name, compressed unasked."""
     asked = {asked.path for asked in crawled.site.requests(host)}
     assert "/forbidden.html" not in asked
     assert "/allowed.html" in asked
@@ -128,6 +130,12 @@ def test_an_unreachable_file_is_asked_for_again_in_the_next_run(crawled: Crawl) 
 def test_what_a_status_means(status: int, expected: Ruling) -> None:
     """fault 29: RFC 9309, 2.3.1."""
     assert ruling(status, b"").ruling is expected
+
+
+def test_rules_that_cannot_be_read() -> None:
+    """fault 29: a wrong Content-Encoding is no permission."""
+    assert ruling(200, b"Disallow: /", "gzip").ruling is Ruling.UNREACHABLE
+    assert ruling(200, gzip.compress(b"User-agent: *\nDisallow: /"), "gzip").allows("http://a.example/x") is False
 
 
 def test_24_hours() -> None:
