@@ -106,19 +106,18 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     (root / HOME).mkdir(exist_ok=True)
     os.environ.update(settings(root, port))
-    clones = {"distillery": root, "gpu": second_clone(root)}
     with ExitStack() as processes, suppress(KeyboardInterrupt):
 
-        def start(name: str, *arguments: str, clone: Path = root) -> Path:
+        def start(name: str, command: list[str], clone: Path = root) -> Path:
             log = root / HOME / f"{name}.log"
-            processes.enter_context(started(prefect(*arguments), clone, log))
+            processes.enter_context(started(command, clone, log))
             return log
 
-        wait_for_server(start("server", "server", "start", "--host", HOST, "--port", str(port)))
+        wait_for_server(start("server", prefect("server", "start", "--host", HOST, "--port", str(port))))
         create_pools()
         call("deploy", "--all")
-        for pool, clone in clones.items():
-            start(pool, "worker", "start", "--pool", pool, "--name", f"{pool}-{socket.gethostname()}", clone=clone)
+        start("distillery", prefect("worker", "start", "--pool", "distillery"))
+        start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))
         print(f"Prefect is at http://{HOST}:{port}, its lines are in {HOME}. Ctrl-C ends it.", flush=True)
         signal.pause()
 
