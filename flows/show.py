@@ -9,21 +9,23 @@ from typing import Any
 import yaml
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.comparison import METRICS
+from flows.reproduce import Outcome
 from flows.run import Run
 from flows.settings import PARAMS, flat
 from flows.worktree import WorktreeError, git
 
-METRICS = "reports/metrics.json"
 REPORT = "reports/index.html"
 Line = tuple[str, list[float], list[float]]  # name, x, y
 
 
 def publish(run: Run) -> None:
-    """Make an artifact of each thing that the run has."""
+    """Make an artifact of each thing that the run has; the plots only where a stage did something."""
     create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics, beside the last commit's")
     changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that are not the last commit's")
-    for title, picture in plots(run.directory).items():
+    news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
+    for title, picture in plots(run.directory).items() if news else ():
         key = "plot-" + "".join(letter if letter.isalnum() else "-" for letter in title.lower())
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
