@@ -16,6 +16,7 @@ from stages.artifacts import InputError
 from stages.params import Shards
 from stages.shards import map_shards
 from tests.dask_cluster import cluster, scheduler
+from tests.sockets import listening
 from tests.workspace import ROOT, worker_processes
 
 HERE = Shards(processes=1, dask=None)
@@ -174,15 +175,6 @@ def test_a_scheduler_that_dies(tmp_path: Path) -> None:
         os.kill(pids[0], signal.SIGKILL)
         with pytest.raises(InputError, match=r"the scheduler is gone\. Start it, then run again"):
             next(all)
-
-
-def listening(pid: int) -> set[str]:
-    """The local addresses, in the kernel's hexadecimal, at which a process listens."""
-    links = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
-    lines = [
-        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
-    ]
-    return {line[1].split(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in links}
 
 
 def test_nothing_listens_beyond_loopback(dask: tuple[str, list[int]]) -> None:

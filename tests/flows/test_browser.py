@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.sockets import LOOPBACK, peers
 
 from .conftest import git, make_repository, stage
 
@@ -90,8 +93,21 @@ def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> Non
     for state in ("Ran on GPU worker", "Completed"):
         expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=180 * SECONDS)
     _picture(page, "run")
+    found = {pid: peers(pid) for pid in _processes(workspace)}
+    assert len(found) >= 3  # the server and two workers
+    assert set().union(*found.values()) <= LOOPBACK
     kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/distillery/runs")
     assert "value: 7" in git(workspace, "show", f"{kept}:params.yaml")
+
+
+def _processes(workspace: Path) -> list[int]:
+    """Everything that works for this server."""
+    home, found = f"PREFECT_HOME={workspace}".encode(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            if home in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+    return found
 
 
 def _picture(page: Page, name: str) -> None:

@@ -1,0 +1,29 @@
+"""What a process listens at and talks to, as the kernel has it."""
+
+from pathlib import Path
+
+LISTENS = "0A"
+LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}  # in its hexadecimal
+
+
+def sockets(pid: int) -> list[tuple[str, str, bool]]:
+    """Local address, remote address and whether it listens, of each TCP socket of a process."""
+    links = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    return [
+        (line[1].split(":")[0], line[2].split(":")[0], line[3] == LISTENS)
+        for line in lines
+        if f"socket:[{line[9]}]" in links
+    ]
+
+
+def listening(pid: int) -> set[str]:
+    """The local addresses at which a process listens."""
+    return {local for local, _, listens in sockets(pid) if listens}
+
+
+def peers(pid: int) -> set[str]:
+    """The addresses at which a process listens or to which it is connected."""
+    return {local if listens else remote for local, remote, listens in sockets(pid)}
