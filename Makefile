@@ -27,7 +27,7 @@ run: $(READY)
 	@echo "Open reports/index.html; the student is in models/student."
 
 test: $(READY)
-	python -m pytest
+	python -m pytest --numprocesses 2 --dist loadfile --durations 12
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))
