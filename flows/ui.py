@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,6 +31,8 @@ CLONE = HOME / "gpu-clone"
 POOLS = ("distillery", "gpu")
 START_SECONDS = 120.0
 END_SECONDS = 20.0
+HEARTBEAT_SECONDS = 30
+WATCH = "Crash runs without a heartbeat"
 
 
 def settings(root: Path, port: int) -> dict[str, str]:
@@ -40,6 +43,7 @@ def settings(root: Path, port: int) -> dict[str, str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
     }
 
 
@@ -115,6 +119,7 @@ def main() -> None:
 
         wait_for_server(start("server", prefect("server", "start", "--host", HOST, "--port", str(port))))
         create_pools()
+        watch_heartbeats()
         call("deploy", "--all")
         start("distillery", prefect("worker", "start", "--pool", "distillery"))
         start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))
@@ -132,6 +137,32 @@ def create_pools() -> None:
         for pool in POOLS:
             with suppress(ObjectAlreadyExists):
                 client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
+
+
+def watch_heartbeats() -> None:
+    """An automation that turns a run Crashed when its process is silent for three heartbeats: nobody else would."""
+    from prefect.automations import Automation
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.objects import StateType
+    from prefect.events.actions import ChangeFlowRunState
+    from prefect.events.schemas.automations import EventTrigger, Posture
+
+    with get_client(sync_client=True) as client:
+        if client.read_automations_by_name(WATCH):
+            return
+    heartbeat = "prefect.flow-run.heartbeat"
+    ends = {f"prefect.flow-run.{state}" for state in ("Completed", "Cached", "Failed", "Cancelled", "Crashed")}
+    silence = EventTrigger(
+        after={heartbeat},
+        expect={heartbeat, *ends},
+        match={"prefect.resource.id": ["prefect.flow-run.*"]},
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=timedelta(seconds=3 * HEARTBEAT_SECONDS),
+    )
+    crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
+    Automation(name=WATCH, trigger=silence, actions=[crash]).create()
 
 
 def call(*arguments: str) -> None:
