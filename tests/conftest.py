@@ -1,10 +1,14 @@
 """What tests of several rooms share."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.dask_cluster import cluster
+
+# A shell ignores SIGINT in what it starts in the background, and every child would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

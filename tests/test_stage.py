@@ -27,11 +27,10 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def start(body: str) -> subprocess.Popen[str]:
     """A stage with this body, in a process of its own."""
     program = (
-        "import logging, os, signal, subprocess, sys, time\n"
+        "import logging, os, subprocess, sys, time\n"
         "from pathlib import Path\n"
         "from stages.artifacts import InputError, atomic_directory, atomic_file\n"
         "from stages.stage import stage\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell ignores it for what runs behind it
         'with stage("thing", unit="things") as (params, counters):\n'
     ) + textwrap.indent(textwrap.dedent(body), "    ")
     command = [sys.executable, "-c", program]

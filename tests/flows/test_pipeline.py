@@ -113,7 +113,7 @@ def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
     set_param(chain, "a", seconds=60)
     log = tmp_path / "log"
     with log.open("w") as file:
-        process = subprocess.Popen(["env", "--default-signal=INT", *command()], cwd=chain, stdout=file, stderr=file)
+        process = subprocess.Popen(command(), cwd=chain, stdout=file, stderr=file)
     deadline = time.monotonic() + 60
     while not started(log)() and time.monotonic() < deadline:
         time.sleep(0.05)
