@@ -91,9 +91,8 @@ def run_as_tasks(run: Run) -> None:
     futures: dict[str, Any] = {}
     for stage in run.stages:
         upstream = [futures[name] for name in stage.upstream]
-        tagged = stage_task.with_options(tags={"gpu"}) if stage.gpu else stage_task
         quoted: Any = quote(run)  # Prefect would walk through it in search of futures
-        futures[stage.name] = tagged.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
+        futures[stage.name] = stage_task.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
     try:
         wait(list(futures.values()))
     finally:

@@ -1,4 +1,4 @@
-"""A run of the pipeline and its Prefect server: what is left of the run when the server goes away."""
+"""What Prefect's server has to do for us: outlive its own restarts, and keep to schedules."""
 
 import os
 import subprocess
@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.schedules import CronSchedule
+
+from flows.gpu_stage import gpu_stage
 
 from .conftest import set_param
 from .handoff_server import Server, wait_until
@@ -37,3 +41,15 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
         states = {task.name: task.state_name for task in client.read_task_runs()}
     assert run.state_name == "Completed"
     assert states == dict.fromkeys("abcd", "Ran")
+
+
+def test_a_schedule_makes_runs(server: Server) -> None:
+    """Prefect with another SQLAlchemy than the pinned one starts, and schedules nothing."""
+    with server.client() as client:
+        client.create_deployment(
+            flow_id=client.create_flow(gpu_stage),
+            name="every-monday",
+            schedules=[DeploymentScheduleCreate(schedule=CronSchedule(cron="0 3 * * 1", timezone="Europe/Berlin"))],
+        )
+        runs = wait_until(client.read_flow_runs, "runs are scheduled")
+    assert {run.state_name for run in runs} == {"Scheduled"}
