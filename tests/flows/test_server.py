@@ -11,9 +11,9 @@ from prefect.client.schemas.schedules import CronSchedule
 
 from flows.gpu_stage import gpu_stage
 
-from .conftest import set_param
+from .conftest import command, set_param
 from .handoff_server import Server, wait_until
-from .test_pipeline import command, started
+from .test_pipeline import started
 
 
 @pytest.fixture
