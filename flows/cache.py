@@ -1,4 +1,4 @@
-"""Objects of DVC's cache that no longer are what their name says.
+"""Objects of DVC's cache that no longer are what their name says, or are not there.
 
 DVC trusts an object that is read-only and would restore a damaged one; here each object that a run counts on is hashed
 first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again.
@@ -6,7 +6,7 @@ first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetch
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,18 @@ def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str
     for name in broken:
         _path(cache, name).unlink()
     return broken
+
+
+def forget(lock: Path, stages: Collection[str]) -> None:
+    """Take `stages` out of the file `lock`.
+
+    DVC looks for an earlier run of a stage with the same inputs only where dvc.lock does not know them. For a stage
+    whose outputs it lists but cannot find, as in a clone that never ran it, DVC would run the stage each time.
+    """
+    if stages and lock.exists():
+        content = yaml.safe_load(lock.read_text(encoding="utf-8"))
+        content["stages"] = {name: entry for name, entry in content["stages"].items() if name not in stages}
+        lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def _path(cache: Path, name: str) -> Path:

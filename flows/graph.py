@@ -9,6 +9,7 @@ import difflib
 from dataclasses import dataclass
 
 import networkx as nx
+from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
 
@@ -26,8 +27,14 @@ class Stage:
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
-    """Every stage, or those that `target` (a stage, or a matrix) stands on, each after its upstream."""
-    graph = repo.index.graph  # an edge leads from a stage to one that it reads from
+    """Every stage, or those that `target` (a stage, or a matrix) stands on, each after its upstream.
+
+    Raises GraphError.
+    """
+    try:
+        graph = repo.index.graph  # an edge leads from a stage to one that it reads from
+    except DvcException as error:
+        raise GraphError(f"{error}. `dvc status` says where; `git checkout` brings the file back.") from error
     names = {node: node.addressing for node in graph}
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
@@ -63,3 +70,8 @@ def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
         if stage.name not in changed and names.issuperset(stage.upstream):
             names.add(stage.name)
     return names
+
+
+def lost(repo: Repo) -> set[str]:
+    """The stages with an output that is neither in DVC's cache nor, where it is not cached, in its place."""
+    return {node.addressing for node in repo.index.graph if not node.outs_cached()}

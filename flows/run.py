@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from dvc.repo import Repo
 
-from flows.cache import remove_broken
-from flows.graph import Stage, read_graph, unchanged
+from flows.cache import forget, remove_broken
+from flows.graph import Stage, lost, read_graph, unchanged
 from flows.handoff import HandoffError, hand_off
 from flows.reproduce import Children, Outcome, StageError, reproduce
 from flows.settings import configure
@@ -130,15 +130,19 @@ def open_run(
             for broken in remove_broken(cache, directory / "dvc.lock"):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             repo.checkout(allow_missing=True)
+            remote = "remote" in repo.config["core"]
+            settled = unchanged(repo, stages)
+            if not remote:
+                forget(directory / "dvc.lock", lost(repo) - settled)
             run = Run(
                 root=root,
                 directory=directory,
                 name=name,
                 revision=revision,
                 stages=stages,
-                unchanged=unchanged(repo, stages),
+                unchanged=settled,
                 cache=cache,
-                remote="remote" in repo.config["core"],
+                remote=remote,
                 force=force,
                 gpu=gpu,
                 slots=BoundedSemaphore(parallel),

@@ -54,6 +54,14 @@ def test_an_unknown_target(chain: Path) -> None:
         graph(chain, "x")
 
 
+@pytest.mark.parametrize("name", ["dvc.yaml", "dvc.lock"])
+def test_a_corrupted_file(chain: Path, name: str) -> None:
+    """fault 6: the error names the file."""
+    (chain / name).write_text("stages: [", encoding="utf-8")
+    with Repo(".") as repo, pytest.raises(GraphError, match=rf"{name}.* `dvc status` says where"):
+        read_graph(repo)
+
+
 def test_unchanged(chain: Path) -> None:
     """fault 8: a stage with a changed parameter, a gone or an altered output is not, and nothing that stands on it."""
     assert pipeline(chain, "--apply").returncode == 0

@@ -33,6 +33,14 @@ def test_ran_cached_restored(chain: Path) -> None:
     assert last_line(pipeline(chain, "--force")) == "Ran: a, b, c, d"
 
 
+def test_a_lock_from_elsewhere(chain: Path) -> None:
+    """dvc.lock lists an output of another machine, as in a clone; what was made here meanwhile still counts."""
+    pipeline(chain, "--apply")
+    lock, (output,) = chain / "dvc.lock", _lock(chain)["d"]["outs"]
+    lock.write_text(lock.read_text(encoding="utf-8").replace(output["md5"], "f" * 32), encoding="utf-8")
+    assert last_line(pipeline(chain)) == "Cached: a, b, c; Restored: d"
+
+
 def test_only_what_depends_runs(chain: Path) -> None:
     """fault 14: a changed parameter of b runs b and d; the target c alone would run nothing."""
     pipeline(chain, "--apply")
