@@ -2,13 +2,15 @@
 # make test        every test
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
+# make pareto      what a smaller student costs in quality, after a run with the benchmark sets
+# make release     the student that ships, models/released, after a run of `best`; refuses a worse one
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test ui bench benchmarks publish lint clean
+.PHONY: run test ui bench pareto release benchmarks publish lint clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -35,6 +37,12 @@ ui: $(READY)
 bench: $(READY)
 	python -m stages.evaluation.bench
 
+pareto: $(READY)
+	python -m stages.evaluation.pareto
+
+release: $(READY)
+	python -m stages.evaluation.release
+
 benchmarks: $(READY)
 	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
 
@@ -47,5 +55,6 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf data/corpus data/benchmarks data/soft_labels models/*/ reports/counters reports/curves reports/index.html
+	rm -rf data/corpus data/benchmarks data/soft_labels $(filter-out models/released/,$(wildcard models/*/))
+	rm -rf reports/counters reports/curves reports/index.html
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

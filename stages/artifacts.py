@@ -5,6 +5,7 @@ nothing at a final path. The partial file's name is fixed, so the next run overw
 """
 
 import json
+import mmap
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 Tensors = dict[str, NDArray[Any]]
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "I8": np.dtype("i1"),
+}  # what map_tensors knows
 
 
 class InputError(Exception):
@@ -182,15 +188,51 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (OSError, SafetensorError) as error:
-        raise InputError(
-            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-            "convert them to safetensors, or rebuild this one with `dvc repro`."
-        ) from error
+        raise InputError(_no_tensors(path, error)) from error
     for name, shape in shapes.items():
-        found = tensors[name].shape
-        if len(found) != len(shape) or any(want not in (None, have) for want, have in zip(shape, found, strict=True)):
-            raise InputError(f"{path}: tensor '{name}' has shape {found}, expected {tuple(shape)}.")
+        _check_shape(path, name, tensors[name].shape, shape)
     return tensors
+
+
+def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
+    """As `read_tensors`, but the arrays are read-only views of the file, which the system reads page by page."""
+    names = tensor_names(path)
+    if missing := sorted(set(shapes) - set(names)):
+        raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    tensors = {}
+    for name, shape in shapes.items():
+        entry = header[name]
+        if entry["dtype"] not in DTYPES:
+            raise InputError(f"{path}: tensor '{name}' is {entry['dtype']}, expected {', '.join(DTYPES)}.")
+        begin, end = (8 + size + offset for offset in entry["data_offsets"])
+        tensors[name] = np.frombuffer(memoryview(content)[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        _check_shape(path, name, tensors[name].shape, shape)
+    return tensors
+
+
+def tensor_names(path: Path) -> list[str]:
+    """The names of a file's tensors; raises InputError where it is no valid safetensors file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return list(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise InputError(_no_tensors(path, error)) from error
+
+
+def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence[int | None]) -> None:
+    if len(found) != len(expected) or any(want not in (None, have) for want, have in zip(expected, found, strict=True)):
+        raise InputError(f"{path}: tensor '{name}' has shape {tuple(found)}, expected {tuple(expected)}.")
+
+
+def _no_tensors(path: Path, error: Exception) -> str:
+    return (
+        f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+        "convert them to safetensors, or rebuild this one with `dvc repro`."
+    )
 
 
 def _cannot_read(path: Path, error: Exception) -> str:

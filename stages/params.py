@@ -55,8 +55,9 @@ class Columns(Section):
 
 class CrawlInput(Section):
     path: str = Field(title="file or directory below data/external")
-    format: Literal["text", "lines", "jsonl", "csv", "parquet"] | None = Field(
-        title="text: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; null: by the suffix"
+    format: Literal["text", "lines", "conllu", "jsonl", "csv", "parquet"] | None = Field(
+        title="text: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; conllu: one a "
+        "sentence; null: by the suffix"
     )
     columns: Columns = Field(title="which column holds what; of no use for text")
 
@@ -150,12 +151,49 @@ class Skipgram(Section):
     workers: Count = Field(title="1 gives the same bytes for the same seed")
 
 
+class Fasttext(Skipgram):
+    minimum_n: Count = Field(title="characters in the shortest n-gram, the marks of a word's ends counted")
+    maximum_n: Count = Field(title="characters in the longest n-gram")
+    buckets: Count = Field(title="n-grams share this many vectors")
+
+    @model_validator(mode="after")
+    def _some_length_is_taken(self) -> Self:
+        if self.minimum_n > self.maximum_n:
+            raise ValueError(f"minimum_n = {self.minimum_n} is above maximum_n = {self.maximum_n}")
+        return self
+
+
 class Refine(Section):
+    objective: Literal["repulsion", "contrastive"] = Field(
+        title="repulsion: Algorithm 1 as printed, with the values below; contrastive: section `contrastive`"
+    )
     learning_rate: Positive = Field(title="1e-4 in paper 1")
     iterations: Count = Field(title="50 in paper 1")
     batch_size: Count = Field(title="100 in paper 1")
     sentences: Count = Field(title="how many sentences are drawn from the corpus")
     seed: Seed
+
+
+class Contrastive(Section):
+    distance: Annotated[int, Field(ge=0)] = Field(
+        title="sentences of an article up to this far apart are related; 0: each sentence to itself alone"
+    )
+    word_dropout: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of words left out of each side")
+    temperature: Positive = Field(title="of the softmax that makes a distribution of a sentence vector of length 1")
+    margin: Annotated[float, Field(ge=0.0)] = Field(title="nats by which unrelated sentences are to be farther")
+    batch_temperature: Positive = Field(title="nats; the smaller, the more only the nearest unrelated sentences count")
+    optimizer: Literal["adam", "sgd"]
+    learning_rate: Positive = Field(title="at the start; falls linearly to 0")
+    epochs: Count = Field(title="passes over the related pairs of the whole corpus")
+    batch_size: Annotated[int, Field(ge=2)]
+    seed: Seed
+
+
+class Repulsion(Section):
+    """Algorithm 1 over learning rates and iterations; all else as section `refine` says."""
+
+    learning_rates: list[Positive] = Field(min_length=1)
+    iterations: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, title="after which it is measured")
 
 
 class Teacher(Section):
@@ -165,9 +203,20 @@ class Teacher(Section):
     maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
 
 
+class Simcse(Teacher):
+    objective: Literal["unsupervised", "supervised"] = Field(title="supervised: entailments of SICK train")
+    sentences: Annotated[int, Field(ge=0)] = Field(title="at most so many examples; 0 trains nothing")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    temperature: Positive = Field(title="0.05 in Gao et al. 2021")
+    seed: Seed
+
+
 class SoftLabels(Section):
     batch_tokens: Count = Field(title="word pieces in a batch, padding included")
     minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
+    further_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
 
 
 class Student(Section):
@@ -190,11 +239,21 @@ class Shards(Section):
     )
 
 
+class Reference(Teacher):
+    """An encoder that stands beside ours; where its weights are not at hand its rows say so."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$", title="of the system in the results")
+
+
 class Evaluate(Section):
     smoothing: Positive = Field(title="a of SIF and DPCS, 1e-3 in paper 1")
     variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
     fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
     speed_sentences: Count = Field(title="sentences encoded to measure throughput")
+    glove_tokens: Literal["all", "content"] = Field(title="what GloVe reads; content: without stop words")
+    references: list[Reference] = Field(title="transformers beside the teacher")
+    documents: Annotated[int, Field(ge=0)] = Field(title="of each split that are classified, 0 for none")
+    transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same for transformers, which are slow")
     seed: Seed
 
 
@@ -205,9 +264,13 @@ class Params(Section):
     clean: Clean
     benchmarks: Benchmarks
     skipgram: Skipgram
+    fasttext: Fasttext
     refine: Refine
+    contrastive: Contrastive
+    repulsion: Repulsion
     teacher: Teacher
     soft_labels: SoftLabels
+    simcse: Simcse
     student: Student
     evaluate: Evaluate
     shards: Shards

@@ -6,6 +6,7 @@ For the sentences (2, 0), () and (1): ids = [2, 0, 1], offsets = [0, 2, 2, 3].
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,28 +61,39 @@ class TokenIds:
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return TokenIds(self.ids[places], offsets)
 
+    def span(self, start: int, stop: int) -> "TokenIds":
+        """The sentences from `start` to before `stop`; their ids are a view."""
+        offsets = self.offsets[start : stop + 1]
+        return TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
+
     def without(self, token: int) -> "TokenIds":
         """The same sentences without the id `token`."""
         kept = self.ids != token
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
-    def means(self, table: Floats, weights: Floats | None = None) -> Floats:
-        """v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8) as one sparse product.
+    def sums(self, table: NDArray[Any], weights: Floats | None = None) -> NDArray[Any]:
+        """sum_{w in S} a_w x_w as one sparse product, (sentences, dimension) in the type of `table`.
 
-        Returns (sentences, dimension) float32.
-        `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. The weights
-        do not change what is divided by. A sentence without tokens is the zero vector.
+        `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. Integers
+        wrap round where a sum is too large for them.
         """
-        data = np.ones(len(self.ids), dtype=np.float32) if weights is None else weights[self.ids]
+        data = np.ones(len(self.ids), dtype=table.dtype) if weights is None else weights[self.ids]
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
-        sums = csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table
+        return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
+
+    def means(self, table: Floats, weights: Floats | None = None) -> Floats:
+        """v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8), (sentences, dimension) float32.
+
+        The weights do not change what is divided by. A sentence without tokens is the zero vector.
+        """
+        sums = self.sums(table, weights)
         sums /= np.maximum(self.lengths, 1)[:, None].astype(np.float32)
         return np.asarray(sums, dtype=np.float32)
 
 
-def unit_rows(vectors: Floats) -> Floats:
-    """Rows scaled to length 1; a zero row stays zero."""
+def unit_rows(vectors: Floats, out: Floats | None = None) -> Floats:
+    """Rows scaled to length 1, in `out` where it is given; a zero row stays zero."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    unit: Floats = vectors * scales[:, None]
+    unit: Floats = np.multiply(vectors, scales[:, None], out=out)
     return unit

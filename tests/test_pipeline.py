@@ -16,11 +16,12 @@ import yaml
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
 
-VECTOR_STAGES = ["benchmarks", "crawl", "clean", "skipgram", "refine"]
+VECTOR_STAGES = {"benchmarks", "crawl", "clean", "skipgram", "refine"}  # the first two in any order
 QUICK: dict[str, Any] = {
     "benchmarks": {"sets": ["samples", "wordsim353"]},
     "clean": {"shard_documents": 20},
     "skipgram": {"epochs": 1, "dimension": 16},
+    "fasttext": {"epochs": 1, "dimension": 16, "buckets": 500},
     "refine": {"iterations": 2, "sentences": 200},
 }
 TEACHER = Path("teacher")
@@ -119,7 +120,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Clone:
 def built(source: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """The word vectors and all before them, built; tests copy it."""
     clone = source.copy(tmp_path_factory.mktemp("built") / "clone")
-    assert ran(clone.dvc("repro", "refine")) == VECTOR_STAGES
+    assert set(ran(clone.dvc("repro", "refine"))) == VECTOR_STAGES
     return clone
 
 
@@ -147,7 +148,7 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
         clone.params(evaluate={"seed": 2})
     output = clone.dvc("repro", "refine")
     assert ran(output) == rerun
-    assert unchanged(output) == [name for name in VECTOR_STAGES if name not in rerun]
+    assert set(unchanged(output)) == VECTOR_STAGES - set(rerun)
 
 
 def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
@@ -157,7 +158,7 @@ def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
     clone.append("data/corpus/sentences/part-00000.parquet", "altered")
     output = clone.dvc("repro", "refine")
     assert ran(output) == []
-    assert unchanged(output) == ["benchmarks", "crawl", "refine"]
+    assert set(unchanged(output)) == {"benchmarks", "crawl", "refine"}
     assert clone.content("models/skipgram") == vectors
     assert clone.content("data/corpus/sentences") == sentences
 
@@ -275,7 +276,9 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
         evaluate={"fit_sentences": 500, "speed_sentences": 256},
     )
     output = clone.dvc("repro")
-    assert ran(output) == ["soft_labels", "student", "evaluate", "report"]
+    ran_now = ran(output)
+    assert set(ran_now) == {"fasttext", "repulsion", "simcse", "soft_labels", "student", "evaluate", "report"}
+    assert ran_now[-2:] == ["evaluate", "report"]
     clone.git("add", "--all")
     clone.git("commit", "--quiet", "--message", "run")
     return clone

@@ -1,4 +1,5 @@
-"""Articles out of files that a user brings, read row by row: text (one article a file), lines, jsonl, csv and parquet.
+"""Articles out of files that a user brings, read row by row: text (one article a file), lines, CoNLL-U,
+jsonl, csv and parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
 dict of the file's own columns. What cannot be read raises InputError; a row is never skipped here.
@@ -20,6 +21,7 @@ Row = dict[str, Any]
 BATCH_ROWS = 500
 # csv refuses fields above 128 KiB unless told otherwise; articles may be longer.
 LONGEST_FIELD = 2**31 - 1
+CONLLU_TEXT = "# text = "
 
 
 def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, Row]]:
@@ -47,6 +49,14 @@ def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
         row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
         _check_columns(path, names, row)
         yield f"{path}#{number}", row
+
+
+def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """Each sentence of a treebank, by its comment `# text = ...`, in the column `text`."""
+    _check_columns(path, names, ["text"])
+    for number, line in enumerate(_decoded_lines(path), start=1):
+        if line.startswith(CONLLU_TEXT):
+            yield f"{path}#{number}", {"text": line.removeprefix(CONLLU_TEXT).rstrip("\r\n")}
 
 
 def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -100,11 +110,12 @@ def _read_parquet(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 _READERS = {
     "text": _read_text,
     "lines": _read_lines,
+    "conllu": _read_conllu,
     "jsonl": _read_json_lines,
     "csv": _read_csv,
     "parquet": _read_parquet,
 }
-SUFFIXES = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+SUFFIXES = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".conllu": "conllu"}
 
 
 def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:

@@ -1,19 +1,22 @@
 """Sentences a second of the student, beside its peers with the same vectors, in one run: `make bench`.
 
     own                    stages.student.encoder
+    own int8               the same in 255 levels, whose vectors differ in the third decimal
     model2vec              StaticModel with the same table and tokenizer, one process
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length
 
 Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate,
 system by system, so that a drift of the machine's speed meets all of them; the median of the runs is reported, with
-the fastest and the slowest.
+the fastest and the slowest. `own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy
+machine disturb less than the ratio of medians; both are in the file.
 """
 
 import argparse
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +31,7 @@ from stages.artifacts import InputError, write_json
 from stages.evaluation.evaluate import read_corpus
 from stages.params import load_params
 from stages.progress import track
+from stages.student.compress import levels
 from stages.student.encoder import STUDENT, StaticEncoder
 from stages.teacher.encoders import load_encoder
 
@@ -35,6 +39,7 @@ BENCH = Path("reports/bench.json")
 SENTENCES = 60_000
 TEACHER_SENTENCES = 500
 RUNS = 7
+LOADS = 5
 BATCH = 1_024  # of sentence-transformers and model2vec
 
 Encode = Callable[[list[str]], object]
@@ -55,6 +60,7 @@ def systems(directory: Path) -> dict[str, Encode]:
     budget = params.soft_labels.batch_tokens
     return {
         "own": own.encode,
+        "own int8": StaticEncoder(own.tokenizer, levels(own.table)).encode,
         "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
         "teacher": lambda texts: teacher.embed(teacher.token_ids(texts[:TEACHER_SENTENCES]), budget),
@@ -76,18 +82,53 @@ def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
 
 
 def report(rates: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """Median, slowest and fastest, and how many times as fast as each peer own is (median of the runs' ratios)."""
+    """Median, slowest and fastest, and how many times as fast as each system own is."""
+    own = statistics.median(rates["own"])
     return {
         name: {
             "median": round(statistics.median(values), 1),
             "slowest": round(min(values), 1),
             "fastest": round(max(values), 1),
             "own_is_times_as_fast": round(
-                statistics.median(own / value for own, value in zip(rates["own"], values, strict=True)), 2
+                statistics.median(mine / value for mine, value in zip(rates["own"], values, strict=True)), 2
             ),
+            "ratio_of_medians": round(own / statistics.median(values), 2),
         }
         for name, values in rates.items()
     }
+
+
+def load_milliseconds(directory: Path) -> dict[str, float]:
+    """Medians over fresh processes: the imports, loading, the first vector, and one of a word that has to be cut."""
+    code = (
+        "import time; t = [time.perf_counter()]; from pathlib import Path; "
+        "from stages.student.encoder import StaticEncoder; t.append(time.perf_counter()); "
+        f"own = StaticEncoder.load(Path({str(directory)!r})); t.append(time.perf_counter()); "
+        "own.encode(['The storm closed the port.']); t.append(time.perf_counter()); "
+        "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "
+        "print(*(1000 * (b - a) for a, b in zip(t, t[1:])))"
+    )
+    runs = [
+        [float(value) for value in subprocess.check_output([sys.executable, "-c", code], text=True).split()]
+        for _ in range(LOADS)
+    ]
+    names = ("import", "load", "first_vector", "first_unknown_word")
+    medians = [round(statistics.median(times), 1) for times in zip(*runs, strict=True)]
+    return dict(zip(names, medians, strict=True))
+
+
+def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]:
+    """The best rate on 1, 2, 4, ... of the cores that this process may use."""
+    cores = sorted(os.sched_getaffinity(0))
+    rates = {}
+    try:
+        for count in sorted({2**power for power in range(len(cores).bit_length())} | {len(cores)}):
+            if count <= len(cores):
+                os.sched_setaffinity(0, cores[:count])
+                rates[str(count)] = round(max(measure(encode, sentences) for _ in range(runs)), 1)
+    finally:
+        os.sched_setaffinity(0, cores)
+    return rates
 
 
 def machine() -> dict[str, object]:
@@ -119,6 +160,8 @@ def main() -> None:
         "largest_difference": difference,
         "runs": options.runs,
         "machine": machine(),
+        "load_milliseconds": load_milliseconds(STUDENT),
+        "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
         "sentences_per_second": report(rates),
     }
     write_json(BENCH, result)
@@ -126,6 +169,8 @@ def main() -> None:
         print(
             f"{name:22} {row['median']:>12,.0f} sentences/s   own is {row['own_is_times_as_fast']:,.1f} times as fast"
         )
+    print("milliseconds in a fresh process:", result["load_milliseconds"])
+    print("sentences/s by cores:", result["sentences_per_second_by_cores"])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 LABEL_GAP = 17.0  # between the baselines of two labels
 LABEL_OFFSET = 11.0  # between a mark and its label
+CELL = 46.0  # of a heat map
+LETTER = 7.5  # width of a letter of its labels
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,35 @@ class Curve:
     x_label: str
 
 
+@dataclass(frozen=True)
+class Cell:
+    """Two words; `shade` is their cosine cut to [0, 1], `text` the cosine itself."""
+
+    x: float
+    y: float
+    shade: float
+    text: str
+    tip: str
+
+    @property
+    def dark(self) -> bool:
+        return self.shade > 0.55
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Words of one sentence (down) against those of another (across); `left_out` have no vector."""
+
+    title: str
+    alt: str
+    frame: Frame
+    size: float
+    rows: list[Tick]
+    columns: list[Tick]
+    cells: list[Cell]
+    left_out: list[str]
+
+
 def scatter(title: str, points: Mapping[str, tuple[float, float]]) -> Scatter:
     """Systems as {name: (sentences a second > 0, Spearman x 100)}, speed on a logarithmic axis."""
     frame = SCATTER
@@ -94,15 +125,30 @@ def scatter(title: str, points: Mapping[str, tuple[float, float]]) -> Scatter:
 
 
 def _marks(places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame) -> list[Mark]:
-    """Label marks of the right half on their left and the others on their right, and move labels apart."""
-    middle = (frame.left + frame.right) / 2
+    """Label each mark on one side, and move the labels of a side apart."""
+    anchors = {name: _anchor(name, places, frame) for name in places}
     marks = []
     for anchor, direction in (("start", 1), ("end", -1)):
-        side = sorted((y, x, name) for name, (x, y) in places.items() if (x > middle) == (anchor == "end"))
+        side = sorted((y, x, name) for name, (x, y) in places.items() if anchors[name] == anchor)
         heights = spread([y for y, _, _ in side], LABEL_GAP, frame.bottom)
         for (y, x, name), height in zip(side, heights, strict=True):
             marks.append(Mark(name, x, y, round(x + direction * LABEL_OFFSET, 1), height, anchor, tips[name]))
     return marks
+
+
+def _anchor(name: str, places: Mapping[str, tuple[float, float]], frame: Frame) -> str:
+    """Marks of the right half have their label on the left and the others on the right, but not on another mark."""
+    x, y = places[name]
+    reach = LABEL_OFFSET + LETTER * len(name)
+    near = [
+        other_x - x
+        for other, (other_x, other_y) in places.items()
+        if other != name and abs(other_y - y) < LABEL_GAP / 2
+    ]
+    taken = {"start": any(0 <= gap <= reach for gap in near), "end": any(-reach <= gap <= 0 for gap in near)}
+    first, second = ("end", "start") if x > (frame.left + frame.right) / 2 else ("start", "end")
+    fits = x + reach <= frame.width + LABEL_OFFSET if second == "start" else x - reach >= 0
+    return second if taken[first] and not taken[second] and fits else first
 
 
 def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) -> Curve:
@@ -122,6 +168,51 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
         points,
         x_label,
+    )
+
+
+def heat_map(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cosines: Sequence[Sequence[float]],
+    left_out: Sequence[str],
+) -> HeatMap:
+    """A square for each two words; the labels stand left of the rows and, slanted, above the columns."""
+    left, top = (
+        12.0 + LETTER * max((len(word) for word in words), default=0) * part
+        for words, part in ((rows, 1), (columns, 0.75))
+    )
+    frame = Frame(
+        left + CELL * len(columns) + 4 * LETTER,
+        top + CELL * len(rows),
+        left,
+        top,
+        left + CELL * len(columns),
+        top + CELL * len(rows),
+    )
+    cells = [
+        Cell(
+            left + CELL * x,
+            top + CELL * y,
+            round(min(max(cosine, 0.0), 1.0), 3),
+            f"{cosine:.2f}".replace("-", "\N{MINUS SIGN}"),
+            f"{one} – {other}: {cosine:.3f}",
+        )
+        for y, (one, line) in enumerate(zip(rows, cosines, strict=True))
+        for x, (other, cosine) in enumerate(zip(columns, line, strict=True))
+    ]
+    return HeatMap(
+        title,
+        f"{title}: cosines of {', '.join(rows)} with {', '.join(columns)}. "
+        + "; ".join(cell.tip for cell in cells)
+        + ".",
+        frame,
+        CELL,
+        [Tick(top + CELL * (y + 0.5), word) for y, word in enumerate(rows)],
+        [Tick(left + CELL * (x + 0.5), word) for x, word in enumerate(columns)],
+        cells,
+        list(dict.fromkeys(left_out)),
     )
 
 

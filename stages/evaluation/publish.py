@@ -52,7 +52,8 @@ def table(run: Path) -> list[str]:
             f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
             for name in sets
         ]
-        rate = f"{float(figures[system, 'corpus', 'sentences_per_second']):,.0f}"
+        speed = figures[system, "corpus", "sentences_per_second"]
+        rate = "–" if speed.startswith("undefined") else f"{float(speed):,.0f}"
         lines.append(f"| {' | '.join([system, *cells, rate])} |")
     return lines
 

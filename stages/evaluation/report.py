@@ -1,6 +1,7 @@
 """Stage `report`: reports/index.html, the page that a person reads; one file that needs nothing else."""
 
 import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stages.artifacts import InputError, atomic_file, read_json
-from stages.evaluation import charts, tables
+from stages.evaluation import charts, claims, reproduction, tables
 from stages.evaluation.headline import headline, is_speed, panels, rounded, sentence
-from stages.evaluation.results import read_results
+from stages.evaluation.results import EXAMPLES, read_results
 from stages.evaluation.tables import Row
 from stages.stage import COUNTERS, stage
 
@@ -19,10 +20,25 @@ STUDENT = Path("models/student/config.json")
 CURVES = Path("reports/curves")
 REPORT = Path("reports/index.html")
 
-STAGES = ("benchmarks", "crawl", "clean", "skipgram", "refine", "soft_labels", "student", "evaluate")
+SIMCSE = Path("models/simcse/simcse.json")
+PRINTED_RATE = 1e-4  # of Algorithm 1
+STAGES = (
+    "benchmarks",
+    "crawl",
+    "clean",
+    "skipgram",
+    "fasttext",
+    "refine",
+    "repulsion",
+    "soft_labels",
+    "simcse",
+    "student",
+    "evaluate",
+)
 SECTIONS = {
     "quality": "Quality against speed",
     "results": "Results",
+    "paper": "Paper 1 and this run",
     "training": "Training",
     "corpus": "The corpus",
     "benchmarks": "Benchmarks",
@@ -31,6 +47,7 @@ SECTIONS = {
 }
 CURVE_TITLES = {  # column -> title, factor
     "mean_kl": ("Mean KL divergence", 1.0),
+    "related_kl": ("Mean KL divergence of related sentences", 1.0),
     "displacement": ("Movement of the vectors, %", 100.0),
     "loss": ("Loss", 1.0),
     "cosine": ("Cosine loss", 1.0),
@@ -60,6 +77,19 @@ def training(columns: Mapping[str, list[float]]) -> list[charts.Curve]:
     return curves
 
 
+def repulsion() -> list[charts.Curve]:
+    """Spearman over the iterations of Algorithm 1, a chart for each learning rate; none where nothing was measured."""
+    if not read_json(COUNTERS / "repulsion.json")["kept"]:
+        return []
+    columns = read_curve("repulsion")
+    points = list(zip(*(columns[name] for name in ("learning_rate", "iteration", "spearman")), strict=True))
+    found = {rate: [(step, value * 100) for own, step, value in points if own == rate] for rate, _, _ in points}
+    return [
+        charts.curve(f"Spearman ×100, learning rate {rate:g}", "iteration", *map(list, zip(*course, strict=True)))
+        for rate, course in found.items()
+    ]
+
+
 def results(rows: list[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of the page: every row of results.csv is in one of them, speed in the first section's."""
     scored = [row for row in rows if not is_speed(row)]
@@ -67,13 +97,33 @@ def results(rows: list[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
     others = [row for row in scored if row not in samples]
     words = [row for row in others if sets.get(row["dataset"], {}).get("kind") == "words"]
     sentences = [row for row in others if row not in words]
-    stsb = [row for row in sentences if (row["dataset"], row["split"]) == ("stsb", "test")]
     return {
         "test": tables.result_tables([row for row in sentences if row["split"] != "dev"], sets),
         "dev": tables.result_tables([row for row in sentences if row["split"] == "dev"], sets),
         "words": tables.word_table(words, sets) if words else None,
-        "paper": tables.paper_table(stsb, sets) if stsb else None,
         "samples": tables.result_tables(samples, sets),
+    }
+
+
+def refinement(as_printed: bool) -> claims.Refinement:
+    """What the claims need of refinement: how Algorithm 1 fared at the printed rate, where that was measured."""
+    counted = read_json(COUNTERS / "repulsion.json")
+    if not counted["kept"]:
+        return claims.Refinement(as_printed, {}, "")
+    columns = read_curve("repulsion")
+    points = zip(*(columns[name] for name in ("learning_rate", "iteration", "spearman")), strict=True)
+    course = {step: value for rate, step, value in points if math.isclose(rate, PRINTED_RATE)}
+    return claims.Refinement(as_printed, course, counted["details"]["benchmark"])
+
+
+def paper(rows: list[Row], sets: Mapping[str, Any], found: claims.Refinement) -> dict[str, Any]:
+    """Paper 1's claims, tables and figures."""
+    examples = read_json(EXAMPLES)
+    return {
+        "claims": claims.claims(rows, examples, found),
+        "tables": reproduction.tables(rows, sets),
+        "examples": [reproduction.table_1(examples), reproduction.table_2(examples)],
+        "heat_maps": reproduction.heat_maps(examples),
     }
 
 
@@ -110,8 +160,11 @@ def context(profile: str) -> dict[str, Any]:
         "sentence": sentence(figures),
         "panels": panels(figures),
         "results": results(rows, provenance["sets"]),
+        "paper": paper(rows, provenance["sets"], refinement("related_kl" not in curves["refine"])),
+        "simcse": read_json(SIMCSE),
         "curves": curves,
         "training": {name: training(curve) for name, curve in curves.items()},
+        "repulsion": repulsion(),
         "counters": counters,
         "documents": documents(counters["clean"]["details"]),
         "sets": provenance["sets"],

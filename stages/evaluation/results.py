@@ -10,6 +10,7 @@ from stages.evaluation.similarity import Figure, Undefined
 
 RESULTS = Path("reports/results.csv")
 METRICS = Path("reports/metrics.json")
+EXAMPLES = Path("reports/examples.json")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stages.evaluation.published import PAPER_1
-
 Row = Mapping[str, str]
 
 
@@ -56,9 +54,15 @@ TITLES = {
     "wordsim353": "WordSim-353",
     "simlex999": "SimLex-999",
 }
-PROTOCOLS = {"mean": "Mean", "tf-idf": "TF-IDF", "sif": "SIF", "dpcs": "DPCS"}
+PROTOCOLS = {
+    "mean": "Mean",
+    "tf-idf": "TF-IDF",
+    "sif": "SIF",
+    "dpcs": "DPCS",
+    "dpcs+common": "DPCS + common",
+    "sgd": "SGD classifier",
+}
 ORDER = ("stsb", "sick", "lee")  # sets that come first
-PAPER_METRICS = ("spearman", "pearson", "mae")
 
 
 @dataclass(frozen=True)
@@ -75,22 +79,25 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows under a subtitle of their own; `printed` figures are a paper's."""
+    """Rows under a subtitle of their own."""
 
     title: str
     rows: Sequence[Row]
-    printed: bool = False
+
+
+Lines = list[tuple[str, list[list[Figure]]]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """`groups` are (label, metrics), `blocks` are (subtitle, [(system, cells)]), a cell is a list of figures."""
+    """`groups` are (label, metrics), `blocks` are (subtitle, [(name, cells)]), a cell is a list of figures."""
 
     caption: str
     size: str
     groups: list[tuple[str, list[Metric]]]
-    blocks: list[tuple[str, list[tuple[str, list[list[Figure]]]]]]
+    blocks: list[tuple[str, Lines]]
     notes: list[str]
+    head: str = "System"
 
 
 def metric(name: str) -> Metric:
@@ -106,14 +113,14 @@ def number(row: Row) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def figure(row: Row, printed: bool = False) -> Figure:
+def figure(row: Row) -> Figure:
     shown, value = metric(row["metric"]), number(row)
     if value is None:
         return Figure("—", note=row["value"] or "no value")
     if row["metric"] not in METRICS:
         return Figure(row["value"], value, row["spread"])
     return Figure(
-        shown.printed(value) if printed else shown.text(value),
+        shown.text(value),
         value,
         shown.text(float(row["spread"])) if row["spread"] else "",
         shown.printed(float(row["published"])) if row["published"] else "",
@@ -129,28 +136,43 @@ def build(blocks: Sequence[Block], by: str, caption: str, size: str) -> Table:
             metrics[row[by]].append(row["metric"])
     groups = {key: metrics[key] for key in sorted(unique(row[by] for row in rows), key=lambda key: _rank(key, TITLES))}
     columns = [(key, name) for key, names in groups.items() for name in names]
+    better = [metric(name).better for _, name in columns]
     notes = unique(figure(row).note for row in rows if number(row) is None)
     return Table(
         caption,
         size,
         [(label(key), [metric(name) for name in names]) for key, names in groups.items()],
-        [(block.title, _lines(block, by, columns)) for block in blocks],
+        [(block.title, mark_best(_lines(block, by, columns), better)) for block in blocks],
         notes,
     )
 
 
-def _lines(block: Block, by: str, columns: list[tuple[str, str]]) -> list[tuple[str, list[list[Figure]]]]:
-    """(system, a cell for each column), in the order of the rows, the best of each column marked."""
+def _lines(block: Block, by: str, columns: list[tuple[str, str]]) -> Lines:
+    """(system, a cell for each column), in the order of the rows."""
     cells: dict[tuple[str, str, str], list[Figure]] = defaultdict(list)
     for row in block.rows:
-        cells[row["system"], row[by], row["metric"]].append(figure(row, block.printed))
+        cells[row["system"], row[by], row["metric"]].append(figure(row))
     systems = unique(row["system"] for row in block.rows)
-    for key, name in columns:
-        column = [cells[system, key, name] for system in systems]
-        best = _best((found.value for cell in column for found in cell), metric(name).better)
-        for cell in column:
-            cell[:] = [replace(found, best=found.value is not None and found.value == best) for found in cell]
     return [(system, [cells[system, key, name] for key, name in columns]) for system in systems]
+
+
+def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
+    """The same lines with the best figure of each column marked; `better` says for each which end is the best."""
+    columns = zip(*(cells for _, cells in lines), strict=True)
+    best = [
+        _best((found.value for cell in column for found in cell), sign)
+        for column, sign in zip(columns, better, strict=True)
+    ]
+    return [
+        (
+            system,
+            [
+                [replace(found, best=found.value is not None and found.value == top) for found in cell]
+                for cell, top in zip(cells, best, strict=True)
+            ],
+        )
+        for system, cells in lines
+    ]
 
 
 def _best(values: Iterable[float | None], better: int) -> float | None:
@@ -186,20 +208,6 @@ def word_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
         known = size([row for row in rows if row["dataset"] == dataset], sets).removesuffix(" pairs")
         covered.append(f"{known} of {sum(sets[dataset]['rows'].values()):,} pairs of {label(dataset)}")
     return build([Block("", rows)], "dataset", "Word similarity", f"on {' and '.join(covered)}")
-
-
-def paper_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
-    """All systems of paper 1 as printed, beside ours on STS-B test under the same weightings."""
-    printed = [
-        {"system": system, "protocol": protocol, "metric": name, "value": str(getattr(found, name))}
-        | {"spread": "", "published": ""}
-        for (system, protocol), found in PAPER_1.items()
-        for name in PAPER_METRICS
-    ]
-    protocols = {protocol for _, protocol in PAPER_1}
-    ours = [{**row, "published": ""} for row in rows if row["protocol"] in protocols and row["metric"] in PAPER_METRICS]
-    blocks = [Block("Paper 1, as printed", printed, printed=True), Block("This run", ours)]
-    return build(blocks, "protocol", "STS-B test beside paper 1", size(rows, sets))
 
 
 def title(dataset: str, split: str, sets: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from stages.artifacts import InputError, atomic_file
-from stages.ragged import Floats, unit_rows
+from stages.ragged import Floats
 from stages.student.encoder import BATCH, STUDENT, StaticEncoder
 from stages.student.tokenizer import UNKNOWN_ID
 
@@ -87,7 +87,7 @@ def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Fl
     totals.lines += len(texts)
     totals.blank += blank
     totals.unknown += int(unknown.sum()) - blank
-    vectors = unit_rows(encoder.pool(tokens))
+    vectors = encoder.embed(tokens)
     vectors[unknown] = 0.0  # after a linear layer it would be the direction of the bias
     return vectors
 

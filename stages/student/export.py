@@ -1,48 +1,73 @@
-"""A student as others load it: `SentenceTransformer("models/student")`.
+"""A student as others load it: sentence-transformers, model2vec and the project's own encoder read the same directory.
 
 modules.json, config_sentence_transformers.json   which modules, in which order
 model.safetensors, tokenizer.json                 token vectors, and the text's way to them
-1_Dense/                                          the linear layer (kind: paper)
-config.json, README.md                            what it was made from, and the model card
+1_Dense/                                          the linear layer (kind: paper), which model2vec doesn't know
+config.json, README.md                            what it was made from, model2vec's settings, and the model card
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Dense, Normalize
-from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
-from stages.artifacts import atomic_directory, write_json
-from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
+from stages.artifacts import atomic_directory, write_json, write_tensors
+from stages.student.encoder import CONFIG, DENSE, STUDENT, TABLE, TOKENIZER, WEIGHTS, StaticEncoder
+
+MODULES = "sentence_transformers.models."  # names of every version since 3
+SENTENCE_TRANSFORMERS = {
+    "model_type": "SentenceTransformer",
+    "prompts": {"query": "", "document": ""},
+    "default_prompt_name": None,
+    "similarity_fn_name": "cosine",
+}
 
 
 def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path = STUDENT) -> None:
     """Replace `directory` by `encoder`; `card`, what it was made from, goes to config.json and README.md."""
-    config = {
+    with atomic_directory(directory) as partial:
+        config = write_model(encoder, card, partial)
+        write_card("model_card.md", config, partial)
+
+
+def write_model(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> dict[str, object]:
+    """Write all but the model card, the same bytes for the same encoder; returns what config.json says."""
+    config: dict[str, object] = {
         "kind": "static" if encoder.linear is None else "paper",
         "dimension": encoder.dimension,
-        "token_dimension": int(encoder.table.shape[1]),
-        "vocabulary": len(encoder.table),
+        "token_dimension": int(encoder.stored.shape[1]),
+        "vocabulary": len(encoder.stored),
+        "embedding_dtype": encoder.stored.dtype.name,
+        "step": encoder.step,
+        "normalize": True,  # model2vec's name for unit length
+        "max_length": None,  # tokens; model2vec's default is 512
         **card,
     }
-    with atomic_directory(directory) as partial:
-        _sentence_transformer(encoder).save(str(partial), create_model_card=False)
-        write_json(partial / CONFIG, config)
-        templates = Environment(
-            loader=PackageLoader("stages.student"), undefined=StrictUndefined, trim_blocks=True, autoescape=False
-        )
-        text = templates.get_template("model_card.md").render(config)
-        (partial / "README.md").write_text(text, encoding="utf-8")
-
-
-def _sentence_transformer(encoder: StaticEncoder) -> SentenceTransformer:
-    modules: list[torch.nn.Module] = [StaticEmbedding(encoder.tokenizer, embedding_weights=encoder.table.copy())]
+    write_json(directory / CONFIG, config)
+    write_json(directory / "config_sentence_transformers.json", SENTENCE_TRANSFORMERS)
+    write_tensors(directory / WEIGHTS, {TABLE: encoder.stored})
+    (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
+    modules = [("StaticEmbedding", ""), *([("Dense", DENSE)] if encoder.linear else []), ("Normalize", "2_Normalize")]
+    rows = [{"idx": i, "name": str(i), "path": path, "type": MODULES + name} for i, (name, path) in enumerate(modules)]
+    write_json(directory / "modules.json", rows)
     if encoder.linear is not None:
-        weight, bias = (torch.from_numpy(array.copy()) for array in encoder.linear)
-        dense = Dense(weight.shape[1], weight.shape[0], activation_function=torch.nn.Identity())
-        dense.load_state_dict({"linear.weight": weight, "linear.bias": bias})
-        modules.append(dense)
-    return SentenceTransformer(modules=[*modules, Normalize()], device="cpu")
+        _write_dense(encoder.linear[0], encoder.linear[1], directory / DENSE)
+    return config
+
+
+def _write_dense(weight: np.ndarray, bias: np.ndarray, directory: Path) -> None:
+    """sentence-transformers' Dense without an activation."""
+    output, width = weight.shape
+    config = {"in_features": width, "out_features": output, "bias": True}
+    write_json(directory / CONFIG, {**config, "activation_function": "torch.nn.modules.linear.Identity"})
+    write_tensors(directory / WEIGHTS, {"linear.weight": weight, "linear.bias": bias})
+
+
+def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:
+    """README.md from a template of stages/student/templates."""
+    templates = Environment(
+        loader=PackageLoader("stages.student"), undefined=StrictUndefined, trim_blocks=True, autoescape=False
+    )
+    text = templates.get_template(template).render(values)
+    (directory / "README.md").write_text(text, encoding="utf-8")

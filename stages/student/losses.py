@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+ITSELF = -1e4  # stands for -inf, whose product with a probability of 0 is no number
+
 
 def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
     """1 - mean cosine of (batch, dimension) student and teacher embeddings: 0 when all directions agree, at most 2."""
@@ -23,9 +25,7 @@ def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Ten
 
 
 def _similarity_distribution(vectors: Tensor, temperature: float) -> Tensor:
-    """Log-softmax over the other members of the batch, (batch, batch - 1)."""
+    """Log-softmax over the other members of the batch, (batch, batch); the diagonal counts nothing."""
     unit = F.normalize(vectors, dim=1)
-    count = len(unit)
-    others = ~torch.eye(count, dtype=torch.bool, device=unit.device)
-    similarity = (unit @ unit.T / temperature)[others].reshape(count, count - 1)
-    return torch.log_softmax(similarity, dim=1)
+    similarity = unit @ unit.T / temperature
+    return torch.log_softmax(similarity.fill_diagonal_(ITSELF), dim=1)

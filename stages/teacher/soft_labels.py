@@ -1,5 +1,7 @@
 """Stage `soft_labels`: the teacher's embedding of each corpus sentence and of each word (paper 1, section 3.2, step 1).
 
+There may be several teachers, whose embeddings then stand side by side.
+
 Embeddings are kept between runs in data/checkpoints/soft_labels: a shard for each part of the corpus, under the hash
 of what they depend on, the teacher's files and the texts. DVC does not know that directory, so neither `dvc repro` nor
 `dvc exp run` empties it: an interrupted run goes on from its last whole shard, and a corpus that has grown costs what
@@ -21,8 +23,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json, write_table
-from stages.params import Shards
+from stages.params import Shards, Teacher
 from stages.progress import track
+from stages.ragged import unit_rows
 from stages.shards import map_shards
 from stages.stage import stage
 from stages.student.tokenizer import bare, count_words, word_pieces
@@ -109,23 +112,40 @@ class Shelf:
         """One float16 list for each text, from its shard."""
         return read_table(self._shard(texts), shard_schema(self.encoder.dimension))["embedding"]
 
-    def forget_unused(self) -> None:
-        """Remove the shards that this run did not need, and what a killed run left half written."""
-        for file in SHARDS.iterdir():
-            if file not in self.used:
-                file.unlink()
+
+def forget_unused(shelves: list[Shelf]) -> None:
+    """Remove the shards that this run did not need, and what a killed run left half written."""
+    used = set().union(*(shelf.used for shelf in shelves))
+    for file in SHARDS.iterdir():
+        if file not in used:
+            file.unlink()
+
+
+def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
+    """The soft label of each text: its embedding, or those of several teachers side by side, each of unit length.
+
+    Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines.
+    """
+    if len(shelves) == 1:
+        return shelves[0].embeddings(texts)
+    parts = [unit_rows(embedding_array(shelf.embeddings(texts)).astype(np.float32)) for shelf in shelves]
+    return pa.chunked_array([embedding_column(np.concatenate(parts, axis=1) / np.sqrt(len(parts)))])
+
+
+def dimension(shelves: list[Shelf]) -> int:
+    return sum(shelf.encoder.dimension for shelf in shelves)
 
 
 def part_texts(part: Path) -> list[str]:
     return list(read_table(part, READ)["text"].to_pylist())
 
 
-def sentence_labels(shelf: Shelf, part: Path) -> pa.Table:
+def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
     """The soft labels of one part of the corpus."""
     table = read_table(part, READ)
     ids = sentence_ids(table["document"], table["position"])
-    embeddings = shelf.embeddings(table["text"].to_pylist())
-    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(shelf.encoder.dimension))
+    embeddings = joined(shelves, table["text"].to_pylist())
+    return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(shelves)))
 
 
 def vocabulary(parts: list[Path], encoder: Encoder, minimum_count: int) -> dict[str, int]:
@@ -142,10 +162,22 @@ def vocabulary(parts: list[Path], encoder: Encoder, minimum_count: int) -> dict[
     return {word: counts[word] for word in (*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, counts))}
 
 
-def word_labels(shelf: Shelf, words: dict[str, int]) -> pa.Table:
-    embeddings = shelf.embeddings([bare(word) for word in words])
+def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
+    embeddings = joined(shelves, [bare(word) for word in words])
     columns = [pa.array(words.keys()), pa.array(words.values()), embeddings]
-    return pa.Table.from_arrays(columns, schema=word_schema(shelf.encoder.dimension))
+    return pa.Table.from_arrays(columns, schema=word_schema(dimension(shelves)))
+
+
+def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
+    """What the teacher was."""
+    return {
+        "reference": teacher.reference,
+        "revision": teacher.revision,
+        "sha256": encoder.sha256,
+        "pooling": "mean",
+        "maximum_length": teacher.maximum_length,
+        "dimension": encoder.dimension,
+    }
 
 
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
@@ -168,29 +200,25 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
 def main() -> None:
     with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(SOFT_LABELS) as target:
         parts = table_parts(SENTENCES)
-        encoder = load_encoder(params.teacher)
-        words = vocabulary(parts, encoder, params.soft_labels.minimum_count)
+        teachers = [params.teacher, *params.soft_labels.further_teachers]
+        shelves = [Shelf(load_encoder(teacher)) for teacher in teachers]
+        words = vocabulary(parts, shelves[0].encoder, params.soft_labels.minimum_count)
         sources: list[Source] = [partial(part_texts, part) for part in parts]
         sources.append(lambda: [bare(word) for word in words])
-        shelf = Shelf(encoder)
-        embedder = Embedder(encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens)
-        counters.details["shards kept"] = embed_missing(shelf, sources, embedder, params.shards)
+        kept = 0
+        for teacher, shelf in zip(teachers, shelves, strict=True):
+            embedder = Embedder(shelf.encoder, teacher, shelf.encoder.fingerprint, params.soft_labels.batch_tokens)
+            kept += embed_missing(shelf, sources, embedder, params.shards)
+        counters.details["shards kept"] = kept
         counters.details["words"] = len(words)
         for part in parts:
-            labels = sentence_labels(shelf, part)
+            labels = sentence_labels(shelves, part)
             counters.keep(len(labels))
             write_table(target / part.name, labels)
-        write_table(target / WORDS, word_labels(shelf, words))
-        card = {
-            "reference": params.teacher.reference,
-            "revision": params.teacher.revision,
-            "sha256": encoder.sha256,
-            "pooling": "mean",
-            "maximum_length": params.teacher.maximum_length,
-            "dimension": encoder.dimension,
-        }
-        write_json(target / TEACHER, card)
-        shelf.forget_unused()
+        write_table(target / WORDS, word_labels(shelves, words))
+        first, *further = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
+        write_json(target / TEACHER, first | {"dimension": dimension(shelves), "further": further})
+        forget_unused(shelves)
 
 
 if __name__ == "__main__":

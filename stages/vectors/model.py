@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stages.artifacts import (
     InputError,
+    Tensors,
     atomic_directory,
     read_json,
     read_table,
@@ -48,12 +49,17 @@ class WordVectors:
     def dimension(self) -> int:
         return int(self.vectors.shape[1])
 
-    def save(self, directory: Path, config: Mapping[str, object]) -> None:
-        """Write the model; config.json says `config` and the vectors' shape. Raises InputError where `load` would."""
+    def save(self, directory: Path, config: Mapping[str, object], others: Mapping[str, Tensors] | None = None) -> None:
+        """Write the model; config.json says `config` and the vectors' shape. Raises InputError where `load` would.
+
+        `others` are further files of tensors in the same directory, by name.
+        """
         self._check(directory)
         shape = {"vocabulary": len(self.words), "dimension": self.dimension}
         with atomic_directory(directory) as partial:
             write_tensors(partial / VECTORS, {"vectors": self.vectors})
+            for name, tensors in (others or {}).items():
+                write_tensors(partial / name, tensors)
             write_table(partial / VOCABULARY, pa.table([self.words, self.counts], schema=SCHEMA))
             write_json(partial / CONFIG, shape | dict(config))
 

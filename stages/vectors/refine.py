@@ -1,24 +1,31 @@
-"""Stage: paper 1's Algorithm 1 on the skip-gram vectors; stages/vectors/kld.py says what it does and what to expect."""
+"""Stage: refinement of the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1).
+
+`refine.objective` chooses between Algorithm 1 as printed, which only repels (stages/vectors/kld.py), and what the paper
+says that it is for, related sentences closer and unrelated ones farther apart (stages/vectors/contrastive.py).
+"""
 
 import csv
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from stages.artifacts import InputError, atomic_file, read_json
-from stages.params import Refine
+from stages.params import Contrastive, Refine
 from stages.progress import track
 from stages.ragged import TokenIds
-from stages.stage import stage
-from stages.vectors import kld
-from stages.vectors.corpus import SENTENCES, read_sentences
+from stages.stage import Counters, stage
+from stages.vectors import contrastive, kld
+from stages.vectors.corpus import SENTENCES, read_documents, read_sentences
 from stages.vectors.model import CONFIG, REFINED, SKIPGRAM, WordVectors
 from stages.vectors.weighting import Weighting, frequencies, token_weights
 
 CURVE = Path("reports/curves/refine.csv")
+
+Curve = Sequence[kld.Iteration]
 
 
 def draw(sentences: TokenIds, params: Refine) -> TokenIds:
@@ -27,52 +34,80 @@ def draw(sentences: TokenIds, params: Refine) -> TokenIds:
     return sentences.take(order[: params.sentences])
 
 
-def train(model: WordVectors, batches: list[kld.Batch], params: Refine) -> tuple[WordVectors, list[kld.Iteration]]:
-    """The refined vectors and the course of their training; raises InputError where it diverges."""
+def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Counters) -> tuple[WordVectors, Curve]:
+    """Algorithm 1 on sentences that are drawn; raises InputError where they have no pair, or training diverges."""
+    weights = token_weights(Weighting.TF_IDF, frequencies(sentences, len(model.words)))
+    drawn = draw(sentences, params)
+    batches = kld.batches(drawn, weights, params.batch_size)
     vectors = torch.from_numpy(model.vectors).double()
+    kept = sum(len(batch.sentence_vectors(vectors)) for batch in batches)
+    if kept < 2:
+        raise InputError(
+            f"{kept} of {len(drawn)} sentences drawn from {SENTENCES} have a word of {SKIPGRAM}, so there is no "
+            "pair; raise refine.sentences or rebuild both with `dvc repro`."
+        )
+    counters.keep(kept)
+    counters.drop("zero vector", len(drawn) - kept)
     steps = kld.refine(vectors, batches, params.learning_rate, params.iterations)
+    return train(model, vectors, steps, params.iterations, f"refine.learning_rate = {params.learning_rate}")
+
+
+def contrast(
+    model: WordVectors, sentences: TokenIds, params: Contrastive, counters: Counters
+) -> tuple[WordVectors, Curve]:
+    """Related sentences of the whole corpus against unrelated ones; raises InputError as `repel` does."""
+    corpus = contrastive.Corpus(sentences, read_documents(SENTENCES))
+    kept = int(corpus.usable.sum())
+    if len(np.unique(corpus.documents[corpus.usable])) < 2:
+        raise InputError(
+            f"{kept} of {len(sentences)} sentences of {SENTENCES} have {contrastive.MINIMUM_WORDS} words of "
+            f"{SKIPGRAM}, all in one article, so none is unrelated to another; bring more text, or set "
+            "refine.objective to repulsion."
+        )
+    counters.keep(kept)
+    counters.drop("fewer than two known words", len(sentences) - kept)
+    pairs = contrastive.related_pairs(corpus, params.distance)
+    counters.details["pairs"] = len(pairs)
+    vectors = torch.from_numpy(model.vectors.copy())
+    steps = contrastive.refine(vectors, corpus, pairs, params)
+    return train(model, vectors, steps, params.epochs, f"contrastive.learning_rate = {params.learning_rate}")
+
+
+def train(
+    model: WordVectors, vectors: Tensor, steps: Iterator[kld.Iteration], iterations: int, setting: str
+) -> tuple[WordVectors, Curve]:
+    """The refined vectors, which `steps` change in place, and their course; raises InputError on divergence."""
     try:
-        curve = list(track(steps, params.iterations, "iterations"))
+        curve = list(track(steps, iterations, "iterations"))
     except kld.NonFiniteLossError as error:
-        raise InputError(f"{error}; lower refine.learning_rate = {params.learning_rate}.") from error
+        raise InputError(f"{error}; lower {setting}.") from error
     refined = vectors.float()
     if not refined.isfinite().all():
-        raise InputError(
-            f"some vectors are no finite float32 after {params.iterations} iterations; lower refine.learning_rate = "
-            f"{params.learning_rate}."
-        )
+        raise InputError(f"some vectors are no finite float32 after {iterations} iterations; lower {setting}.")
     return WordVectors(model.words, model.counts, refined.numpy()), curve
 
 
-def write_curve(target: Path, curve: Sequence[kld.Iteration]) -> None:
+def write_curve(target: Path, curve: Curve) -> None:
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["iteration", "mean_kl", "displacement"], lineterminator="\n")
+        writer = csv.DictWriter(file, [field.name for field in fields(curve[0])], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(step) for step in curve)
 
 
 def main() -> None:
     with stage("refine", unit="sentences") as (params, counters):
-        # with matrices of 100 rows more threads only wait for each other, and the last bits depend on their number
+        # with small matrices more threads only wait for each other, and the last bits depend on their number
         torch.set_num_threads(1)
         model = WordVectors.load(SKIPGRAM)
-        corpus = TokenIds.from_words(read_sentences(SENTENCES, params.skipgram.tokens), model.index)
-        weights = token_weights(Weighting.TF_IDF, frequencies(corpus, len(model.words)))
-        drawn = draw(corpus, params.refine)
-        batches = kld.batches(drawn, weights, params.refine.batch_size)
-        vectors = torch.from_numpy(model.vectors).double()
-        kept = sum(len(batch.sentence_vectors(vectors)) for batch in batches)
-        if kept < 2:
-            raise InputError(
-                f"{kept} of {len(drawn)} sentences drawn from {SENTENCES} have a word of {SKIPGRAM}, so there is no "
-                "pair; raise refine.sentences or rebuild both with `dvc repro`."
-            )
-        refined, curve = train(model, batches, params.refine)
-        config = params.refine.model_dump() | {"skipgram": read_json(SKIPGRAM / CONFIG)}
-        refined.save(REFINED, config)
+        sentences = TokenIds.from_words(read_sentences(SENTENCES, params.skipgram.tokens), model.index)
+        if params.refine.objective == "repulsion":
+            settings = params.refine.model_dump()
+            refined, curve = repel(model, sentences, params.refine, counters)
+        else:
+            settings = params.contrastive.model_dump() | {"objective": params.refine.objective}
+            refined, curve = contrast(model, sentences, params.contrastive, counters)
+        refined.save(REFINED, settings | {"skipgram": read_json(SKIPGRAM / CONFIG)})
         write_curve(CURVE, curve)
-        counters.keep(kept)
-        counters.drop("zero vector", len(drawn) - kept)
         counters.details["displacement"] = round(curve[-1].displacement, 6)
 
 

@@ -10,13 +10,14 @@ fitting them on the sentences under test would let the test set shape its own an
                                                    (Arora et al. 2017, algorithm 1)
     DPCS   v - sum_{j > k} (v · u_j) u_j           u_j: principal components, k: see below (paper 1, equation 12)
 
-So the two remove opposite ends: SIF the strongest direction, DPCS the weakest. Centring: SIF's vectors are not centred,
-as in Arora et al.; DPCS's eigenvalues are variances, so its vectors are centred to find the components, and as equation
-12 has no mean, v itself is not centred when they are taken out of it.
+So the two remove opposite ends: SIF the strongest direction, DPCS the weakest. `dpcs+common` removes both: DPCS's, and
+then SIF's direction of what they leave; it lies in the space that DPCS keeps, so all removed rows are orthonormal.
+Centring: SIF's vectors are not centred, as in Arora et al.; DPCS's eigenvalues are variances, so its vectors are
+centred to find the components, and as equation 12 has no mean, v itself is not centred when they are taken out of it.
 
 Worked example: (3, 1), (-3, 1), (3, -1), (-3, -1) have the mean (0, 0) and the variances 9 along u_1 = (1, 0) and 1
 along u_2 = (0, 1): contributions 0.9 and 0.1. DPCS with T = 0.85 keeps k = 1 component and (2, 5) becomes (2, 0); with
-T = 0.95 it keeps both and (2, 5) stays. SIF removes u_1 and (2, 5) becomes (0, 5).
+T = 0.95 it keeps both and (2, 5) stays. SIF removes u_1 and (2, 5) becomes (0, 5). dpcs+common gives (0, 0) and (0, 5).
 """
 
 from dataclasses import dataclass
@@ -41,12 +42,14 @@ class Weighting(StrEnum):
     - SIF: smooth inverse frequency a / (a + p); the first singular direction is removed (Arora et al. 2017).
     - DPCS: the weights of SIF; the principal components after the first k, which explain T of the variance, are
       removed (paper 1, equations 7-12).
+    - DPCS_COMMON: DPCS, and then the first singular direction of what it leaves is removed too, as SIF does.
     """
 
     MEAN = "mean"
     TF_IDF = "tf-idf"
     SIF = "sif"
     DPCS = "dpcs"
+    DPCS_COMMON = "dpcs+common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ def frequencies(sentences: TokenIds, vocabulary: int) -> Frequencies:
 def token_weights(weighting: Weighting, corpus: Frequencies, smoothing: float = 1e-3) -> Floats:
     """Weight of each token id, (vocabulary,) float32; `smoothing` > 0 is a of equation 7, 1e-3 in the paper.
 
-    A token that the corpus lacks gets the largest weight: 1 for SIF and DPCS (p = 0), ln(1 + N) + 1 for TF-IDF.
+    A token that the corpus lacks gets the largest weight: 1 for SIF and both DPCS (p = 0), ln(1 + N) + 1 for TF-IDF.
     """
     if weighting is Weighting.MEAN:
         return np.ones(len(corpus.counts), dtype=np.float32)
@@ -130,10 +133,13 @@ def fit_components(weighting: Weighting, vectors: Floats, threshold: float = 0.9
             "look whether the encoder has collapsed."
         )
     if weighting is Weighting.SIF:
-        _, directions = principal_directions(exact)
-        return Components(directions[:1].astype(np.float32))
+        return Components(principal_directions(exact)[1][:1].astype(np.float32))
     eigenvalues, directions = principal_directions(exact - exact.mean(axis=0))
-    return Components(directions[components_kept(eigenvalues, threshold) :].astype(np.float32))
+    weakest = directions[components_kept(eigenvalues, threshold) :]
+    if weighting is Weighting.DPCS:
+        return Components(weakest.astype(np.float32))
+    _, common = principal_directions(exact - (exact @ weakest.T) @ weakest)
+    return Components(np.concatenate([common[:1], weakest]).astype(np.float32))
 
 
 def principal_directions(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

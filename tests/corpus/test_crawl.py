@@ -57,6 +57,19 @@ def test_every_format_gives_the_same_articles(workspace: Workspace, suffix: str)
     assert counters["details"] == {crawl.UNKNOWN_DATES: 1}
 
 
+def test_a_treebank(workspace: Workspace) -> None:
+    path = Path("data/external/en.conllu")
+    path.write_text(
+        "# sent_id = 1\n# text = The storm closed it.\n1\tThe\n\n# text = Ships wait.\n1\tShips\n", encoding="utf-8"
+    )
+    workspace.inputs(str(path), columns=dict.fromkeys(["title", "url", "published", "source"]) | {"text": "text"})
+    crawl.main()
+    assert [(row["url"], row["text"]) for row in workspace.crawled()] == [
+        (f"{path}#2", "The storm closed it."),
+        (f"{path}#5", "Ships wait."),
+    ]
+
+
 def test_lines_are_articles_and_fields_stand_between_tabs(workspace: Workspace) -> None:
     """The suffix does not matter where the format is named; quotes are literal."""
     path = Path("data/external/captions.token")

@@ -2,15 +2,25 @@
 
 import csv
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stages.benchmarks.data import PairSet
-from stages.evaluation.evaluate import FIRST_SAMPLE, PAPER_NAMES, similarity_results, speed, word_results
+from stages.benchmarks.data import DocumentSet, PairSet
+from stages.evaluation.evaluate import (
+    FIRST_SAMPLE,
+    PAPER_NAMES,
+    Material,
+    absent_results,
+    score,
+    similarity_results,
+    speed,
+    word_results,
+)
 from stages.evaluation.published import PAPER_1
 from stages.evaluation.similarity import Undefined, cosines, similarity_figures
-from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from stages.evaluation.systems import NOT_HERE, Absent, StudentSystem, TeacherSystem, WordSystem
 from stages.evaluation.weighted import embed, fit_schemes
 from stages.params import Evaluate, Teacher
 from stages.teacher.encoders import load_encoder
@@ -36,7 +46,7 @@ def test_a_row_for_each_weighting_and_metric(words: WordSystem) -> None:
     results = list(similarity_results(words, schemes, pairs, PAPER_NAMES))
     assert [(result.protocol, result.metric) for result in results] == [
         (protocol, metric)
-        for protocol in ("mean", "tf-idf", "sif", "dpcs")
+        for protocol in ("mean", "tf-idf", "sif", "dpcs", "dpcs+common")
         for metric in ("pearson", "spearman", "mae")
     ]
     assert {(result.system, result.dataset, result.split, result.n) for result in results} == {
@@ -114,3 +124,23 @@ def test_packaged_teacher_scores_as_published() -> None:
     assert len(scores) == 1379
     assert figures["pearson"] == pytest.approx(0.8274, abs=5e-4)
     assert figures["spearman"] == pytest.approx(0.8203, abs=5e-4)
+
+
+def test_an_absent_system_has_the_rows_of_a_present_one(words: WordSystem, tmp_path: Path) -> None:
+    """Each with the reason in place of a value, and with the paper's figure beside it, never another system's."""
+    reviews = DocumentSet("imdb", "test", ["the storm", "dog plays"] * 4, ["1", "0"] * 4)
+    material = Material(CORPUS, [pair_set()], [], [(replace(reviews, split="train"), reviews)])
+    present = list(score(replace(words, name="BERT"), material, PARAMS, PAPER_NAMES, tmp_path))
+    absent = list(absent_results(Absent("BERT", NOT_HERE), material, PAPER_NAMES))
+    reason = Undefined("weights not available here")
+    assert [replace(row, value=reason, n=0) for row in present] == [replace(row, n=0) for row in absent]
+    assert {row.value for row in absent} == {reason}
+    published = {(row.table, row.metric): row.published for row in absent if row.table}
+    assert published["4", "pearson"] == 0.451 and published["3", "f1"] == 0.76 and len(published) == 12
+
+
+def test_words_that_the_run_asks_for() -> None:
+    reviews = DocumentSet("imdb", "test", ["Superb"], ["1"])
+    words = word_set(["Tiger"], ["cat"], [1.0])
+    material = Material(["A storm."], [pair_set()], [words], [(reviews, reviews)])
+    assert {"storm", "closed", "harbour", "tiger", "cat", "superb"} <= set(material.vocabulary())

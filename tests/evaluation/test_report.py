@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from stages.evaluation import charts, report
+from stages.evaluation import charts, report, reproduction
 from stages.evaluation.headline import headline, rounded, sentence
-from stages.evaluation.results import RESULTS, Result, read_results, write_results
+from stages.evaluation.results import EXAMPLES, RESULTS, Result, read_results, write_results
 from stages.evaluation.similarity import Undefined
 from stages.stage import COUNTERS
 
@@ -20,6 +20,12 @@ ROOT = Path(__file__).parents[2]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 HOSTILE = '<script>alert("x")</script>'
 SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
+REPULSION = """learning_rate,iteration,displacement,spearman
+0.0001,0,0.0,0.31
+0.0001,50,0.004,0.31
+0.01,0,0.0,0.31
+0.01,50,3.75,0.219
+"""
 SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "teacher": 57.77}
 
 
@@ -29,7 +35,7 @@ def scored(dataset: str, split: str = "test", n: int = 1225) -> list[Result]:
     return [
         Result(system, dataset, split, protocol, metric, score + added + place / 100, n)
         for system, score in SCORES.items()
-        for place, protocol in enumerate(("mean", "tf-idf", "sif", "dpcs"))
+        for place, protocol in enumerate(("mean", "tf-idf", "sif", "dpcs", "dpcs+common"))
         for metric, added in figures.items()
     ]
 
@@ -73,6 +79,16 @@ def write_student(kind: str) -> None:
     (report.CURVES / "student.csv").write_text(columns)
 
 
+def write_examples(cosine: float | None = 0.25) -> None:
+    """Before and after differ by 0.5 for the first pair; of its words, `a` has no vector."""
+    words = [
+        {"rows": ["a", "man"], "columns": ["meat", "a", HOSTILE], "cosines": [[None] * 3, [value, None, -0.75]]}
+        for value in (0.125, 0.875)
+    ]
+    cosines = {"skip-gram": [cosine] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
+    write_json(EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All inputs of a demo run, small, in the current directory."""
@@ -80,10 +96,14 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     report.CURVES.mkdir(parents=True)
     (report.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
+    (report.CURVES / "repulsion.csv").write_text(REPULSION)
     write_student("static")
     write_provenance({})
     write_results(RESULTS, demo())
-    counted = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}, "details": {}}
+    write_json(report.SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
+    write_examples()
+    counted = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
+    counted |= {"details": {"benchmark": "lee/test"}}
     for name in report.STAGES:
         write_json(COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
     return tmp_path
@@ -151,6 +171,26 @@ def check(text: str) -> Outline:
     return outline
 
 
+def test_refinement_by_either_objective(workspace: Path) -> None:
+    assert "Algorithm 1 of paper 1 pushes the sentences of a batch apart" in page()
+    rows = "iteration,mean_kl,displacement,loss,related_kl\n1,0.4,0.5,7.5,0.21\n2,0.6,0.9,5.5,0.13\n"
+    (report.CURVES / "refine.csv").write_text(rows)
+    text = " ".join(page().split())
+    assert "of related sentences went from 0.21 to 0.13 and that of unrelated ones went from 0.4 to 0.6 over" in text
+    assert "Mean KL divergence of related sentences" in text
+    assert "pushes the sentences of a batch apart" not in text
+
+
+def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
+    text = page()
+    assert "Spearman ×100, learning rate 0.0001 by iteration: 31 at 0, 31 at 50." in text
+    assert "Spearman ×100, learning rate 0.01 by iteration: 31 at 0, 21.9 at 50." in text
+    assert "on lee/test" in text
+    (report.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
+    write_json(COUNTERS / "repulsion.json", json.loads((COUNTERS / "refine.json").read_text()) | {"kept": 0})
+    assert "Algorithm 1 as printed" not in page()
+
+
 def test_every_value_is_on_the_page(workspace: Path) -> None:
     outline = check(page())
     for result in demo():
@@ -178,19 +218,117 @@ def test_the_same_bytes_twice(workspace: Path) -> None:
     assert page() == page()
 
 
-def test_stsb_beside_paper_1(workspace: Path) -> None:
-    stsb = [
-        replace(result, paper="1", table="4", published=0.379)
-        if (result.system, result.protocol, result.metric) == ("skip-gram", "mean", "spearman")
-        else result
-        for result in scored("stsb", n=1379)
+def beside_paper() -> list[Result]:
+    """STS-B and IMDB test: Word2Vec, an absent BERT, and a student that is not MyModel."""
+    stsb = scored("stsb", n=1379)
+    absent = [
+        replace(result, system="BERT", value=Undefined("weights not available here"), paper="1")
+        for result in stsb
+        if result.system == "teacher"
     ]
-    write_provenance({"mrpc": "bring <it>"}, stsb=benchmark("pairs", {"dev": 1500, "test": 1379}))
-    write_results(RESULTS, [*demo(), *stsb, *scored("stsb", "dev", 1500)])
+    sgd = [
+        Result("skip-gram", "imdb", "test", "sgd", metric, 0.7123, 25000) for metric in ("precision", "recall", "f1")
+    ]
+    return [*demo(), *stsb, *scored("stsb", "dev", 1500), *absent, *sgd]
+
+
+def test_tables_beside_paper_1(workspace: Path) -> None:
+    imdb = benchmark("documents", {"train": 25000, "test": 25000})
+    stsb = benchmark("pairs", {"dev": 1500, "test": 1379})
+    write_provenance({"mrpc": "bring <it>"}, stsb=stsb, imdb=imdb)
+    write_results(RESULTS, beside_paper())
     outline = check(page())
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
     assert {"37.9", "SimCSE", "49.0", "1.343", "Development splits", "MRPC", "bring <it>."} <= set(outline.words)
-    assert "SemEval-2016" in outline.text
+    for caption in (
+        "Table 4: mean of the vectors",
+        "Table 5: TF-IDF weights",
+        "Table 6: dynamic principal component smoothing",
+        "Table 3: sentiment by an SGD classifier",
+    ):
+        assert outline.words.count(caption) == 1
+    assert "IMDB test, 25,000 documents" in outline.text
+    assert {"71.23", "66.0", "2.0"} <= set(outline.words)  # Word2Vec's precision of both, its recall of the paper
+    assert "SimCSE was tuned here, unsupervised, from package:mini on 640 examples." in outline.text
+    assert "undefined: weights not available here" in outline.words
+    assert "MyModel is the student of kind paper; this run trained another (student.kind)" in outline.words
+
+
+def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
+    """fault 25: each system of the paper has its row; a figure that is not here is a dash, not another system's."""
+    write_results(RESULTS, beside_paper())
+    table = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})[0]
+    (_, systems), (_, others) = table.blocks
+    cells = {name: [cell[0].text for cell in found] for name, found in systems}
+    assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
+    assert cells["Word2Vec"] == ["41.37", "4.4", "31.37", "37.9", "1.814", "2.313"]
+    assert cells["MyModel"] == ["—", "47.0", "—", "48.1", "—", "2.100"]
+    notes = {name: found[0][0].note for name, found in systems}
+    assert notes["BERT"] == "undefined: weights not available here"
+    assert notes["SBERT"] == "not among the systems of this run"
+    assert [name for name, _ in others] == ["refined", "student", "teacher"]
+    best = [name for name, found in systems if found[3][0].best]
+    assert best == ["SimCSE"]
+
+
+def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
+    """A transformer that classified 500 reviews stands beside systems that classified 25,000."""
+    few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
+    write_results(RESULTS, [*beside_paper(), *few])
+    sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
+    *others, table = reproduction.tables([*read_results()], sets)
+    (_, systems), (_, more) = table.blocks
+    assert table.groups[-1][0] == "Rows"
+    assert [dict(systems)["Word2Vec"][-1][0].text, dict(systems)["GloVe"][-1][0].text] == ["25,000", ""]
+    assert dict(more)["teacher"][-1][0].text == "500"
+    assert "Rows" not in [label for found in others for label, _ in found.groups]
+
+
+def test_mymodel_is_the_papers_student(workspace: Path) -> None:
+    rows = [replace(result, paper="1") if result.system == "student" else result for result in beside_paper()]
+    write_results(RESULTS, rows)
+    table = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})[0]
+    (_, systems), (_, others) = table.blocks
+    assert dict(systems)["MyModel"][0][0].text == "50.98"
+    assert [name for name, _ in others] == ["refined", "teacher"]
+
+
+def test_claims_are_listed(workspace: Path) -> None:
+    outline = check(page())
+    assert {"reproduced", "not tested"} <= set(outline.words)
+    assert "98,038 sentences a second beside 58 of the teacher" in outline.text
+    assert "the related pair 0.250 to 0.750" in outline.text
+
+
+def test_pairs_and_their_words(workspace: Path) -> None:
+    """Tables 1 and 2, and a heat map for each pair before and after; a hostile word stays text."""
+    outline = check(page())
+    assert {"0.250", "0.750", "0.13", "0.72", "3.12", "4.78", "0.12", "0.88", "−0.75"} <= set(outline.words)
+    assert "no word of one sentence has a vector" in outline.words
+    assert [
+        outline.words.count(f"Figure {number}: {when} refinement") for number in (2, 3) for when in ("before", "after")
+    ] == [1] * 4
+    assert "without a" in outline.words
+    assert HOSTILE in outline.words and "<script" not in report.REPORT.read_text()
+
+
+def test_words_without_any_vector(workspace: Path) -> None:
+    content = json.loads(EXAMPLES.read_text())
+    for words in (*content["words"]["skip-gram"], *content["words"]["refined"]):
+        words["cosines"] = [[None] * 3] * 2
+    write_json(EXAMPLES, content)
+    assert check(page()).words.count("No two words of this pair have vectors.") == 4
+
+
+def test_heat_map_by_hand() -> None:
+    """Two words against one: squares below each other, a negative cosine as pale as 0."""
+    chart = charts.heat_map("h", ["a", "ab"], ["c"], [[0.5], [-0.25]], ["of", "of"])
+    one, other = chart.cells
+    assert (one.shade, other.shade, one.text, other.text) == (0.5, 0.0, "0.50", "−0.25")
+    assert (one.x, other.y - one.y) == (other.x, charts.CELL)
+    assert [row.label for row in chart.rows] == ["a", "ab"] and chart.rows[0].at == one.y + charts.CELL / 2
+    assert chart.left_out == ["of"]
+    assert not one.dark and charts.heat_map("h", ["a"], ["c"], [[0.9]], []).cells[0].dark
 
 
 def test_undefined_values_show_their_reason(workspace: Path) -> None:
@@ -240,8 +378,11 @@ def test_no_headline_figures(workspace: Path) -> None:
     [
         report.PROVENANCE,
         report.STUDENT,
+        report.SIMCSE,
+        EXAMPLES,
         RESULTS,
         report.CURVES / "refine.csv",
+        report.CURVES / "repulsion.csv",
         report.CURVES / "student.csv",
         *(COUNTERS / f"{name}.json" for name in report.STAGES),
     ],
@@ -321,3 +462,11 @@ def test_scatter_of_one_system() -> None:
     assert [tick.label for tick in chart.x_ticks] == ["100", "1,000"]
     assert chart.marks[0].x == charts.SCATTER.left
     assert "student: Spearman 40.0, 100 a second" in chart.alt
+
+
+def test_labels_avoid_other_marks() -> None:
+    """Both marks are in the right half; the label of the right one would cover the left one."""
+    chart = charts.scatter("s", {"left": (20_000.0, 40.0), "right": (26_000.0, 40.1), "slow": (1.0, 60.0)})
+    assert {mark.name: mark.anchor for mark in chart.marks} == {"left": "end", "right": "start", "slow": "start"}
+    apart = charts.scatter("s", {"left": (20_000.0, 40.0), "right": (26_000.0, 55.0), "slow": (1.0, 60.0)})
+    assert {mark.name: mark.anchor for mark in apart.marks} == {"left": "end", "right": "end", "slow": "start"}

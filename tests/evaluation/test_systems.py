@@ -1,13 +1,26 @@
 """Weighted means of each kind of system against loops over single tokens."""
 
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from stages.artifacts import InputError
+from stages.evaluation.systems import (
+    NOT_HERE,
+    Absent,
+    StudentSystem,
+    System,
+    TeacherSystem,
+    WordSystem,
+    load_reference,
+)
+from stages.params import Reference
 from tests.evaluation.conftest import WORDS
+from tests.tiny_bert import write_tiny_bert
 
 SENTENCES = ["The storm closed the harbour!", "A dog plays", "qwxz", "", "the dog the DOG the storm"]
 
@@ -93,3 +106,42 @@ def test_odd_sentences_are_finite(kind: str, request: pytest.FixtureRequest) -> 
     for vectors in system.pool(system.token_ids(odd), [None, token_weights(system), np.zeros(system.vocabulary, "f4")]):
         assert vectors.shape[0] == len(odd)
         assert np.isfinite(vectors).all()
+
+
+def reference(path: str, **changes: object) -> Reference:
+    content = {"name": "BERT", "reference": path, "revision": None, "sha256": None, "maximum_length": 16}
+    return Reference.model_validate(content | changes)
+
+
+def test_a_reference_is_a_system_of_its_own_name(teacher: TeacherSystem, tmp_path: Path) -> None:
+    write_tiny_bert(tmp_path)
+    system = load_reference(reference(str(tmp_path)), 40)
+    assert isinstance(system, TeacherSystem) and system.name == "BERT"
+    one, other = (found.pool(found.token_ids(SENTENCES), [None])[0] for found in (system, teacher))
+    np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("path", "revision"),
+    [
+        ("package:no-such-encoder", None),
+        ("/no/such/directory", None),
+        ("nobody/no-such-encoder", "86b5e0934494bd15c9632b12f734a8a67f723594"),
+    ],
+)
+def test_a_reference_that_is_not_here(
+    path: str, revision: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so, soon: the hub, here a closed port, is asked once."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    started = time.monotonic()
+    assert load_reference(reference(path, revision=revision), 40) == Absent("BERT", NOT_HERE)
+    assert time.monotonic() - started < 30
+
+
+def test_a_reference_with_other_weights_than_its_pin(tmp_path: Path) -> None:
+    """fault 16: weights that are here and are not the pinned ones stop the run; "not available" would hide it."""
+    write_tiny_bert(tmp_path)
+    with pytest.raises(InputError, match="has SHA-256"):
+        load_reference(reference(str(tmp_path), sha256="0" * 64), 40)

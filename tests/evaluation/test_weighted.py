@@ -12,8 +12,9 @@ from stages.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes,
 from stages.params import Evaluate
 from stages.ragged import Floats, TokenIds
 from stages.vectors.weighting import Weighting
+from tests.workspace import demo_params
 
-PARAMS = Evaluate(smoothing=1e-3, variance_threshold=0.8, fit_sentences=30, speed_sentences=10, seed=1)
+PARAMS = Evaluate(**demo_params()["evaluate"] | {"variance_threshold": 0.8, "fit_sentences": 30})
 CORPUS = [
     f"{first} {second} {third}."
     for first in ("the storm", "the dog")
@@ -108,6 +109,7 @@ def test_saved_files(words: WordSystem, tmp_path: Path) -> None:
     schemes = fit_schemes(words, CORPUS, PARAMS)
     save_schemes(words, schemes, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "skip-gram-dpcs+common.safetensors",
         "skip-gram-dpcs.safetensors",
         "skip-gram-sif.safetensors",
         "skip-gram-tf-idf.safetensors",

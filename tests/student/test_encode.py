@@ -121,9 +121,11 @@ def test_compare_with_no_known_word(student: Path) -> None:
         run("--compare", "storm", "?!", "--model", student)
 
 
-def test_no_neural_network_library_is_loaded(student: Path, source: Path) -> None:
+def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
     """The first vector does not wait for an import of seconds."""
-    heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn'}"
+    student = static_student
+    source.write_text("\n".join([*LINES, "Ünknowns 港", *["the storm closed the port"] * 2_000]), encoding="utf-8")
+    heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas'}"
     code = (
         "import sys; from stages.student.encode import main; main(sys.argv[1:]); "
         f"print(sorted({heavy} & set(sys.modules)))"

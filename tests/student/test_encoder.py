@@ -82,6 +82,7 @@ def test_text_near_the_vocabulary(student: Path, sentences: list[str]) -> None:
 
 def test_more_than_one_batch(student: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH", 3)
+    monkeypatch.setattr(module, "SMALLEST_BATCH", 3)
     assert_equal_to_reference(student, ODD[:-1])
 
 
@@ -103,6 +104,43 @@ def test_the_fast_path_equals_the_tokenizer() -> None:
     slow = TokenIds.from_lists(e.ids for e in encoder.tokenizer.encode_batch(ODD)).without(UNKNOWN_ID)
     np.testing.assert_array_equal(fast.offsets, slow.offsets)
     np.testing.assert_array_equal(fast.ids, slow.ids)
+
+
+def test_the_dictionary_equals_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few words are looked up in a dictionary, many in Arrow: the same ids."""
+    few = static_encoder().token_ids(ODD[:-1])
+    monkeypatch.setattr(module, "FEW_WORDS", 0)
+    many = static_encoder().token_ids(ODD[:-1])
+    np.testing.assert_array_equal(few.offsets, many.offsets)
+    np.testing.assert_array_equal(few.ids, many.ids)
+
+
+def test_the_tokenizer_is_read_when_a_sentence_needs_it(static_student: Path) -> None:
+    """ASCII and known words do without; a word that has to be cut, or an accent, does not."""
+    encoder = StaticEncoder.load(static_student)
+    encoder.encode(["The storm closed the port!"] * 3)
+    assert "tokenizer" not in vars(encoder)
+    (static_student / TOKENIZER).write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"tokenizer\.json is no tokenizer"):
+        encoder.encode(["unknowns"])
+
+
+def test_the_table_is_a_view_of_the_file(static_student: Path) -> None:
+    encoder = StaticEncoder.load(static_student)
+    assert not encoder.table.flags.owndata and not encoder.table.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        encoder.table[0, 0] = 1.0
+
+
+def test_more_batches_than_threads(static_student: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of a batch land in their place, whatever the sizes of batches and chunks."""
+    texts = ODD[:-1] * 20
+    expected = StaticEncoder.load(static_student).encode(texts)
+    for smallest, chunk in ((7, 3), (100, 1_000)):
+        monkeypatch.setattr(module, "SMALLEST_BATCH", smallest)
+        monkeypatch.setattr(module, "BATCH", smallest)
+        monkeypatch.setattr(module, "CHUNK", chunk)
+        np.testing.assert_array_equal(StaticEncoder.load(static_student).encode(texts), expected)
 
 
 def test_vectors_by_hand() -> None:
@@ -151,7 +189,7 @@ def offsets(begin: int, end: int) -> Callable[[Path], None]:
         (offsets(64, 0), "is not a readable safetensors file"),
         (lambda path: path.write_bytes(b""), "is not a readable safetensors file"),
         (lambda path: path.unlink(), "is not a readable safetensors file"),
-        (lambda path: write_tensors(path, {"other": table(2, 2)}), r"has no tensor 'embedding\.weight'"),
+        (lambda path: write_tensors(path, {"other": table(2, 2)}), r"has no tensor 'embeddings'"),
         (lambda path: write_tensors(path, {TABLE: table(2, 8)}), r"shape \(2, 8\), expected"),
         (lambda path: write_tensors(path, {TABLE: table(4, 8) * np.float32(np.nan)}), r"has shape|not finite"),
     ],
@@ -168,7 +206,7 @@ def test_weights_that_are_not_finite(static_student: Path) -> None:
     vectors: Floats = static_encoder().table.copy()
     vectors[3, 1] = np.nan
     write_tensors(static_student / WEIGHTS, {TABLE: vectors})
-    with pytest.raises(InputError, match=r"'embedding\.weight' is not finite"):
+    with pytest.raises(InputError, match="'embeddings' is not finite"):
         StaticEncoder.load(static_student)
 
 

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load, load_file, save_file
 
 from stages.artifacts import read_table
+from stages.ragged import unit_rows
 from stages.student.tokenizer import count_words, words
 from stages.teacher import soft_labels
 from stages.teacher.embedder import Embedder
@@ -50,9 +51,14 @@ def workspace(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def configure(shards: dict[str, object] | None = None, **changes: object) -> None:
-    settings = {"reference": "./teacher", "revision": None, "sha256": None, "maximum_length": 64}
-    write_params(teacher=settings | changes, soft_labels={"minimum_count": 3}, shards=shards or {})
+SETTINGS: dict[str, object] = {"reference": "./teacher", "revision": None, "sha256": None, "maximum_length": 64}
+
+
+def configure(
+    shards: dict[str, object] | None = None, further: list[dict[str, object]] | None = None, **changes: object
+) -> None:
+    labels = {"minimum_count": 3, "further_teachers": further or []}
+    write_params(teacher=SETTINGS | changes, soft_labels=labels, shards=shards or {})
 
 
 def written() -> dict[str, bytes]:
@@ -91,6 +97,7 @@ def test_files(workspace: Path) -> None:
         "pooling": "mean",
         "maximum_length": 64,
         "dimension": 16,
+        "further": [],
     }
     counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
     assert (counters["total"], counters["kept"], counters["unit"]) == (18, 18, "sentences")
@@ -114,6 +121,26 @@ def test_words(workspace: Path) -> None:
     row = next(row for row, word in enumerate(vocabulary) if word.startswith("##"))
     (vector,) = encoder.embed(encoder.token_ids([vocabulary[row].removeprefix("##")]), 100)
     np.testing.assert_allclose(embedding_array(table["embedding"])[row], vector[0], atol=2e-3)
+
+
+def test_two_teachers(workspace: Path, roberta: Path) -> None:
+    """A cosine of soft labels is the mean of the teachers' cosines; the shards of each teacher are kept."""
+    soft_labels.main()
+    configure(further=[SETTINGS | {"reference": str(roberta)}])
+    soft_labels.main()
+    assert kept() == PARTS + 1  # the first teacher's
+    part = pq.read_table(SENTENCES / "part-00000.parquet")["text"].to_pylist()
+    labels = read_table(SOFT_LABELS / "part-00000.parquet", soft_label_schema(32))
+    label = unit_rows(embedding_array(labels["embedding"]).astype(np.float32))
+    encoders = [load_encoder(teacher(reference)) for reference in ("./teacher", str(roberta))]
+    alone = [unit_rows(encoder.embed(encoder.token_ids(part), 100)[0]) for encoder in encoders]
+    expected = sum(vectors @ vectors.T for vectors in alone) / 2
+    np.testing.assert_allclose(label @ label.T, expected, atol=3e-3)
+    card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
+    assert (card["reference"], card["dimension"]) == ("./teacher", 32)
+    assert [further["reference"] for further in card["further"]] == [str(roberta)]
+    soft_labels.main()
+    assert kept() == 2 * (PARTS + 1)
 
 
 def test_the_same_bytes_twice(workspace: Path) -> None:

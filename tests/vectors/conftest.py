@@ -14,6 +14,7 @@ from stages.vectors.corpus import SENTENCES
 from tests.workspace import write_params as write_params
 
 STOP_WORDS = {"the", "a", "an", "of", "to", "in", "and", "is", "are", "was", "on", "for", "that", "it", "by", "at"}
+REPULSION = {"objective": "repulsion", "iterations": 3, "sentences": 200}
 SCHEMA = pa.schema(
     [
         ("document", pa.int64()),
@@ -40,9 +41,9 @@ def write_corpus(documents: Sequence[str], part: int = 0) -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current directory: 60 Lee documents in two parts, 2 epochs, 3 iterations."""
+    """The current directory: 60 Lee documents in two parts, 2 epochs, 3 iterations of repulsion."""
     monkeypatch.chdir(tmp_path)
-    write_params(skipgram={"epochs": 2}, refine={"iterations": 3, "sentences": 200})
+    write_params(skipgram={"epochs": 2}, refine=REPULSION)
     documents = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
     write_corpus(documents[:30], part=0)
     write_corpus(documents[30:60], part=1)

@@ -6,7 +6,7 @@ import pytest
 
 from stages.artifacts import InputError
 from stages.ragged import TokenIds
-from stages.vectors.corpus import SENTENCES, read_sentences
+from stages.vectors.corpus import SENTENCES, read_documents, read_sentences
 
 from .conftest import write_corpus
 
@@ -42,3 +42,10 @@ def test_no_sentences() -> None:
     none = TokenIds.from_lists([])
     assert len(none) == 0
     assert none.ids.tolist() == []
+
+
+def test_documents_go_with_the_sentences(workspace: Path) -> None:
+    write_corpus(["The rain is over. It rained.", "Sun."], part=0)
+    write_corpus(["A storm. And sun."], part=1)
+    assert read_documents(SENTENCES).tolist() == [0, 0, 1, 0, 0]
+    assert len(list(read_sentences(SENTENCES, "all"))) == 5

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from stages.vectors.weighting import (
 )
 
 CORPUS = TokenIds.from_lists([[0, 0, 1], [0, 2], [], [0, 1, 1, 1]])
-FITTED = [Weighting.SIF, Weighting.DPCS]
+FITTED = [Weighting.SIF, Weighting.DPCS, Weighting.DPCS_COMMON]
 SQUARE = np.array([[3, 1], [-3, 1], [3, -1], [-3, -1]], dtype=np.float32)
 
 
@@ -106,6 +107,19 @@ def test_worked_example() -> None:
     sif = fit_components(Weighting.SIF, SQUARE)
     assert sif.apply(point)[0] == pytest.approx([0, 5], abs=1e-6)
     assert sif.kept == 1
+    for threshold, answer in {0.85: [0, 0], 0.95: [0, 5]}.items():
+        both = fit_components(Weighting.DPCS_COMMON, SQUARE, threshold)
+        assert both.apply(point)[0] == pytest.approx(answer, abs=1e-6)
+
+
+def test_dpcs_with_the_common_direction_by_hand() -> None:
+    """Three axes: the mean lies along the second, the variance along the first, and next to none along the third."""
+    vectors = np.array([[3, 10, 0.1], [-3, 10, 0.1], [3, 10, -0.1], [-3, 10, -0.1]], dtype=np.float32)
+    vectors = np.concatenate([vectors, vectors + np.array([0, 2, 0], dtype=np.float32)])
+    point = np.array([[2, 5, 7]], dtype=np.float32)
+    answers = {Weighting.SIF: [2, 0, 7], Weighting.DPCS: [2, 5, 0], Weighting.DPCS_COMMON: [2, 0, 0]}
+    for weighting, answer in answers.items():
+        assert fit_components(weighting, vectors, 0.95).apply(point)[0] == pytest.approx(answer, abs=1e-5)
 
 
 @pytest.mark.parametrize("weighting", [Weighting.MEAN, Weighting.TF_IDF])
@@ -138,6 +152,16 @@ def test_dpcs_is_equations_9_to_12(threshold: float) -> None:
     np.testing.assert_allclose(components.apply(vectors), reference, atol=1e-4)
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.9, 0.999])
+def test_dpcs_with_the_common_direction_is_dpcs_and_then_sif(threshold: float) -> None:
+    vectors, others = random_vectors(), random_vectors(seed=1)
+    dpcs = fit_components(Weighting.DPCS, vectors, threshold)
+    sif = fit_components(Weighting.SIF, dpcs.apply(vectors))
+    both = fit_components(Weighting.DPCS_COMMON, vectors, threshold)
+    assert both.kept == dpcs.kept - 1
+    np.testing.assert_allclose(both.apply(others), sif.apply(dpcs.apply(others)), atol=1e-4)
+
+
 def test_components_kept_by_hand() -> None:
     eigenvalues = np.array([4.0, 3.0, 2.0, 1.0])
     thresholds = [0.1, 0.4, 0.41, 0.7, 0.95, 1.0]
@@ -161,7 +185,9 @@ def test_apply_is_a_projection(weighting: Weighting) -> None:
 )
 def test_vectors_without_a_principal_direction(weighting: Weighting, vectors: Floats) -> None:
     """fault 19: vectors that do not differ are refused with the reason, and give no NaN."""
-    with pytest.raises(InputError, match=f"{weighting} cannot be fitted: {len(vectors)} sentence vectors, none unlike"):
+    with pytest.raises(
+        InputError, match=rf"{re.escape(weighting)} cannot be fitted: {len(vectors)} sentence vectors, none unlike"
+    ):
         fit_components(weighting, vectors.astype(np.float32))
 
 

@@ -1,0 +1,118 @@
+"""The student that ships: `make release` after `dvc exp run -S profile=best` writes models/released.
+
+    models/student -> fewer dimensions, 255 levels -> models/released, 16 MB at most, in git and in the wheel
+
+A release takes the place of another only where no figure gets worse by more than TOLERANCE. Both are scored now, on the
+same benchmark files, so that a figure from another day or another copy of a set decides nothing. To begin anew, remove
+models/released by hand.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from stages.artifacts import InputError, atomic_directory, read_json
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
+from stages.benchmarks.external import EXTERNAL
+from stages.evaluation.pareto import RELEASED, megabytes, token_counts
+from stages.evaluation.scores import SETS, require_benchmarks, scores
+from stages.params import Params, load_params
+from stages.student.compress import Precision, compressed, principal_directions
+from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
+from stages.student.export import write_card, write_model
+
+PROFILE = "best"
+MEGABYTES = 16.0
+CARD_MEGABYTES = 0.05  # the model card and small files
+MULTIPLE = 8  # of the dimension
+TOLERANCE = 0.001  # of a correlation: 0.1 where they are x 100
+
+
+def largest_dimension(encoder: StaticEncoder) -> int:
+    """The most dimensions, a multiple of 8, with which the released directory stays within 16 MB."""
+    tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
+    room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
+    dimension = min(int(room // (2 * len(encoder.stored))), encoder.dimension) // MULTIPLE * MULTIPLE
+    if dimension < MULTIPLE:
+        raise InputError(
+            f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
+            "raise soft_labels.minimum_count."
+        )
+    return dimension
+
+
+def worse(before: dict[str, float], after: dict[str, float]) -> list[str]:
+    """Each figure that is lower than before by more than TOLERANCE, in words."""
+    return [
+        f"{name} is {100 * after[name]:.2f}, released is {100 * value:.2f}"
+        for name, value in before.items()
+        if after[name] < value - TOLERANCE
+    ]
+
+
+def read_source(params: Params) -> tuple[StaticEncoder, dict[str, Any]]:
+    """The student to release and its config.json; raises InputError where it is no static one of `best`."""
+    config = read_json(STUDENT / CONFIG)
+    encoder = StaticEncoder.load(STUDENT)
+    for what in (config.get("profile"), params.profile):
+        if what != PROFILE:
+            raise InputError(
+                f"{STUDENT} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': run "
+                f"`dvc exp run -S profile={PROFILE}`."
+            )
+    if encoder.linear is not None:
+        raise InputError(f"{STUDENT} is of kind paper; only a static student is released.")
+    return encoder, config
+
+
+def trained_on(paths: list[str]) -> dict[str, str]:
+    """Each file of the corpus and the licence of its set, as the set's owners state it."""
+    licences = {entry.name: entry.licence for entry in EXTERNAL}
+    return {path: licences.get(Path(path).parent.name, "not known here; its owner's") for path in paths}
+
+
+def card(config: dict[str, Any], params: Params, figures: dict[str, float]) -> dict[str, Any]:
+    """What the model card and config.json say beside the shape."""
+    sets = read_json(BENCHMARKS_DIRECTORY / PROVENANCE)["sets"]
+    names = list(dict.fromkeys(name for name, _ in SETS))
+    return {
+        **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
+        "trained_on": trained_on([source.path for source in params.crawl.inputs]),
+        "full_dimension": config["dimension"],
+        "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},
+        "figures": {name: round(value, 5) for name, value in figures.items()},
+    }
+
+
+def release() -> dict[str, float]:
+    """Replace models/released; returns its figures. Raises InputError where it would be worse or too large."""
+    params = load_params()
+    require_benchmarks()
+    student, config = read_source(params)
+    directions = principal_directions(student.table, token_counts(student))
+    small = compressed(student, directions, largest_dimension(student), Precision.LEVELS)
+    figures = scores(small.encode)
+    if (RELEASED / CONFIG).exists():
+        problems = worse(scores(StaticEncoder.load(RELEASED).encode), figures)
+        if problems:
+            raise InputError(f"This student is worse than the one in {RELEASED}: {'; '.join(problems)}. It stays.")
+    with atomic_directory(RELEASED) as partial:
+        values = write_model(small, card(config, params, figures), partial)
+        write_card("released_card.md", {**values, "full_figures": scores(student.encode)}, partial)
+        if megabytes(partial) > MEGABYTES:
+            raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; what was there stays.")
+    return figures
+
+
+def main() -> None:
+    try:
+        figures = release()
+    except InputError as error:
+        sys.exit(f"release: {error}")
+    print(f"{RELEASED}: {megabytes(RELEASED)} MB, {read_json(RELEASED / CONFIG)['dimension']} dimensions")
+    for name, value in figures.items():
+        print(f"{name:24} {100 * value:6.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Sentiment of documents from their embeddings: a linear classifier by stochastic gradient descent (paper 1, table 3).
+
+The classifier is scikit-learn's SGDClassifier as it comes, a linear support vector machine, on features scaled to
+mean 0 and variance 1 on the training documents.
+
+    precision = TP / (TP + FP)      recall = TP / (TP + FN)      F1 = 2 precision recall / (precision + recall)
+
+with the positive reviews, label 1, as the class that is sought.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import precision_recall_fscore_support
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from stages.benchmarks.data import DocumentSet
+from stages.evaluation.similarity import Figure, Undefined
+from stages.evaluation.systems import System
+from stages.ragged import Floats
+
+PROTOCOL = "sgd"
+POSITIVE = "1"
+CHUNK = 1_000  # documents whose tokens are in memory
+
+
+def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
+    """At most `limit` documents, drawn at random, in their order."""
+    rows = np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]).tolist()
+    texts, labels = ([column[row] for row in rows] for column in (documents.texts, documents.labels))
+    return replace(documents, texts=texts, labels=labels)
+
+
+def features(system: System, texts: list[str]) -> Floats:
+    """The system's own mean over each document, (documents, dimension)."""
+    chunks = (texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK))
+    return np.concatenate([system.pool(system.token_ids(chunk), [None])[0] for chunk in chunks])
+
+
+def classify(
+    train: Floats, train_labels: list[str], test: Floats, test_labels: list[str], seed: int
+) -> dict[str, Figure]:
+    """Precision, recall and F1 on the test documents; undefined, with the reason, where a split has one class only."""
+    for name, labels in (("training", train_labels), ("test", test_labels)):
+        if len(set(labels)) < 2:
+            reason = Undefined(f"all {name} documents have one label")
+            return dict.fromkeys(("precision", "recall", "f1"), reason)
+    classifier = make_pipeline(StandardScaler(), SGDClassifier(random_state=seed))
+    predicted = classifier.fit(train, train_labels).predict(test)
+    figures = precision_recall_fscore_support(
+        test_labels, predicted, pos_label=POSITIVE, average="binary", zero_division=0.0
+    )
+    return dict(zip(("precision", "recall", "f1"), map(float, figures), strict=False))

