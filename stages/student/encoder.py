@@ -54,6 +54,7 @@ _REMEDY = "Rebuild it with `dvc repro student`."
 _BLANK = b" \t\n\r"
 _CUT, _END = ord(" "), ord("\n")
 _ABSENT = -1
+_NO_LEVEL = -128
 _LETTERS_AND_DIGITS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
@@ -320,20 +321,21 @@ class _Config:
 def _read_table(path: Path, shape: tuple[int, int], step: float | None) -> NDArray[Any]:
     name = FORMER_TABLE if FORMER_TABLE in tensor_names(path) else TABLE
     table = map_tensors(path, {name: shape})[name]
-    _check_finite(path, name, table)
-    if step is not None and not _in_levels(table, step):
+    if step is None:
+        _check_finite(path, name, table)
+    elif table.dtype != np.float16 or (_levels(table, step) == _NO_LEVEL).any():
         raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
     return table
 
 
-def _in_levels(table: NDArray[Any], step: float) -> bool:
-    """Whether each value is k * step with |k| <= 127."""
-    found = _levels(table, step)
-    return table.dtype == np.float16 and bool(np.abs(found).max(initial=0) <= LEVELS and (found * step == table).all())
-
-
-def _levels(table: NDArray[Any], step: float) -> NDArray[np.int16]:
-    found: NDArray[np.int16] = np.rint(table.astype(np.float32) / np.float32(step)).astype(np.int16)
+def _levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
+    """k of each value k * step with |k| <= 127, and -128 of any other; float16 has few enough values to list them."""
+    with np.errstate(invalid="ignore"):  # among them those that are no number
+        values = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32) / np.float32(step)
+    within = np.abs(values) <= LEVELS
+    rounded = np.rint(np.where(within, values, 0.0))
+    known = np.where(within & (rounded == values), rounded, _NO_LEVEL).astype(np.int16)
+    found: NDArray[np.int16] = known[table.view(np.uint16)]
     return found
 
 

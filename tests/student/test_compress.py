@@ -89,7 +89,7 @@ def test_sums_of_levels_are_exact() -> None:
     assert (integers.embed(tokens)[:2] > 0).all()
 
 
-@pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "not finite")])
+@pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])
 def test_values_between_the_levels(tmp_path: Path, damage: float, message: str) -> None:
     """fault 22: a table that says it has 255 levels and has others is refused."""
     write_model(small(Precision.LEVELS), {}, tmp_path)
