@@ -22,7 +22,7 @@ from tests.vectors.conftest import write_corpus, write_params
 CARD = {
     "profile": "demo",
     "language": "en",
-    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean"},
+    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "further": []},
     "sentences": 3,
     "epochs": 1,
     "seed": 1,
@@ -99,7 +99,7 @@ def write_soft_labels(constant: bool = False) -> None:
     ]
     write_table(SOFT_LABELS / WORDS, pa.table(columns, schema=word_schema(DIMENSION)))
     teacher = {"reference": "package:x", "revision": None, "sha256": "0" * 64, "pooling": "mean"}
-    write_json(SOFT_LABELS / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION})
+    write_json(SOFT_LABELS / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "further": []})
 
 
 def write_refined(seed: int = 3) -> None:
