@@ -4,22 +4,26 @@
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one
+# make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test ui bench pareto release benchmarks publish lint clean
+.PHONY: run test ui bench pareto release parser benchmarks publish lint clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
+# pip finds the build of torch that this machine offers, uv installs the rest in seconds; where only pip knows
+# the index (pip.conf, a proxy), pip does all.
 $(READY): requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
 	python3 -m venv .venv
-	pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock torch uv
+	uv pip install --quiet --requirement requirements.lock || pip install --quiet --requirement requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
@@ -43,6 +47,10 @@ pareto: $(READY)
 release: $(READY)
 	python -m stages.evaluation.release
 
+parser: $(READY)
+	python -m stages.syntax.train_parser
+	python -m stages.syntax.score_parser dev
+
 benchmarks: $(READY)
 	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
 
@@ -55,6 +63,7 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf data/corpus data/benchmarks data/soft_labels $(filter-out models/released/,$(wildcard models/*/))
+	rm -rf data/corpus data/benchmarks data/soft_labels data/trees
+	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
 	rm -rf reports/counters reports/curves reports/index.html
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

@@ -98,15 +98,20 @@ def test_entities_of_xml_are_not_resolved() -> None:
     assert result["links"] == []
 
 
+def _gzip(data: bytes) -> bytes:
+    """The same bytes at any hour, as the names of parametrised tests must be."""
+    return gzip.compress(data, mtime=0)
+
+
 @pytest.mark.parametrize(
     ("payload", "encoding", "reason"),
     [
         (b"<p>plain", "gzip", "content encoding: not gzip"),
-        (gzip.compress(b"<p>half")[:-9], "gzip", "content encoding: cut off"),
+        (_gzip(b"<p>half")[:-9], "gzip", "content encoding: cut off"),
         (b"\x1f\x8b\x08" + bytes(20), "gzip", "content encoding: damaged"),
-        (gzip.compress(bytes(LIMIT + 1)), "gzip", "too large"),
-        (gzip.compress(bytes(LIMIT)) * 2, "gzip", "too large"),
-        (gzip.compress(gzip.compress(bytes(200_000_000))), "gzip, gzip", "too large"),
+        (_gzip(bytes(LIMIT + 1)), "gzip", "too large"),
+        (_gzip(bytes(LIMIT)) * 2, "gzip", "too large"),
+        (_gzip(_gzip(bytes(200_000_000))), "gzip, gzip", "too large"),
         (zlib.compress(bytes(LIMIT + 1)), "deflate", "too large"),
         (b"\x00\x01\x02", "deflate", "content encoding: not deflate"),
         (b"<p>", "zpaq", "content encoding: unknown"),
