@@ -33,7 +33,7 @@ run: $(READY)
 	@echo "Open reports/index.html; the student is in models/student."
 
 test: $(READY)
-	python -m pytest --numprocesses 2 --dist loadfile --durations 12
+	python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))
@@ -63,7 +63,7 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf data/corpus data/benchmarks data/soft_labels data/trees
+	rm -rf data/corpus data/benchmarks data/soft_labels data/trees data/component_focus
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
-	rm -rf reports/counters reports/curves reports/index.html
+	rm -rf reports/counters reports/curves reports/index.html reports/component_focus.*
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

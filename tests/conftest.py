@@ -11,6 +11,12 @@ from tests.dask_cluster import cluster
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole runs and crawls first: a test process takes one file after another, and the last should be a short one."""
+    slow = ("tests/flows/", "tests/test_pipeline.py", "tests/corpus/web/test_resume.py")
+    items.sort(key=lambda item: not item.nodeid.startswith(slow))
+
+
 @pytest.fixture(scope="session")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[int]]]:
     """The address of a Dask cluster with two workers, and the ids of its processes."""

@@ -110,12 +110,22 @@ def command(*options: str) -> list[str]:
 
 
 CHAIN = {"a": stage("a"), "b": stage("b", "a"), "c": stage("c", "a"), "d": stage("d", "b", "c")}
+PAIR = {"a": stage("a"), "b": stage("b", "a")}
 
 
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """a, then b and c, then d."""
+    return _entered(make_repository(tmp_path / "workspace", CHAIN), monkeypatch)
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """a, then b."""
+    return _entered(make_repository(tmp_path / "workspace", PAIR), monkeypatch)
+
+
+def _entered(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    root = make_repository(tmp_path / "workspace", CHAIN)
     monkeypatch.chdir(root)  # DVC's API asks for it
     return root
