@@ -46,7 +46,7 @@ def map_shards(function: Callable[[Item], Result], shards: Iterable[Item], where
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
     where the function does, a worker dies, or the cluster cannot be reached.
     """
-    processes = where.processes or len(os.sched_getaffinity(0))
+    processes = processes_here(where)
     if where.dask:
         with _cluster(function, where.dask) as (submit, workers):
             yield _in_order(submit, shards, AHEAD * workers)
@@ -55,6 +55,11 @@ def map_shards(function: Callable[[Item], Result], shards: Iterable[Item], where
             yield _in_order(submit, shards, AHEAD * processes)
     else:
         yield map(function, shards)
+
+
+def processes_here(where: Shards) -> int:
+    """How much of this machine may be busy: `shards.processes`, or all its cores."""
+    return where.processes or len(os.sched_getaffinity(0))
 
 
 def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:

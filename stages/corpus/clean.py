@@ -1,74 +1,53 @@
 """Articles to sentences: one clean sentence a row, and every dropped one beside it with the reason.
 
+Three steps. Examine, on any core: each article's sentences, words and fingerprints. Decide, here: what is dropped and
+why, from the fingerprints alone. Write, in threads: what is kept and what is dropped. Between the first and the last
+step the sentences wait in files beside the target, so that the memory in use hardly grows with the corpus.
+
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one where it has
 none) and stands as one row, at position -1, in dropped.parquet. Only the body of an article is read: headlines are no
 sentences.
 """
 
 import itertools
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_table
-from stages.corpus.documents import Filter, Findings, examine
-from stages.corpus.schema import ARTICLES_DIRECTORY, DROPPED, DROPPED_FILE, HELD_OUT, SENTENCES, SENTENCES_DIRECTORY
+from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json
+from stages.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, decide, joined
+from stages.corpus.documents import FOUND, Documents, Findings, Sentences, examine
+from stages.corpus.overview import Overview, Written, read_origins
+from stages.corpus.schema import (
+    ARTICLES_DIRECTORY,
+    DROPPED,
+    DROPPED_FILE,
+    HELD_OUT,
+    OVERVIEW,
+    SENTENCES,
+    SENTENCES_DIRECTORY,
+)
+from stages.corpus.words import without_stop_words
 from stages.progress import track
-from stages.shards import map_shards
+from stages.shards import map_shards, processes_here
 from stages.stage import Counters, stage
 
 HELD_OUT_FILE = Path("data/benchmarks/held_out.parquet")
 BATCH_ROWS = 500
-EXAMINED_AT_ONCE = 100
+EXAMINED_AT_ONCE = 200
+EXAMINED_CHARACTERS = 500_000
+# Nobody asks for the smallest and largest text of a page, which take a fifth of the time to write.
+PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
 
-Row = dict[str, Any]
-
-
-class Part:
-    """The kept and dropped rows of the documents that share one part."""
-
-    def __init__(self, sentence_filter: Filter, counters: Counters, documents: Counter[str]) -> None:
-        self._filter = sentence_filter
-        self._counters = counters
-        self._documents = documents
-        self._kept: list[pa.Table] = []
-        self._dropped: list[Row] = []
-
-    def add(self, found: Findings) -> None:
-        """Keep or drop each document with its sentences, and count it."""
-        self._documents.update({f"removed: {name}": count for name, count in found.removed.items()})
-        faults, identities = found.sentences["fault"].to_pylist(), found.sentences["identity"].to_pylist()
-        kept = np.zeros(len(faults), dtype=bool)
-        end = 0
-        for number, document in enumerate(found.documents, found.first):
-            start, end = end, end + document.sentences
-            reason = self._filter.document_fault(document)
-            self._documents[f"documents dropped: {reason}" if reason else "documents kept"] += 1
-            if reason:
-                self._drop(number, -1, document.text, reason, document.sentences or 1)
-                continue
-            for position, row in enumerate(range(start, end)):
-                reason = self._filter.sentence_fault(position, faults[row], identities[row])
-                if reason:
-                    self._drop(number, position, found.sentences["text"][row].as_py(), reason, 1)
-                kept[row] = reason is None
-        self._counters.keep(int(kept.sum()))
-        self._kept.append(found.sentences.select(SENTENCES.names).filter(pa.array(kept)))
-
-    def _drop(self, number: int, position: int, text: str, reason: str, count: int) -> None:
-        self._counters.drop(reason, count)
-        self._dropped.append({"document": number, "position": position, "text": text, "reason": reason})
-
-    def tables(self) -> tuple[pa.Table, pa.Table]:
-        """SENTENCES that are kept, and what is DROPPED."""
-        # One chunk, or the bytes of the file would tell how many documents were examined at once.
-        return pa.concat_tables(self._kept).combine_chunks(), pa.Table.from_pylist(self._dropped, schema=DROPPED)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def article_texts(parts: list[Path]) -> Iterator[str]:
@@ -82,15 +61,108 @@ def article_texts(parts: list[Path]) -> Iterator[str]:
             raise InputError(f"{part} cannot be read: {error}. Rebuild it with `dvc repro --force crawl`.") from error
 
 
-def shards(texts: Iterator[str], part_documents: int) -> Iterator[tuple[int, list[str]]]:
+def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, list[str]]]:
     """A few articles at a time, with the number of the first; none of them fall in two parts."""
-    first = 0
-    while True:
-        shard = list(itertools.islice(texts, min(EXAMINED_AT_ONCE, part_documents - first % part_documents)))
-        if not shard:
-            return
-        yield first, shard
-        first += len(shard)
+    shard: list[str] = []
+    size = number = 0
+    for number, text in enumerate(texts, start=1):
+        shard.append(text)
+        size += len(text)
+        if len(shard) == EXAMINED_AT_ONCE or size >= EXAMINED_CHARACTERS or number % part_documents == 0:
+            yield number - len(shard), shard
+            shard, size = [], 0
+    if shard:
+        yield number - len(shard), shard
+
+
+class Spool:
+    """The sentences found so far, a file for each part, and in memory what is decided from."""
+
+    def __init__(self, directory: Path, part_documents: int) -> None:
+        directory.mkdir()
+        self.directory = directory
+        self.part_documents = part_documents
+        self.removed: Counter[str] = Counter()
+        self.parts = 0
+        self._sentences: list[Sentences] = []
+        self._documents: list[Documents] = []
+
+    def fill(self, findings: Iterable[Findings]) -> None:
+        """Write the sentences of all findings, which come in order."""
+        for number, group in itertools.groupby(findings, lambda found: found.first // self.part_documents):
+            with pa.OSFile(str(self.path(number)), "wb") as sink, pa.ipc.new_file(sink, FOUND) as file:
+                for found in group:
+                    file.write_table(found.table)
+                    self._sentences.append(found.sentences)
+                    self._documents.append(found.documents)
+                    self.removed.update(found.removed)
+            self.parts = number + 1
+
+    def take(self) -> tuple[Documents, Sentences]:
+        """What the documents and the sentences say of themselves; it is not held any longer."""
+        documents, sentences = joined(self._documents), joined(self._sentences)
+        self._documents, self._sentences = [], []
+        return documents, sentences
+
+    def path(self, number: int) -> Path:
+        """The file of a part."""
+        return self.directory / f"part-{number:05d}.arrow"
+
+    def read(self, number: int) -> pa.Table:
+        """The sentences of a part, in the file's own memory; the file is removed."""
+        path = self.path(number)
+        with pa.memory_map(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+        path.unlink()
+        return table.combine_chunks()  # or the bytes of the result would tell how many documents were examined at once
+
+
+def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
+    """Write what is kept of a part below `target`."""
+    first = number * spool.part_documents
+    found = spool.read(number)
+    own = decisions.part(first, first + spool.part_documents)
+    kept = found.filter(pa.array(own.in_kept & (own.sentences == 0)))
+    content = without_stop_words(kept["tokens"].combine_chunks(), language)
+    kept = pa.Table.from_arrays([*kept.columns, content], schema=SENTENCES)
+    pq.write_table(kept, target / f"part-{number:05d}.parquet", **PARQUET)
+    dropped = pa.concat_tables([_dropped_sentences(found, own), _dropped_documents(found, own, first)])
+    dropped = dropped.sort_by([("document", "ascending"), ("position", "ascending")])
+    return Written(first, found, own, kept, dropped)
+
+
+def _dropped_sentences(found: pa.Table, own: Decisions) -> pa.Table:
+    """The sentences of kept documents that are dropped, DROPPED."""
+    mask = own.in_kept & (own.sentences > 0)
+    dropped = found.drop_columns("tokens").filter(pa.array(mask))
+    reasons = pa.array(SENTENCE_REASONS).take(pa.array(own.sentences[mask]))
+    return pa.Table.from_arrays([*dropped.columns, reasons], schema=DROPPED)
+
+
+def _dropped_documents(found: pa.Table, own: Decisions, first: int) -> pa.Table:
+    """The documents that are dropped, each one row: DROPPED."""
+    rows = []
+    for place in np.flatnonzero(own.documents).tolist():
+        begin, end = own.starts[place : place + 2] - own.starts[0]
+        text = " ".join(found["text"][begin:end].to_pylist())
+        reason = DOCUMENT_REASONS[own.documents[place]]
+        rows.append({"document": first + place, "position": -1, "text": text, "reason": reason})
+    return pa.Table.from_pylist(rows, schema=DROPPED)
+
+
+def in_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """`function` of each item, in order; as many at once as there are threads, and as many more wait to be taken."""
+    if threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) >= 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def count_articles(parts: list[Path]) -> int:
@@ -104,39 +176,42 @@ def count_articles(parts: list[Path]) -> int:
     return total
 
 
-def read_held_out(path: Path) -> frozenset[int]:
-    """The fingerprints of the sentences that the benchmarks hold out."""
-    return frozenset(read_table(path, HELD_OUT).column("fingerprint").to_pylist())
+def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> None:
+    """Count what is kept and dropped; raises InputError where nothing is kept."""
+    kept, dropped, documents = decisions.counts()
+    counters.keep(kept)
+    counters.dropped.update(dropped)
+    details = {f"removed: {name}": found for name, found in removed.items()}
+    for reason, found in documents.items():
+        details[f"documents dropped: {reason}" if reason else "documents kept"] = found
+    counters.details.update(sorted(details.items()))
+    if not kept:
+        raise InputError(
+            f"no sentence of {len(decisions.documents)} articles was kept (dropped: {dict(counters.dropped)}); "
+            "see whether clean.language and clean.minimum_tokens fit the articles."
+        )
 
 
 def main() -> None:
-    with stage("clean", unit="sentences") as (params, counters):
+    with stage("clean", unit="sentences") as (params, counters), atomic_directory(SENTENCES_DIRECTORY) as directory:
         clean = params.clean
         parts = table_parts(ARTICLES_DIRECTORY)
-        total = count_articles(parts)
-        sentence_filter = Filter(clean.near_duplicate_threshold, read_held_out(HELD_OUT_FILE))
-        documents: Counter[str] = Counter()
-        texts = track(article_texts(parts), total, "articles")
-        with (
-            atomic_directory(SENTENCES_DIRECTORY) as directory,
-            pq.ParquetWriter(
-                directory / DROPPED_FILE, DROPPED, compression="zstd", write_page_checksum=True
-            ) as dropped_file,
-            map_shards(partial(examine, clean=clean), shards(texts, clean.shard_documents), params.shards) as findings,
-        ):
-            for number, group in itertools.groupby(findings, lambda found: found.first // clean.shard_documents):
-                part = Part(sentence_filter, counters, documents)
-                for found in group:
-                    part.add(found)
-                kept, dropped = part.tables()
-                write_table(directory / f"part-{number:05d}.parquet", kept)
-                dropped_file.write_table(dropped)
-            if not counters.kept:
-                raise InputError(
-                    f"no sentence of {total} articles was kept (dropped: {dict(counters.dropped)}); "
-                    "see whether clean.language and clean.minimum_tokens fit the articles."
-                )
-        counters.details.update(sorted(documents.items()))
+        origins = read_origins(parts)
+        held_out = read_table(HELD_OUT_FILE, HELD_OUT)["fingerprint"].to_numpy()
+        spool = Spool(directory / "spool", clean.shard_documents)
+        texts = track(article_texts(parts), len(origins.sources), "articles")
+        with map_shards(partial(examine, clean=clean), shards(texts, clean.shard_documents), params.shards) as findings:
+            spool.fill(findings)
+        decisions = decide(*spool.take(), origins.sources, held_out, clean)
+        count(decisions, spool.removed, counters)
+        overview = Overview(origins, decisions, spool.parts)
+        write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=clean.language)
+        with pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file:
+            for written in in_threads(write, range(spool.parts), processes_here(params.shards)):
+                dropped_file.write_table(written.dropped)
+                overview.add(written)
+        spool.directory.rmdir()
+        write_json(OVERVIEW, overview.summary())
 
 
 if __name__ == "__main__":

@@ -1,80 +1,71 @@
-"""From an article's text to its sentences, and the reasons for which a document or a sentence is dropped.
+"""From articles to their sentences, and what each says of itself; on any core, some articles at a time.
 
-    document   empty · duplicate · language · near-duplicate                                 in this order
-    sentence   boilerplate: <rule> · symbols · short · long · held-out · limit · duplicate   in this order
-
-What a text says of itself takes nearly all of the time: `examine` finds it for some documents at once, on any core.
-What depends on the texts before it is the Filter's, which sees the findings in the order of the documents.
-
-Sentences count as alike where their fingerprints are: letters and digits agree, case, spaces and punctuation do not
-matter. What was seen is held as 64-bit fingerprints, about 100 bytes a sentence: 1 GB for ten million.
+A sentence's identity is its fingerprint: sentences count as alike where letters and digits agree, whatever their case,
+spaces and punctuation. A document's is a hash of its words, a line's is made of those of its sentences; a line is a
+paragraph of the page.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
-from rensa import RMinHash
+from numpy.typing import NDArray
 
-from stages.benchmarks.overlaps import fingerprint
-from stages.corpus.boilerplate import without_boilerplate
-from stages.corpus.duplicates import NearDuplicates, signature
-from stages.corpus.language import check_language, is_in_language
+from stages.benchmarks.overlaps import fingerprints
+from stages.corpus.boilerplate import RULES, boilerplate_rule, without_boilerplate
+from stages.corpus.duplicates import SHINGLE, signatures
+from stages.corpus.language import are_plain, check_language, is_in_language
 from stages.corpus.schema import SENTENCES
-from stages.corpus.sentences import own_fault, split_sentences
-from stages.corpus.text import content_tokens, normalise, paragraphs, tokenize, without_markup
+from stages.corpus.sentences import split_sentences
+from stages.corpus.text import normalise, paragraphs, without_markup
+from stages.corpus.words import Words, find_words
 from stages.params import Clean
 
-# A sentence's identity elsewhere is document * 2**20 + position.
-POSITIONS = 2**20
+# Why a sentence is dropped whatever stands elsewhere; "" where it is not. They are kept as their places in this tuple.
+FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
-# A sentence of the corpus, what alone drops it (null: nothing), and its fingerprint.
-FINDINGS = pa.schema([*SENTENCES, pa.field("fault", pa.string()), pa.field("identity", pa.uint64())])
-
-
-@dataclass(frozen=True)
-class Document:
-    """An article after normalisation: its sentences in order and the words of each."""
-
-    text: str
-    sentences: list[str]
-    tokens: list[list[str]]
-    removed: Counter[str] = field(repr=False)
-
-    @property
-    def words(self) -> list[str]:
-        return [token for sentence in self.tokens for token in sentence]
-
-
-def read_document(raw: str, language: str) -> Document:
-    """Normalise `raw`, take boilerplate out of it, and split it into sentences and words."""
-    removed: Counter[str] = Counter()
-    texts = [without_boilerplate(paragraph, removed) for paragraph in paragraphs(normalise(without_markup(raw)))]
-    sentences = [sentence for text in texts for sentence in split_sentences(text, language)]
-    return Document("\n\n".join(filter(None, texts)), sentences, [tokenize(text) for text in sentences], removed)
+# What is written of a sentence, but for what follows from its words.
+FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens"])
 
 
 @dataclass(frozen=True)
-class Examined:
-    """What a document says of itself, without its sentences."""
+class Sentences:
+    """What some sentences say of themselves, an entry a sentence."""
 
-    text: str
-    sentences: int
-    identity: int
-    in_language: bool
-    signature: RMinHash
+    fault: NDArray[np.uint8]  # of FAULTS
+    identity: NDArray[np.uint64]
+    line: NDArray[np.uint64]  # the identity of the line that it stands in
+    opens: NDArray[np.bool_]  # whether it is the first of its line, and the line the first of its kind in the document
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What some documents say of themselves, an entry a document."""
+
+    sentences: NDArray[np.int64]
+    identity: NDArray[np.uint64]
+    in_language: NDArray[np.bool_]
+    signature: NDArray[np.uint16]  # (documents, 128)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Some documents in a row, the first of which has the number `first`, and their sentences: a table of FINDINGS."""
+    """Some documents in a row, the first of which has the number `first`; `table` is of FOUND."""
 
     first: int
-    documents: list[Examined]
-    sentences: pa.Table
+    table: pa.Table
+    sentences: Sentences
+    documents: Documents
     removed: Counter[str]
+
+
+def read_lines(raw: str, language: str, removed: Counter[str]) -> list[list[str]]:
+    """Normalise `raw`, take boilerplate out of it, and split each of its lines into sentences; `removed` counts."""
+    texts = (without_boilerplate(paragraph, removed) for paragraph in paragraphs(normalise(without_markup(raw))))
+    return [split_sentences(text, language) for text in texts if text]
 
 
 def examine(articles: tuple[int, list[str]], clean: Clean) -> Findings:
@@ -84,74 +75,74 @@ def examine(articles: tuple[int, list[str]], clean: Clean) -> Findings:
     """
     check_language(clean.language)  # here, so that only the processes that tell languages load the half second of it
     first, texts = articles
-    documents = [read_document(text, clean.language) for text in texts]
-    rows = [row for number, document in enumerate(documents, first) for row in _sentence_rows(number, document, clean)]
+    removed: Counter[str] = Counter()
+    documents = [read_lines(text, clean.language, removed) for text in texts]
+    sentences = [sentence for lines in documents for line in lines for sentence in line]
+    counts = np.array([sum(map(len, lines)) for lines in documents], np.int64)
+    words = find_words(sentences)
+    identity = fingerprints(sentences)
     return Findings(
         first,
-        [_examine_document(document, clean.language) for document in documents],
-        pa.Table.from_pylist(rows, schema=FINDINGS),
-        sum((document.removed for document in documents), Counter()),
+        _table(first, counts, sentences, words),
+        Sentences(_faults(sentences, words, clean), identity, *_lines(documents, identity)),
+        _documents(documents, counts, words, clean.language),
+        removed,
     )
 
 
-def _examine_document(document: Document, language: str) -> Examined:
-    return Examined(
-        document.text,
-        len(document.sentences),
-        fingerprint(document.text),
-        is_in_language(document.text, language),
-        signature(document.words),
+def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: Words) -> pa.Table:
+    starts = np.cumsum(counts) - counts
+    columns = [
+        pa.array(np.repeat(np.arange(first, first + len(counts)), counts)),
+        pa.array((np.arange(len(sentences)) - np.repeat(starts, counts)).astype(np.int32)),
+        pa.array(sentences, pa.string()),
+        words.lists,
+    ]
+    return pa.Table.from_arrays(columns, schema=FOUND)
+
+
+def _faults(sentences: list[str], words: Words, clean: Clean) -> NDArray[np.uint8]:
+    """(sentences,) the first fault of each, as its place in FAULTS.
+
+    Where fewer than half of its characters are letters it is "symbols": a row of a table, a score, a rule.
+    """
+    count = np.diff(words.offsets)
+    faults = np.where(count > clean.maximum_tokens, FAULTS.index("long"), 0).astype(np.uint8)
+    faults[count < clean.minimum_tokens] = FAULTS.index("short")
+    faults[2 * words.letters < words.characters] = FAULTS.index("symbols")
+    for number, sentence in enumerate(sentences):
+        rule = boilerplate_rule(sentence)
+        if rule:
+            faults[number] = 1 + RULES.index(rule)
+    return faults
+
+
+def _lines(
+    documents: list[list[list[str]]], identity: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The identity of the line of each sentence, and whether the sentence opens the first such line of its document."""
+    sizes = np.array([len(line) for lines in documents for line in lines], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(identity)) - np.repeat(starts, sizes)
+    mixed = (identity ^ place.astype(np.uint64)) * _MIX
+    lines = np.add.reduceat(mixed ^ (mixed >> np.uint64(32)), starts) if len(starts) else mixed
+    numbers = np.repeat(np.arange(len(documents)), list(map(len, documents))).astype(np.uint64)
+    opens = np.zeros(len(identity), bool)
+    opens[starts[np.unique(lines ^ (numbers * _MIX), return_index=True)[1]]] = True
+    return np.repeat(lines, sizes), opens
+
+
+def _documents(documents: list[list[list[str]]], counts: NDArray[np.int64], words: Words, language: str) -> Documents:
+    boundaries = words.offsets[np.concatenate([[0], np.cumsum(counts)])].astype(np.int64)
+    known = are_plain(words.values, boundaries, language).tolist()
+    in_language = [known[place] or _is_in_language(lines, language) for place, lines in enumerate(documents)]
+    return Documents(
+        counts,
+        words.identities(boundaries),
+        np.array(in_language, bool),
+        signatures(*words.shingles(boundaries, SHINGLE)),
     )
 
 
-def _sentence_rows(number: int, document: Document, clean: Clean) -> Iterator[dict[str, Any]]:
-    for position, (sentence, tokens) in enumerate(zip(document.sentences, document.tokens, strict=True)):
-        yield {
-            "document": number,
-            "position": position,
-            "text": sentence,
-            "tokens": tokens,
-            "content_tokens": content_tokens(tokens, clean.language),
-            "fault": own_fault(sentence, tokens, clean.minimum_tokens, clean.maximum_tokens),
-            "identity": fingerprint(sentence),
-        }
-
-
-class Filter:
-    """Decides on documents and sentences in the order in which they come; the first of equals is kept."""
-
-    def __init__(self, threshold: float, held_out: frozenset[int]) -> None:
-        self._held_out = held_out
-        self._documents: set[int] = set()
-        self._sentences: set[int] = set()
-        # 1.0 would ask for equal documents, which are found without it.
-        self._near_duplicates = NearDuplicates(threshold) if threshold < 1.0 else None
-
-    def document_fault(self, document: Examined) -> str | None:
-        """Why the whole document is dropped, None where it is kept."""
-        if not document.sentences:
-            return "empty"
-        if not _add(self._documents, document.identity):
-            return "duplicate"
-        if not document.in_language:
-            return "language"
-        if self._near_duplicates and not self._near_duplicates.is_new(document.signature):
-            return "near-duplicate"
-        return None
-
-    def sentence_fault(self, position: int, fault: str | None, identity: int) -> str | None:
-        """Why the sentence at `position` of a kept document is dropped, None where it is kept."""
-        if fault:
-            return fault
-        if identity in self._held_out:
-            return "held-out"
-        if position >= POSITIONS:
-            return "limit"
-        return None if _add(self._sentences, identity) else "duplicate"
-
-
-def _add(seen: set[int], identity: int) -> bool:
-    """Remember `identity`; False where it was there before."""
-    size = len(seen)
-    seen.add(identity)
-    return len(seen) > size
+def _is_in_language(document: list[list[str]], language: str) -> bool:
+    return is_in_language(" ".join(itertools.chain.from_iterable(document)), language)

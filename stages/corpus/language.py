@@ -12,13 +12,18 @@ six, and the library calls all of those 5,808 documents English.
 
 from functools import cache
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from stages.artifacts import InputError
 from stages.corpus.text import STOP_WORDS, tokenize
+from stages.corpus.words import are_stop_words
 
 SHORTEST = 100
 SAMPLE = 400
+SAMPLE_WORDS = 60
 STOP_WORD_SHARE = 0.25
 
 
@@ -40,10 +45,19 @@ def is_in_language(text: str, language: str) -> bool:
     if len(text) < SHORTEST:
         return True
     sample = text[:SAMPLE]
-    return _has_stop_words(sample, language) or _identifier().classify(sample)[0] == language
+    return _is_plain(tokenize(sample), language) or _identifier().classify(sample)[0] == language
 
 
-def _has_stop_words(sample: str, language: str) -> bool:
-    words = tokenize(sample)
+def are_plain(words: pa.StringArray, boundaries: NDArray[np.int64], language: str) -> NDArray[np.bool_]:
+    """(documents,) whether the first words of each, which lies between two `boundaries`, tell its language alone."""
+    lengths = np.minimum(np.diff(boundaries), SAMPLE_WORDS)
+    ends = np.cumsum(lengths)
+    sample = np.arange(lengths.sum()) + np.repeat(boundaries[:-1] - ends + lengths, lengths)
+    stops = are_stop_words(words.take(pa.array(sample)), language).to_numpy(zero_copy_only=False).astype(np.int32)
+    found = np.diff(np.concatenate([[0], np.cumsum(stops)])[ends], prepend=0)
+    return np.asarray((lengths > 0) & (found >= STOP_WORD_SHARE * lengths))
+
+
+def _is_plain(words: list[str], language: str) -> bool:
     stop_words = STOP_WORDS.get(language, frozenset())
     return bool(words) and sum(map(stop_words.__contains__, words)) >= STOP_WORD_SHARE * len(words)

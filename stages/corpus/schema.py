@@ -7,6 +7,7 @@ import pyarrow as pa
 ARTICLES_DIRECTORY = Path("data/corpus/articles")
 SENTENCES_DIRECTORY = Path("data/corpus/sentences")
 DROPPED_FILE = "dropped.parquet"
+OVERVIEW = Path("reports/corpus.json")
 
 ARTICLES = pa.schema(
     [

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,24 @@ class Workspace:
         table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=HELD_OUT)
         write_table(self.directory / "data/benchmarks/held_out.parquet", table)
 
-    def articles(self, texts: Sequence[str], part: int = 0) -> Path:
+    def articles(
+        self,
+        texts: Sequence[str],
+        part: int = 0,
+        *,
+        sources: Sequence[str] | None = None,
+        days: Sequence[date | None] | None = None,
+    ) -> Path:
         """Write one part of articles as the crawl stage does."""
-        empty: Row = {"source": "test", "published": None, "title": None}
-        rows = [{"url": str(number), "text": text} | empty for number, text in enumerate(texts)]
+        columns = {
+            "url": list(map(str, range(len(texts)))),
+            "source": list(sources or ["test"] * len(texts)),
+            "published": list(days or [None] * len(texts)),
+            "title": [None] * len(texts),
+            "text": list(texts),
+        }
         path = self.directory / ARTICLES_DIRECTORY / f"part-{part:05d}.parquet"
-        write_table(path, pa.Table.from_pylist(rows, schema=ARTICLES))
+        write_table(path, pa.table(columns, schema=ARTICLES))
         return path
 
     def crawled(self) -> list[Row]:

@@ -1,6 +1,8 @@
 """The clean stage as a user runs it: what is kept, what is dropped and why, and what survives damage and kills."""
 
 import itertools
+import json
+import operator
 import os
 import random
 import signal
@@ -8,16 +10,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from stages.artifacts import InputError
-from stages.corpus import clean, crawl, documents
-from stages.corpus.duplicates import NearDuplicates, bands, shingles, signature
+from stages.corpus import bench, clean, crawl, decisions
+from stages.corpus.duplicates import bands, near_duplicates, signatures
 from stages.corpus.language import is_in_language
-from stages.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES, SENTENCES_DIRECTORY
+from stages.corpus.schema import DROPPED, DROPPED_FILE, OVERVIEW, SENTENCES, SENTENCES_DIRECTORY
+from stages.corpus.words import find_words
 from tests.corpus.conftest import ROOT, Workspace, content
 from tests.workspace import worker_processes
 
@@ -63,7 +70,7 @@ def test_kept_sentences(workspace: Workspace) -> None:
 
 def test_every_reason_is_counted(workspace: Workspace) -> None:
     french = "Le gouvernement a annoncé hier de nouvelles mesures pour soutenir les petites entreprises du pays. " * 2
-    filler = " ".join(f"word{number}" for number in range(60))
+    filler = "The " + " ".join(f"word{number}" for number in range(60))
     workspace.articles(
         [
             FIRST,
@@ -119,8 +126,17 @@ def test_shards_hold_the_documents_they_say(workspace: Workspace) -> None:
     assert [pq.read_table(part)["document"].to_pylist() for part in parts] == [[0, 1], [2, 3], [4]]
 
 
+def test_a_part_of_which_nothing_is_kept(workspace: Workspace) -> None:
+    workspace.set("clean", shard_documents=1)
+    workspace.articles(["Too short.", FIRST, "\x00"])
+    clean.main()
+    parts = sorted(SENTENCES_DIRECTORY.glob("part-*"))
+    assert [pq.read_metadata(part).num_rows for part in parts] == [0, 2, 0]
+    assert [row["reason"] for row in workspace.dropped()] == ["short", "empty"]
+
+
 def test_positions_stay_below_their_limit(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "POSITIONS", 1)
+    monkeypatch.setattr(decisions, "POSITIONS", 1)
     workspace.articles([FIRST])
     clean.main()
     assert [row["position"] for row in workspace.kept()] == [0]
@@ -171,17 +187,107 @@ def test_language(text: str, expected: bool) -> None:
 def test_bands_find_what_the_threshold_asks_for() -> None:
     assert bands(0.8) == 32
     assert 1 - (1 - 0.8**8) ** 16 < 0.99 < 1 - (1 - 0.8**4) ** 32
-    assert shingles(["a", "b", "c", "d"]) == ["a b c", "b c d"]
-    assert shingles(["a"]) == ["a"]
 
 
-@pytest.mark.parametrize(("changed", "new"), [(0, False), (3, False), (60, True), (300, True)])
-def test_near_duplicates_by_their_jaccard_similarity(changed: int, new: bool) -> None:
+def minhashes(*documents: Sequence[str]) -> NDArray[np.uint16]:
+    found = find_words([" ".join(words) for words in documents])
+    return signatures(*found.shingles(found.offsets.astype(np.int64), 3))
+
+
+@pytest.mark.parametrize(("changed", "original"), [(0, 0), (3, 0), (60, -1), (300, -1)])
+def test_near_duplicates_by_their_jaccard_similarity(changed: int, original: int) -> None:
     """`changed` words at the end of 302 change as many of 300 shingles: J = (300 - n) / (300 + n), 0.98, 0.67, 0."""
     words = [f"w{number}" for number in range(302)]
-    seen = NearDuplicates(0.8)
-    assert seen.is_new(signature(words))
-    assert seen.is_new(signature(words[: 302 - changed] + [f"x{number}" for number in range(changed)])) is new
+    altered = words[: 302 - changed] + [f"x{number}" for number in range(changed)]
+    assert near_duplicates(minhashes(words, altered), 0.8).tolist() == [-1, original]
+
+
+def test_a_chain_of_small_changes_does_not_swallow_its_end() -> None:
+    """Each document nearly repeats the one before it; every third or so is far enough from the last that was kept."""
+    words = [f"w{number}" for number in range(300)]
+    chain = [[f"x{number}" for number in range(20 * step)] + words[20 * step :] for step in range(9)]
+    originals = near_duplicates(minhashes(*chain), 0.8).tolist()
+    kept = [place for place, original in enumerate(originals) if original < 0]
+    assert kept[0] == 0 and 3 <= len(kept) <= 6
+    assert all(originals[original] < 0 for original in originals if original >= 0)
+
+
+def test_short_documents_are_one_shingle() -> None:
+    assert near_duplicates(minhashes(["a", "b"], ["a", "b"], ["b", "a"], ["c"]), 0.8).tolist() == [-1, 0, -1, -1]
+
+
+def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
+    """It goes everywhere, its first instance included; in another source, and in copies of one document, it stays."""
+    teaser = "Get our daily news by mail every morning."
+    names = ["north", "south", "east", "west", "upper", "lower", "old", "new"]
+    bodies = [f"The council of the {name} town met in its hall. It spoke about the {name} bridge." for name in names]
+    workspace.set("clean", line_repeats=3)
+    workspace.articles(
+        [f"{body}\n\n{teaser}" for body in bodies[:4]] + [f"{bodies[4]}\n\nA rare line stands in two of them."] * 4,
+        sources=["daily"] * 8,
+    )
+    workspace.articles([f"{body}\n\n{teaser}" for body in bodies[5:7]], 1, sources=["weekly"] * 2)
+    clean.main()
+    assert [row["document"] for row in workspace.kept() if row["text"] == teaser] == [8]
+    assert [row["document"] for row in workspace.dropped() if row["reason"] == "boilerplate: repeated line"] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert [row["text"] for row in workspace.kept() if row["document"] == 4][2:] == [
+        "A rare line stands in two of them."
+    ]
+    assert workspace.counters("clean")["dropped"]["boilerplate: repeated line"] == 4
+
+
+def test_snapshots_repeat_no_article(workspace: Workspace) -> None:
+    """Articles of a later snapshot stand in a later part: what they repeat, whole or nearly, is dropped there."""
+    filler = " ".join(f"word{number}" for number in range(40))
+    workspace.articles([FIRST, f"{SECOND} {filler} is the end."])
+    workspace.articles(
+        [FIRST.replace(". ", ".\n"), f"{SECOND} {filler} is an end.", "A third one is new to the site."], 1
+    )
+    clean.main()
+    assert sorted({row["document"] for row in workspace.kept()}) == [0, 1, 4]
+    assert [(row["document"], row["reason"]) for row in workspace.dropped() if row["position"] == -1] == [
+        *((2, "duplicate"), (3, "near-duplicate"))
+    ]
+
+
+def test_overview(workspace: Workspace) -> None:
+    """Sums by source and by day, the growth of the vocabulary, and texts to read."""
+    filler = " ".join(f"word{number}" for number in range(40))
+    days = [date(2024, 5, 1), date(2024, 5, 2), None, date(2024, 5, 2)]
+    workspace.articles([FIRST, SECOND, FIRST, f"{FIRST} {filler}."], sources=["a", "b", "a", "b"], days=days)
+    clean.main()
+    overview = json.loads(OVERVIEW.read_text())
+    assert overview["sources"] == [
+        {"name": "b", "documents": 2, "kept": 2, "sentences": 3, "words": 59},
+        {"name": "a", "documents": 2, "kept": 1, "sentences": 2, "words": 21},
+    ]
+    assert [(row["name"], row["documents"], row["words"]) for row in overview["times"]] == [
+        *(("2024-05-01", 1, 21), ("2024-05-02", 2, 59), (None, 1, 0))
+    ]
+    words = [word for row in workspace.kept() for word in row["tokens"]]
+    assert len(words) == 80
+    assert overview["growth"] == [[count, len(set(words[:count]))] for count in range(0, 81, 2)]
+    texts = [row["text"] for row in workspace.kept()]
+    assert [row["text"] for row in overview["sentences"][:4]] == texts[:4]
+    assert overview["sentences"][4] == {"reason": "", "text": texts[4][:240].rsplit(" ", 1)[0] + " …"}
+    assert [row["reason"] for row in overview["sentences"][5:]] == ["duplicate", "duplicate"]
+
+
+def test_articles_of_a_benchmark(workspace: Workspace, tmp_path: Path) -> None:
+    """In a copy a quarter of the articles is left as it is, a quarter nearly so, and the rest is new text."""
+    crawl.main()
+    assert bench.prepare(tmp_path / "bench", 2) == pytest.approx(0.72, abs=0.05)
+    articles = [pq.read_table(path)["text"].to_pylist() for path in sorted((tmp_path / "bench").rglob("part-*"))]
+    pairs = [(one.split(), other.split()) for one, other in zip(*articles, strict=True)]
+    changed = [sum(map(operator.ne, one, other)) / len(one) for one, other in pairs]
+    assert max(changed[0::4]) == 0
+    assert 0 < np.mean(changed[1::4]) < 0.02
+    assert min(changed[2::4] + changed[3::4]) > 0.1
 
 
 def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
@@ -216,12 +322,14 @@ def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, obj
 
 
 def test_shards_fall_in_one_part() -> None:
-    texts = [str(number) for number in range(450)]
-    shards = list(clean.shards(iter(texts), 150))
+    texts = [str(number) for number in range(750)]
+    shards = list(clean.shards(texts, 250))
     assert [(first, len(shard)) for first, shard in shards] == [
-        *((0, 100), (100, 50), (150, 100), (250, 50), (300, 100), (400, 50))
+        *((0, 200), (200, 50), (250, 200), (450, 50), (500, 200), (700, 50))
     ]
     assert [text for _, shard in shards for text in shard] == texts
+    long = "x" * (clean.EXAMINED_CHARACTERS // 2)
+    assert [len(shard) for _, shard in clean.shards([long] * 5, 250)] == [2, 2, 1]
 
 
 def test_a_killed_worker(workspace: Workspace) -> None:

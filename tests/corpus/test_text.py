@@ -4,17 +4,30 @@ import re
 import time
 from collections import Counter
 
+import numpy as np
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.corpus.boilerplate import boilerplate_rule, without_boilerplate
-from stages.corpus.documents import read_document
-from stages.corpus.sentences import LONGEST_PIECE, own_fault, split_sentences
+from stages.corpus.documents import FAULTS, examine, read_lines
+from stages.corpus.sentences import split_sentences
 from stages.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize, without_markup
+from stages.corpus.words import find_words, without_stop_words
+from stages.params import Clean
 
 # Surrogates and control characters included.
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
+APOSTROPHES = st.text(st.sampled_from(list("ab's’ Σ1_")), max_size=20)
+CLEAN = Clean(
+    language="en",
+    minimum_tokens=4,
+    maximum_tokens=50,
+    near_duplicate_threshold=0.8,
+    line_repeats=10,
+    shard_documents=1000,
+)
 MARKUP = st.text(st.sampled_from(list("<>&;/!bpra#x1 \n\t\r.'\"^M@-\u2028\u0301e")), max_size=200)
 
 
@@ -27,14 +40,54 @@ def test_normalise_is_idempotent_and_writable(text: str) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f]|  |\n\n\n|\A\s|\s\Z", once)
 
 
-@settings(deadline=None)
 @given(st.one_of(ANY_TEXT, MARKUP))
-def test_a_document_of_any_text_is_read(text: str) -> None:
-    document = read_document(text, "en")
-    assert len(document.sentences) == len(document.tokens)
-    assert all(sentence == sentence.strip() != "" for sentence in document.sentences)
-    # What is split is the document's text and nothing else.
-    assert re.sub(r"\s", "", "".join(document.sentences)) == re.sub(r"\s", "", document.text)
+def test_markup_and_boilerplate_leave_what_is_plain(text: str) -> None:
+    """Whatever comes out is stable: taking out more changes nothing."""
+    for paragraph in paragraphs(normalise(without_markup(text))):
+        once = without_boilerplate(paragraph, Counter())
+        assert without_boilerplate(once, Counter()) == once == " ".join(once.split())
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(ANY_TEXT, MARKUP), max_size=4))
+def test_documents_of_any_text_are_examined(texts: list[str]) -> None:
+    found = examine((7, texts), CLEAN)
+    lines = [read_lines(text, "en", Counter()) for text in texts]
+    sentences = [sentence for document in lines for line in document for sentence in line]
+    assert found.table["text"].to_pylist() == sentences
+    assert found.table["tokens"].to_pylist() == [tokenize(sentence) for sentence in sentences]
+    assert found.documents.sentences.tolist() == [sum(map(len, document)) for document in lines]
+    assert found.documents.signature.shape == (len(texts), 128)
+    assert found.sentences.opens.sum() <= sum(map(len, lines))
+
+
+@settings(deadline=None)
+@given(ANY_TEXT | st.text(st.sampled_from(list("aB. !?'\"…()“”1")), max_size=100), st.sampled_from(["en", "de"]))
+def test_splitting_loses_nothing_and_is_stable(text: str, language: str) -> None:
+    paragraph = " ".join(normalise(text).split())
+    sentences = split_sentences(paragraph, language)
+    assert all(sentence == sentence.strip() != "" for sentence in sentences)
+    assert re.sub(r"\s", "", "".join(sentences)) == re.sub(r"\s", "", paragraph)
+
+
+@settings(deadline=None)
+@given(st.lists(ANY_TEXT.map(lambda text: text.replace("\n", " ")) | APOSTROPHES, max_size=5))
+def test_words_of_many_sentences_are_those_of_each(sentences: list[str]) -> None:
+    sentences = [normalise(sentence) for sentence in sentences]
+    found = find_words([sentence.replace("\n", " ") for sentence in sentences])
+    assert found.lists.to_pylist() == [tokenize(sentence) for sentence in sentences]
+    assert without_stop_words(found.lists, "en").to_pylist() == [
+        content_tokens(tokenize(sentence)) for sentence in sentences
+    ]
+
+
+def test_hashes_of_words_do_not_depend_on_their_place() -> None:
+    alone, later = find_words(["The storm hit."]), find_words(["A naïve man.", "The storm hit.", "the STORM, hit it"])
+    here, _ = alone.shingles(np.array([0, 3]), 3)
+    there, offsets = later.shingles(np.array([0, 3, 6, 10]), 3)
+    assert offsets.tolist() == [0, 1, 2, 4]
+    assert here[0] == there[1] == there[2] and len(set(there.tolist())) == 3
+    assert alone.identities(np.array([0, 3])) == later.identities(np.array([0, 3, 6]))[1]
 
 
 @given(ANY_TEXT)
@@ -190,18 +243,18 @@ def test_sentences_are_split_at_their_ends_only() -> None:
     ],
 )
 def test_own_fault(sentence: str, fault: str | None) -> None:
-    assert own_fault(sentence, tokenize(sentence), 4, 50) == fault
+    found = examine((0, [sentence]), CLEAN)
+    assert found.table["text"].to_pylist() == [sentence]
+    assert FAULTS[found.sentences.fault[0]] == (fault or "")
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s"]
+    "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s", "B. ", "x?"]
 )
 def test_a_megabyte_takes_seconds_at_most(piece: str) -> None:
     """Fault 19: a sentence of 1 MB is read, whatever it repeats."""
     started = time.monotonic()
-    document = read_document(piece * (1_000_000 // len(piece)), "en")
-    assert all(len(sentence) <= LONGEST_PIECE for sentence in document.sentences)
-    assert all(
-        own_fault(*pair, 4, 100) for pair in zip(document.sentences, document.tokens, strict=True) if len(pair[0]) > 900
-    )
+    found = examine((0, [piece * (1_000_000 // len(piece))]), CLEAN)
+    sizes = pc.utf8_length(found.table["text"]).to_numpy()
+    assert all(found.sentences.fault[sizes > 900])
     assert time.monotonic() - started < 10
