@@ -28,7 +28,7 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from stages.artifacts import InputError, write_json
-from stages.evaluation.evaluate import read_corpus
+from stages.evaluation.material import read_corpus
 from stages.params import load_params
 from stages.progress import track
 from stages.student.compress import levels

@@ -4,7 +4,7 @@ y grows downwards, as in SVG. Positions are rounded to a tenth, so that the same
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 LABEL_GAP = 17.0  # between the baselines of two labels
@@ -25,6 +25,18 @@ class Frame:
     bottom: float
 
 
+@dataclass(frozen=True)
+class Axis:
+    """What stands on the horizontal axis of a scatter chart: its name, its unit, how a value is written, its label."""
+
+    name: str
+    unit: str
+    digits: str
+    label: str
+
+
+SPEED = Axis("speed", "a second", ",.0f", "sentences a second →")
+SIZE = Axis("size", "MB", ",.1f", "megabytes →")
 SCATTER = Frame(440, 320, 44, 16, 424, 268)
 CURVE = Frame(280, 170, 46, 14, 262, 142)
 
@@ -37,7 +49,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Mark:
-    """A system in the plane of speed and quality; `anchor` is the side of the label that is next to the mark."""
+    """A system in the plane of speed (or size) and quality; `anchor` is the side of the label next to the mark."""
 
     name: str
     x: float
@@ -46,6 +58,7 @@ class Mark:
     label_y: float
     anchor: str
     tip: str
+    ours: bool
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class Scatter:
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     marks: list[Mark]
+    x_label: str
 
 
 @dataclass(frozen=True)
@@ -98,33 +112,44 @@ class HeatMap:
     left_out: list[str]
 
 
-def scatter(title: str, points: Mapping[str, tuple[float, float]]) -> Scatter:
-    """Systems as {name: (sentences a second > 0, Spearman x 100)}, speed on a logarithmic axis."""
+def scatter(
+    title: str,
+    points: Mapping[str, tuple[float, float]],
+    axis: Axis = SPEED,
+    ours: Collection[str] = ("student",),
+) -> Scatter:
+    """Systems as {name: (place on the axis > 0, Spearman x 100)}; the axis is logarithmic, `ours` have a colour."""
     frame = SCATTER
-    speeds = [math.log10(speed) for speed, _ in points.values()]
-    decades = [float(power) for power in range(math.floor(min(speeds)), math.floor(max(speeds)) + 2)]
+    logs = [math.log10(place) for place, _ in points.values()]
+    decades = [float(power) for power in range(math.floor(min(logs)), math.floor(max(logs)) + 2)]
     qualities = [quality for _, quality in points.values()]
     room = (max(qualities) - min(qualities)) / 10  # so that no mark lies on the axis
     levels = ticks(min(qualities) - room, max(qualities) + room)
     places = {
         name: (
-            position(math.log10(speed), decades, (frame.left, frame.right)),
+            position(math.log10(place), decades, (frame.left, frame.right)),
             position(quality, levels, (frame.bottom, frame.top)),
         )
-        for name, (speed, quality) in points.items()
+        for name, (place, quality) in points.items()
     }
-    tips = {name: f"{name}: Spearman {quality:.1f}, {speed:,.0f} a second" for name, (speed, quality) in points.items()}
+    tips = {
+        name: f"{name}: Spearman {quality:.1f}, {place:{axis.digits}} {axis.unit}"
+        for name, (place, quality) in points.items()
+    }
     return Scatter(
         title,
-        f"Spearman correlation against speed on {title}. " + "; ".join(tips.values()) + ".",
+        f"Spearman correlation against {axis.name} on {title}. " + "; ".join(tips.values()) + ".",
         frame,
         [Tick(position(power, decades, (frame.left, frame.right)), _power(power)) for power in decades],
         [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
-        _marks(places, tips, frame),
+        _marks(places, tips, frame, ours),
+        axis.label,
     )
 
 
-def _marks(places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame) -> list[Mark]:
+def _marks(
+    places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame, ours: Collection[str]
+) -> list[Mark]:
     """Label each mark on one side, and move the labels of a side apart."""
     anchors = {name: _anchor(name, places, frame) for name in places}
     marks = []
@@ -132,7 +157,8 @@ def _marks(places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], f
         side = sorted((y, x, name) for name, (x, y) in places.items() if anchors[name] == anchor)
         heights = spread([y for y, _, _ in side], LABEL_GAP, frame.bottom)
         for (y, x, name), height in zip(side, heights, strict=True):
-            marks.append(Mark(name, x, y, round(x + direction * LABEL_OFFSET, 1), height, anchor, tips[name]))
+            label_x = round(x + direction * LABEL_OFFSET, 1)
+            marks.append(Mark(name, x, y, label_x, height, anchor, tips[name], name in ours))
     return marks
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stages.benchmarks.similarity import cosines
 from stages.corpus.text import tokenize
 from stages.evaluation.published import TABLE_1, TABLE_2
-from stages.evaluation.similarity import cosines
 from stages.evaluation.systems import System, WordSystem
 from stages.ragged import unit_rows
 

@@ -1,8 +1,9 @@
 """What a smaller student costs in quality: `make pareto`, after a run with the benchmark sets.
 
     own         each precision and dimension of stages/student/compress.py, saved and loaded again; models/released
-    peer        the teacher, and model2vec and sentence-transformers with the same table, scored here
-    published   static encoders and their figures as others print them
+    peer        the teacher, GloVe, and model2vec and sentence-transformers with the same table, scored here
+    published   other encoders and their figures as others print them, `source` says where; their size is that of
+                their parameters in float32
 
 reports/pareto.csv. Quality is Pearson and Spearman x 100 of cosines. Megabytes are 10^6 bytes of all files,
 milliseconds the median of loading, in a process that has the libraries. Speed is the best of some runs, so that a busy
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,9 @@ from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from stages.artifacts import InputError, atomic_file, read_table
-from stages.evaluation.evaluate import read_corpus
+from stages.evaluation.material import read_corpus
 from stages.evaluation.scores import Encode, require_benchmarks, scores
+from stages.evaluation.systems import WordSystem
 from stages.params import Params, load_params
 from stages.progress import track
 from stages.student.compress import Precision, compressed, principal_directions
@@ -36,6 +39,9 @@ from stages.student.export import write_model
 from stages.student.tokenizer import UNKNOWN_ID
 from stages.teacher.encoders import load_encoder
 from stages.teacher.soft_labels import SOFT_LABELS, WORDS
+from stages.vectors.glove import load_glove
+
+Row = dict[str, object]
 
 PARETO = Path("reports/pareto.csv")
 RELEASED = Path("models/released")
@@ -45,13 +51,33 @@ SENTENCES = 20_000
 PEER_SENTENCES = 5_000
 TEACHER_SENTENCES = 200
 RUNS = 5
-COLUMNS = ["system", "kind", "precision", "dimension", "megabytes", "load_ms", "sentences_per_second"]
-PUBLISHED = [  # MTEB protocol, test splits, Pearson and Spearman
-    {"system": "potion-base-32M", "stsb/test/pearson": 78.7, "stsb/test/spearman": 76.8},
-    {"system": "static-similarity-mrl-multilingual-v1", "stsb/test/pearson": 80.9, "stsb/test/spearman": 79.9},
+COLUMNS = ["system", "kind", "precision", "dimension", "megabytes", "load_ms", "sentences_per_second", "source"]
+MTEB = "github.com/embeddings-benchmark/results, STSBenchmark.json"
+PUBLISHED: list[Row] = [
+    {
+        "system": "potion-base-32M",
+        "megabytes": 129.2,
+        "stsb/test/pearson": 78.69,
+        "stsb/test/spearman": 76.84,
+        "source": f"{MTEB}, minishlab__potion-base-32M/fc914ed0",
+    },
+    {
+        "system": "static-similarity-mrl-multilingual-v1",
+        "dimension": 1024,
+        "megabytes": 433.7,
+        "stsb/test/pearson": 80.89,
+        "stsb/test/spearman": 79.94,
+        "source": f"{MTEB}, sentence-transformers__static-similarity-mrl-multilingual-v1/7264ea07",
+    },
+    {
+        "system": "all-MiniLM-L6-v2",
+        "dimension": 384,
+        "megabytes": 90.9,
+        "stsb/test/pearson": 82.74,
+        "stsb/test/spearman": 82.03,
+        "source": f"{MTEB}, sentence-transformers__all-MiniLM-L6-v2/8b3219a9",
+    },
 ]
-
-Row = dict[str, object]
 
 
 def token_counts(encoder: StaticEncoder) -> NDArray[np.int64]:
@@ -98,10 +124,25 @@ def peer_rows(encoder: StaticEncoder, params: Params, sentences: list[str]) -> I
         }
         for system, open_model in load.items():
             yield _row(system, "peer", shape, open_model, sentences)
+    content = params.evaluate.glove_tokens == "content"
+    glove = _Words(WordSystem("GloVe", load_glove(), content))
+    vectors = glove.system.model.vectors
+    shape = ("float32", vectors.shape[1], round(vectors.size * 4 / 1e6, 2))
+    yield _row("GloVe", "peer", shape, lambda: _Words(WordSystem("GloVe", load_glove(), content)), sentences)
     teacher = _Teacher(params)
     size = round(sum(tensor.numel() for tensor in teacher.encoder.model.parameters()) * 4 / 1e6, 2)
     shape = ("float32", teacher.encoder.dimension, size)
     yield _row("teacher", "peer", shape, partial(_Teacher, params), sentences[:TEACHER_SENTENCES])
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Means of word vectors with the `encode` of the others."""
+
+    system: WordSystem
+
+    def encode(self, sentences: list[str]) -> NDArray[np.float32]:
+        return self.system.pool(self.system.token_ids(sentences), [None])[0]
 
 
 class _Teacher:
@@ -127,6 +168,7 @@ def _row(system: str, kind: str, shape: tuple[str, int, float], load: Callable[[
         "megabytes": size,
         "load_ms": milliseconds(load),
         "sentences_per_second": rate(encode, sentences),
+        "source": "",
         **hundreds(scores(encode)),
     }
 

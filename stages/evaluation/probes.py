@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from stages.artifacts import InputError, read_json, write_json
+from stages.benchmarks.similarity import cosines
 from stages.evaluation.scores import Encode
-from stages.evaluation.similarity import cosines
 from stages.params import load_params
 from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
 from stages.teacher.encoders import load_encoder

@@ -1,7 +1,8 @@
 """Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
 
-reports/results.csv  ->  reports/runs/<profile>.csv   with the command, the date and the machine in its first line
+reports/results.csv, seeds.csv  ->  reports/runs/<profile>.csv   the command, the date and the machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
+reports/paraphrase.csv  ->  reports/runs/pairs/<set>.csv       `--pairs`: paper 2's matrix alone, as far as it has grown
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 from stages.artifacts import InputError, atomic_file
-from stages.evaluation.results import RESULTS, read_results
+from stages.evaluation.results import PARAPHRASE, RESULTS, SEEDS, read_results
 from stages.params import load_params
 
 RUNS = Path("reports/runs")
@@ -28,11 +29,27 @@ def machine() -> str:
 
 
 def keep_run(profile: str, command: str, date: str) -> Path:
-    """Copy the results to reports/runs; raises InputError where they are missing or malformed."""
+    """Copy the results to reports/runs, those of other seeds last; raises InputError where a file is no such table."""
     read_results(RESULTS)
+    seeds = ""
+    if SEEDS.exists():  # else the stage has not run yet
+        read_results(SEEDS, may_be_empty=True)
+        _, seeds = SEEDS.read_text(encoding="utf-8").split("\n", 1)
     target = RUNS / f"{profile}.csv"
     with atomic_file(target) as partial:
-        partial.write_text(f"# {command}; {date}; {machine()}\n{RESULTS.read_text(encoding='utf-8')}", encoding="utf-8")
+        text = f"# {command}; {date}; {machine()}\n{RESULTS.read_text(encoding='utf-8')}{seeds}"
+        partial.write_text(text, encoding="utf-8")
+    return target
+
+
+def keep_pairs(command: str, date: str) -> Path:
+    """Copy the matrix of pairs to reports/runs/pairs; raises InputError where there is none."""
+    dataset = read_results(PARAPHRASE)[0]["dataset"]
+    target = RUNS / "pairs" / f"{Path(dataset).name}.csv"
+    with atomic_file(target) as partial:
+        partial.write_text(
+            f"# {command}; {date}; {machine()}\n{PARAPHRASE.read_text(encoding='utf-8')}", encoding="utf-8"
+        )
     return target
 
 
@@ -42,7 +59,7 @@ def table(run: Path) -> list[str]:
     figures = {
         (row["system"], row["dataset"], row["metric"]): row["value"]
         for row in rows
-        if row["split"] != "dev" and row["protocol"] in ("mean", "encode")
+        if row["split"] != "dev" and row["protocol"] in ("mean", "encode") and row["seeds"] == "1"
     }
     sets = [name for name in DATASETS if any(key[1] == name for key in figures)]
     head = ["system", *(f"{DATASETS[name]} Pearson / Spearman" for name in sets), "sentences/s"]
@@ -75,10 +92,14 @@ def readme_with(tables: str, readme: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
     parser.add_argument("--command", help="what made the run, e.g. 'dvc exp run -S profile=best'; the default")
+    parser.add_argument("--pairs", action="store_true", help="keep the matrix of pairs, and nothing else")
     options = parser.parse_args()
     try:
         profile = load_params().profile
         command = options.command or f"dvc exp run -S profile={profile}"
+        if options.pairs:
+            print(keep_pairs(command, datetime.date.today().isoformat()))
+            return
         keep_run(profile, command, datetime.date.today().isoformat())
         runs = sorted(RUNS.glob("*.csv"))
         parts = [f"`{run.stem}` ({_comment(run)}):\n\n" + "\n".join(table(run)) for run in runs]

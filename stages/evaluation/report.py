@@ -9,16 +9,24 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stages.artifacts import InputError, atomic_file, read_json
-from stages.evaluation import charts, claims, reproduction, tables
+from stages.evaluation import charts, claims, paper_2, paper_3, reproduction, tables
 from stages.evaluation.headline import headline, is_speed, panels, rounded, sentence
-from stages.evaluation.results import EXAMPLES, read_results
+from stages.evaluation.results import EXAMPLES, SEEDS, read_results
+from stages.evaluation.sizes import sizes
 from stages.evaluation.tables import Row
 from stages.stage import COUNTERS, stage
 
 PROVENANCE = Path("data/benchmarks/provenance.json")
 STUDENT = Path("models/student/config.json")
+MY_MODEL = Path("models/my_model/config.json")
 CURVES = Path("reports/curves")
 REPORT = Path("reports/index.html")
+FOCUS = Path("reports/component_focus.csv")
+PARSER = Path("models/syntax/scores.json")
+PARAPHRASE = Path("reports/paraphrase.json")
+PAIR_COST = Path("reports/pair_cost.json")
+CORPUS = Path("reports/corpus.json")
+CLEANING = Path("reports/corpus_quality.csv")
 
 SIMCSE = Path("models/simcse/simcse.json")
 PRINTED_RATE = 1e-4  # of Algorithm 1
@@ -33,12 +41,19 @@ STAGES = (
     "soft_labels",
     "simcse",
     "student",
+    "my_model",
+    "gold",
+    "seeds",
+    "parse",
     "evaluate",
 )
 SECTIONS = {
     "quality": "Quality against speed",
     "results": "Results",
     "paper": "Paper 1 and this run",
+    "paper2": "Paper 2 and this run",
+    "paper3": "Paper 3 and this run",
+    "syntax": "Dependency trees",
     "training": "Training",
     "corpus": "The corpus",
     "benchmarks": "Benchmarks",
@@ -52,6 +67,9 @@ CURVE_TITLES = {  # column -> title, factor
     "loss": ("Loss", 1.0),
     "cosine": ("Cosine loss", 1.0),
     "relational": ("Relational loss", 1.0),
+    "dev_pearson": ("Pearson ×100, development pairs", 100.0),
+    "dev_spearman": ("Spearman ×100, development pairs", 100.0),
+    "dev_mae": ("MAE, development pairs", 1.0),
 }
 
 
@@ -105,6 +123,15 @@ def results(rows: list[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def spread() -> tables.Table | None:
+    """Means over seeds and their standard deviations, one group of columns for each set; None without other seeds."""
+    rows = [row for row in read_results(SEEDS, may_be_empty=True) if row["dataset"].split("_")[0] != "samples"]
+    if not rows:
+        return None
+    size = f"mean of the vectors; mean and standard deviation over {max(int(row['seeds']) for row in rows)} seeds"
+    return tables.build([tables.Block("", rows)], "dataset", "Other seeds", size)
+
+
 def refinement(as_printed: bool) -> claims.Refinement:
     """What the claims need of refinement: how Algorithm 1 fared at the printed rate, where that was measured."""
     counted = read_json(COUNTERS / "repulsion.json")
@@ -144,6 +171,25 @@ def documents(details: Mapping[str, Any]) -> dict[str, Any]:
     return {"kept": details.get("documents kept", 0), "dropped": dropped}
 
 
+def growth(points: list[list[int]]) -> charts.Curve | None:
+    """The distinct words over the running words; None for a corpus of too few words for a curve."""
+    if len(points) < 3:
+        return None
+    unit, name = (1e6, "million words") if points[-1][0] >= 1e6 else (1e3, "thousand words")
+    words, distinct = zip(*points, strict=True)
+    xs = [round(count / unit, 1) for count in words]
+    return charts.curve("Growth of the vocabulary: distinct words", name, xs, distinct)
+
+
+def cleaning() -> list[dict[str, str]]:
+    """How well sentences and boilerplate are found; raises InputError where the table is missing."""
+    try:
+        with CLEANING.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise InputError(f"{CLEANING} cannot be read: {error}. Restore it with `git checkout {CLEANING}`.") from error
+
+
 def context(profile: str) -> dict[str, Any]:
     """All that the templates need, from the files that dvc.yaml lists."""
     provenance = read_json(PROVENANCE)
@@ -151,6 +197,8 @@ def context(profile: str) -> dict[str, Any]:
     figures = headline(rows, provenance["sets"])
     counters = {name: read_json(COUNTERS / f"{name}.json") for name in STAGES}
     curves = {name: read_curve(name) for name in ("refine", "student")}
+    about = read_json(FOCUS.with_suffix(".json"))
+    corpus = read_json(CORPUS)
     return {
         "profile": profile,
         "student": read_json(STUDENT),
@@ -161,11 +209,21 @@ def context(profile: str) -> dict[str, Any]:
         "panels": panels(figures),
         "results": results(rows, provenance["sets"]),
         "paper": paper(rows, provenance["sets"], refinement("related_kl" not in curves["refine"])),
+        "paraphrase": paper_2.context(read_json(PARAPHRASE), read_json(PAIR_COST)),
+        "focus": paper_3.context(read_results(FOCUS), about),
+        "trees": paper_3.drawings(about),
+        "parser": read_json(PARSER),
         "simcse": read_json(SIMCSE),
+        "my_model": read_json(MY_MODEL),
+        "spread": spread(),
+        "pareto": sizes(),
         "curves": curves,
         "training": {name: training(curve) for name, curve in curves.items()},
         "repulsion": repulsion(),
         "counters": counters,
+        "corpus": corpus,
+        "growth": growth(corpus["growth"]),
+        "cleaning": cleaning(),
         "documents": documents(counters["clean"]["details"]),
         "sets": provenance["sets"],
         "absent": provenance["absent"],

@@ -14,8 +14,8 @@ import torch
 
 from stages.artifacts import atomic_file
 from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.similarity import correlations, cosines
 from stages.corpus.text import content_tokens, tokenize
-from stages.evaluation.similarity import correlations, cosines
 from stages.progress import track
 from stages.ragged import Floats, TokenIds
 from stages.stage import stage

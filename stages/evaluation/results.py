@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from stages.artifacts import InputError, atomic_file
-from stages.evaluation.similarity import Figure, Undefined
+from stages.benchmarks.similarity import Figure, Undefined
 
 RESULTS = Path("reports/results.csv")
+SEEDS = Path("reports/seeds.csv")
+PARAPHRASE = Path("reports/paraphrase.csv")
 METRICS = Path("reports/metrics.json")
 EXAMPLES = Path("reports/examples.json")
 
@@ -58,13 +60,14 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def read_results(path: Path = RESULTS) -> list[dict[str, str]]:
+def read_results(path: Path = RESULTS, may_be_empty: bool = False) -> list[dict[str, str]]:
     """The rows as text; lines that open with # are comments. Raises InputError where columns are missing."""
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Run `dvc repro evaluate`.") from error
-    rows = list(csv.DictReader(lines))
-    if not rows or set(rows[0]) != set(COLUMNS):
+    reader = csv.DictReader(lines)
+    rows = list(reader)
+    if set(reader.fieldnames or ()) != set(COLUMNS) or not (rows or may_be_empty):
         raise InputError(f"{path} does not have the columns {', '.join(COLUMNS)}. Run `dvc repro evaluate`.")
     return rows

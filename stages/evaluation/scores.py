@@ -6,7 +6,7 @@ import numpy as np
 
 from stages.artifacts import InputError
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, Split, available, load_pairs
-from stages.evaluation.similarity import Undefined, cosines, similarity_figures
+from stages.benchmarks.similarity import Undefined, cosines, similarity_figures
 from stages.ragged import Floats
 
 Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32

@@ -39,6 +39,7 @@ METRICS = {
     "spearman": _percent("Spearman"),
     "pearson": _percent("Pearson"),
     "mae": Metric("MAE", "0–5", digits=3, better=-1),
+    "mae_calibrated": Metric("MAE calibrated", "0–5", digits=3, better=-1),
     "accuracy": _percent("Accuracy"),
     "f1": _percent("F1"),
     "precision": _percent("Precision"),
@@ -61,6 +62,7 @@ PROTOCOLS = {
     "dpcs": "DPCS",
     "dpcs+common": "DPCS + common",
     "sgd": "SGD classifier",
+    "sgd+tokens": "SGD classifier on tokens",
 }
 ORDER = ("stsb", "sick", "lee")  # sets that come first
 

@@ -36,6 +36,9 @@ from stages.ragged import Floats, TokenIds, unit_rows
 from stages.student.tokenizer import is_punctuation
 
 STUDENT = Path("models/student")
+MY_MODEL = Path("models/my_model")  # paper 1's own
+GOLD = Path("models/gold")  # the student tuned on people's scores
+GOLD_ABSENT = "gold.json"  # why there is none, or null
 BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary

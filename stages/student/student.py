@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ import torch
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_file, read_json, read_table, table_parts
+from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.similarity import cosines, similarity_figures
 from stages.corpus.text import STOP_WORDS
 from stages.device import device
-from stages.params import Student
+from stages.params import MyModel, Student
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
 from stages.student.encoder import STUDENT, StaticEncoder
@@ -23,7 +25,7 @@ from stages.student.export import export
 from stages.student.paper import PaperLoss, PaperStudent
 from stages.student.static import StaticLoss, StaticStudent, initial_table, principal_directions, project
 from stages.student.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
-from stages.student.training import Curve, Training, refuse_collapsed
+from stages.student.training import Curve, Training, Watch, refuse_collapsed
 from stages.teacher.soft_labels import (
     SENTENCES,
     SOFT_LABELS,
@@ -40,6 +42,9 @@ CHECKPOINT = Path("models/checkpoints/student.safetensors")
 CURVE = Path("reports/curves/student.csv")
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 PROBE = 512  # sentences whose cosines show a collapse
+DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
+
+Embed = Callable[[TokenIds], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ class Labelled:
     tokens: TokenIds
     targets: NDArray[np.float16]
 
-    def key(self, params: Student, table: Floats) -> str:
+    def key(self, params: Student | MyModel, table: Floats) -> str:
         """Changes with whatever the trained student depends on; `table` are the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
         for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):
@@ -79,7 +84,34 @@ def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) ->
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
 
-def train_static(params: Student, dimension: int, counters: Counters) -> tuple[StaticEncoder, TokenIds, Curve]:
+def development() -> PairSet | None:
+    """The first of DEVELOPMENT that is present."""
+    present = available(kind="pairs")
+    return next((load_pairs(name, split) for name, split in DEVELOPMENT if name in present), None)
+
+
+def watching(encoder: StaticEncoder, embed: Embed) -> Watch:
+    """Pearson, Spearman and MAE on the development pairs with the vectors that `embed` has by then (paper 1, figure 5).
+
+    What is undefined is left out.
+    """
+    pairs = development()
+    if pairs is None or pairs.scores is None or pairs.scale is None:
+        return dict
+    sides = [encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2)]
+    gold, scale = pairs.scores, pairs.scale
+
+    def watch() -> dict[str, float]:
+        left, right = map(embed, sides)
+        figures = similarity_figures(cosines(left, right), gold, scale)
+        return {f"dev_{name}": value for name, value in figures.items() if isinstance(value, float)}
+
+    return watch
+
+
+def train_static(
+    params: Student, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT
+) -> tuple[StaticEncoder, TokenIds, Curve]:
     """Our own student: start from the teacher's vectors of words, project the soft labels, train."""
     if params.dimension > dimension:
         raise InputError(f"student.dimension = {params.dimension}, but the teacher has only {dimension}; lower it.")
@@ -98,33 +130,42 @@ def train_static(params: Student, dimension: int, counters: Counters) -> tuple[S
         params.temperature,
     )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, CHECKPOINT, key, decay=True)
-    curve = training.run(loss, len(labelled.tokens), params)
+    training = Training(model, optimizer, checkpoint, key, decay=True)
+    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()))
+    curve = training.run(loss, len(labelled.tokens), params, watch)
     return StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve
 
 
-def train_paper(params: Student, dimension: int, counters: Counters) -> tuple[StaticEncoder, TokenIds, Curve]:
+def train_paper(
+    params: Student | MyModel, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT
+) -> tuple[StaticEncoder, TokenIds, Curve]:
     """Paper 1's student: a linear layer over the mean of refined word vectors."""
     refined = WordVectors.load(REFINED)
     table = np.concatenate([np.zeros((1, refined.dimension), np.float32), refined.vectors])
     tokenizer = content_tokenizer([UNKNOWN, *refined.words], STOP_WORDS["en"])
     model = PaperStudent(refined.dimension, dimension, params.seed).to(device())
-    labelled = read_labelled(StaticEncoder(tokenizer, table, model.layer()), dimension, counters)
+    encoder = StaticEncoder(tokenizer, table, model.layer())
+    labelled = read_labelled(encoder, dimension, counters)
     loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, CHECKPOINT, labelled.key(params, table), decay=False)
-    curve = training.run(loss, len(labelled.tokens), params)
+    training = Training(model, optimizer, checkpoint, labelled.key(params, table), decay=False)
+    watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens))
+    curve = training.run(loss, len(labelled.tokens), params, watch)
     return StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve
 
 
 def write_curve(curve: Curve) -> None:
+    """A row for each epoch, with the columns that every epoch has."""
+    columns = [name for name in curve[0] if all(name in row for row in curve)]
     with atomic_file(CURVE) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["epoch", *curve[0]], lineterminator="\n")
+        writer = csv.DictWriter(file, ["epoch", *columns], lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1))
 
 
-def card(profile: str, language: str, params: Student, teacher: Mapping[str, Any], sentences: int) -> dict[str, object]:
+def card(
+    profile: str, language: str, params: Student | MyModel, teacher: Mapping[str, Any], sentences: int
+) -> dict[str, object]:
     """What the student was made from, for its config.json and model card."""
     return {
         "profile": profile,
@@ -144,6 +185,8 @@ def main() -> None:
         probe = tokens.take(range(min(PROBE, len(tokens))))
         refuse_collapsed(unit_rows(encoder.pool(probe)), "student")
         write_curve(curve)
+        if pairs := development():
+            counters.details["development"] = f"{pairs.name}/{pairs.split}"
         export(encoder, card(params.profile, params.clean.language, params.student, teacher, counters.kept), STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 

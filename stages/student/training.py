@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stages.artifacts import InputError, atomic_file
-from stages.params import Student
+from stages.params import MyModel, Student
 from stages.progress import track
 
 COLLAPSED = 0.99
@@ -30,6 +30,7 @@ log = logging.getLogger("stages")
 Batch = NDArray[np.int64]
 Loss = Callable[[Batch], dict[str, Tensor]]
 Curve = list[dict[str, float]]
+Watch = Callable[[], dict[str, float]]  # figures of the model as it is, for the curve
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Training:
     key: str
     decay: bool
 
-    def run(self, loss: Loss, count: int, params: Student) -> Curve:
-        """Train in place on `count` sentences and return the mean of each loss for each epoch.
+    def run(self, loss: Loss, count: int, params: Student | MyModel, watch: Watch = dict) -> Curve:
+        """Train in place on `count` sentences and return, for each epoch, the mean of each loss and what `watch` saw.
 
         `loss` maps the rows of a batch to named terms, whose "loss" is minimised. Raises InputError where it is not
         finite, with the step and the batch.
@@ -86,7 +87,7 @@ class Training:
                     group["lr"] = params.learning_rate * (1 - done if self.decay else 1)
                 for name, value in self._step(loss, rows, f"epoch {epoch + 1}, step {step + 1}").items():
                     sums[name] = sums.get(name, 0.0) + value
-            curve.append({name: value / schedule.steps for name, value in sums.items()})
+            curve.append({name: value / schedule.steps for name, value in sums.items()} | watch())
             log.info("epoch %d of %d: loss %.4f", epoch + 1, params.epochs, curve[-1]["loss"])
             self._save(curve)
         return curve

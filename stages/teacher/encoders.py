@@ -8,6 +8,9 @@ Weights are safetensors only. A pickle can run code when it is opened, so it is 
 """
 
 import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -27,6 +30,7 @@ from stages.teacher.pooling import length_batches, weighted_mean
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
+CPU_TOKENS = 512  # word pieces in a batch that stays in a processor's cache; of 2,048 it does a fifth less a second
 Floats = NDArray[np.float32]
 
 
@@ -56,19 +60,22 @@ class Encoder:
         encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
 
-    @torch.inference_mode()
     def embed(
         self, token_ids: list[list[int]], batch_tokens: int, weights: list[Floats | None] | None = None
     ) -> list[Floats]:
         """Embed sentences given as token ids: one (sentences, dimension) float32 array for each weighting.
 
         `weights` has, for each weighting, one weight for each id of the vocabulary; None is the plain mean over the
-        real tokens (paper 1, equations 2 and 3), and so is the default.
+        real tokens (paper 1, equations 2 and 3), and so is the default. On a processor the batches are smaller than
+        `batch_tokens` and run side by side.
         """
         where = self.model.device
+        on_cpu = where.type == "cpu"
         tables = [None if table is None else torch.from_numpy(table).to(where) for table in weights or [None]]
         results = [np.zeros((len(token_ids), self.dimension), dtype=np.float32) for _ in tables]
-        for rows in length_batches([len(ids) for ids in token_ids], batch_tokens):
+
+        @torch.inference_mode()
+        def embed_batch(rows: list[int]) -> None:
             longest = max(len(token_ids[row]) for row in rows)
             padded = torch.zeros((len(rows), longest), dtype=torch.long)
             mask = torch.zeros((len(rows), longest), dtype=torch.long)
@@ -80,7 +87,27 @@ class Encoder:
             for table, result in zip(tables, results, strict=True):
                 token_weights = mask.float() if table is None else mask * table[padded]
                 result[rows] = weighted_mean(hidden, token_weights).float().cpu().numpy()
+
+        budget = min(batch_tokens, CPU_TOKENS) if on_cpu else batch_tokens
+        batches = length_batches([len(ids) for ids in token_ids], budget)
+        with _side_by_side(torch.get_num_threads() if on_cpu else 1) as run:
+            for _ in run(embed_batch, batches):
+                pass
         return results
+
+
+@contextmanager
+def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
+    """`map` in as many threads, of which each computes on one core.
+
+    Small batches side by side are faster than one after the other on all cores, and no bit depends on their number.
+    """
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield pool.map
+    torch.set_num_threads(threads)  # which the threads of the pool have changed for those to come
 
 
 def load_encoder(teacher: Teacher) -> Encoder:

@@ -27,13 +27,14 @@ import numpy as np
 import pyarrow as pa
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from stages.artifacts import InputError, atomic_directory, atomic_file, read_table, table_parts, write_json
-from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, available, load_pairs
-from stages.benchmarks.overlaps import fingerprints
+from stages.benchmarks.data import available, load_pairs
+from stages.benchmarks.guard import load_held_out, shared_rows
 from stages.params import Simcse
 from stages.progress import track
 from stages.stage import Counters, stage
@@ -72,12 +73,12 @@ def draw(texts: Sequence[str], count: int, seed: int) -> list[Example]:
     return [Example(texts[row], texts[row]) for row in order.tolist()]
 
 
-def entailments(pairs: Sequence[tuple[str, str, str]], held_out: set[int], counters: Counters) -> list[Example]:
+def entailments(
+    pairs: Sequence[tuple[str, str, str]], held_out: NDArray[np.uint64], counters: Counters
+) -> list[Example]:
     """Examples of (premise, hypothesis, label); those with a sentence of `held_out` fingerprints are dropped."""
-    flags = (
-        [int(mark) in held_out for mark in fingerprints(side)] for side in zip(*(p[:2] for p in pairs), strict=True)
-    )
-    clean = [pair for pair, one, other in zip(pairs, *flags, strict=True) if not (one or other)]
+    shared = shared_rows([[pair[side] for pair in pairs] for side in (0, 1)], held_out)
+    clean = [pair for pair, out in zip(pairs, shared, strict=True) if not out]
     counters.drop("sentence held out", len(pairs) - len(clean))
     contradicted: dict[str, str] = {}
     for one, other, label in clean:
@@ -198,9 +199,8 @@ def read_examples(params: Simcse, counters: Counters) -> list[Example]:
             "sick in benchmarks.sets, or set simcse.objective to unsupervised."
         )
     pairs = load_pairs("sick", "train")
-    held_out = set(read_table(BENCHMARKS_DIRECTORY / "held_out.parquet", HELD_OUT)["fingerprint"].to_pylist())
     rows = list(zip(pairs.sentences1, pairs.sentences2, pairs.labels or [], strict=True))
-    found = entailments(rows, held_out, counters)
+    found = entailments(rows, load_held_out(), counters)
     counters.drop("not drawn", max(len(found) - params.sentences, 0))
     return found[: params.sentences]
 

@@ -190,8 +190,7 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
             missing.append(source)
             total += len(shelf.chunks(texts))
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
-    # One process here, whatever shards.processes says: torch's threads fill the cores, and two processes with a thread
-    # each were 13% faster on two cores, for twice the memory (1 GB each).
+    # One process here, whatever shards.processes says: the encoder's batches side by side fill the cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
         shelf.fill(track(embedded, total, "soft labels"))
     return len(sources) - len(missing)

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from stages.benchmarks.similarity import Undefined
 from stages.evaluation import charts, report, reproduction
 from stages.evaluation.headline import headline, rounded, sentence
-from stages.evaluation.results import EXAMPLES, RESULTS, Result, read_results, write_results
-from stages.evaluation.similarity import Undefined
+from stages.evaluation.results import EXAMPLES, RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.sizes import PARETO as PARETO_FILE
+from stages.evaluation.sizes import named, read_pareto
 from stages.stage import COUNTERS
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +28,16 @@ REPULSION = """learning_rate,iteration,displacement,spearman
 0.01,0,0.0,0.31
 0.01,50,3.75,0.219
 """
-SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "teacher": 57.77}
+SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "MyModel": 77001.0, "teacher": 57.77}
+SPREAD = Result("FastText", "lee", "test", "mean", "pearson", 0.3456, 1225, seeds=5, spread=0.0123)
+PARETO = """system,kind,precision,dimension,megabytes,source,stsb/test/pearson,stsb/test/spearman
+own,own,float32,256,47.76,,79.29,78.9
+own,own,float32,128,24.24,,78.81,78.4
+own,own,int8,128,6.59,,78.85,78.43
+released,own,levels,160,15.42,,79.13,78.67
+model2vec,peer,float32,256,47.76,,79.29,78.9
+static-similarity-mrl-multilingual-v1,published,,,433.7,somewhere,80.89,79.94
+"""
 
 
 def scored(dataset: str, split: str = "test", n: int = 1225) -> list[Result]:
@@ -89,6 +100,79 @@ def write_examples(cosine: float | None = 0.25) -> None:
     write_json(EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
 
 
+def write_focus() -> None:
+    """Paper 3: a cell, its gain, a tree whose words are hostile, and the parser's scores."""
+    rows = [Result("tiny, W_cf = 0.2", "sick", "test", "component focus", "pearson", 0.8123, 84, "3", "5")]
+    write_results(report.FOCUS, rows)
+    gain: dict[str, Any] = {
+        "encoder": "tiny",
+        "task": "sick",
+        "metric": "pearson",
+        "weight": 0.2,
+        "gain": 0.0123,
+        "low": -0.001,
+    }
+    gain |= {"high": 0.02, "pairs": 84, "seeds": 1, "verdict": "no difference to be seen"}
+    tree: dict[str, Any] = {"text": "x", "tokens": ["dogs", HOSTILE], "lemmas": ["dog", "x"], "upos": ["NOUN", "VERB"]}
+    tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
+    about = {"gains": [gain], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
+    write_json(report.FOCUS.with_suffix(".json"), about)
+    write_json(report.PARSER, {"test": {"UAS": 80.25, "LAS": 76.5}})
+
+
+def write_paraphrase() -> None:
+    """Paper 2: a cell with figures, one without, table 4, and what comparing sentences costs."""
+    cell: dict[str, Any] = {
+        "encoder": "tiny",
+        "pooling": "mean",
+        "strategy": "cosine",
+        "absent": None,
+        "seeds": 2,
+        "accuracy": 0.7123,
+    }
+    cell |= {"f1": 0.8, "spread": 0.01, "f1_spread": 0.02, "interval": [0.68, 0.74], "held_out": 0.7, "epochs": 30}
+    cell |= {"threshold": 0.5, "seconds": 9.5, "related": {"stsb": {"spearman": 0.5}}, "cosine": {"accuracy": 0.7}}
+    cell |= {"curve": {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}}
+    outcome = {"accuracy": 0.6987, "f1": 0.75, "held_out": 0.7}
+    table_4: dict[str, Any] = {
+        "encoder": "tiny",
+        "start": "cls",
+        "frozen": True,
+        "absent": None,
+        "combinations": {"u,v": [outcome]},
+    }
+    order: dict[str, Any] = {"encoder": "tiny", "pooling": "mean", "first": "triplet", "second": "combined-cosine"}
+    found: dict[str, Any] = {
+        "dataset": HOSTILE,
+        "pairs": {"train": 9, "held_out": 2, "test": 84},
+        "removed": {"pair of x test": 3},
+    }
+    found |= {"cells": [cell, cell | {"pooling": "cls", "absent": HOSTILE}], "combinations": [table_4]}
+    found |= {"orders": [order | {"difference": 0.0123, "share": 0.97}], "winner": "tiny-mean-cosine"}
+    write_json(report.PARAPHRASE, found)
+    systems = [
+        {"system": name, "runs": runs, "per_second": 99.5, "comparison": 0.5, "seconds": seconds}
+        for name, runs, seconds in (("joined", 49_995_000, 502_462.3), ("alone", 10_000, 101.0))
+    ]
+    cost = {"encoder": "tiny", "sentences": 20, "corpus": 10_000, "absent": None, "systems": systems}
+    write_json(report.PAIR_COST, cost)
+
+
+def write_corpus() -> None:
+    """An overview of the corpus with hostile texts, and how well it is cleaned."""
+    sums: dict[str, Any] = {"documents": 4321, "kept": 4320, "sentences": 9876, "words": 98765}
+    overview: dict[str, Any] = {
+        "sources": [{"name": HOSTILE} | sums, {"name": "daily"} | sums],
+        "times": [{"name": "2024-05"} | sums, {"name": None} | sums],
+        "growth": [[0, 0], [50_000, 9000], [98_765, 12_345]],
+        "lines": [{"text": f"Read more {HOSTILE}", "count": 1234}],
+        "near_duplicates": [{"dropped": f"A copy {HOSTILE}", "kept": "An original"}],
+        "sentences": [{"reason": "", "text": f"Kept {HOSTILE}"}, {"reason": "symbols", "text": "1 2 3"}],
+    }
+    write_json(report.CORPUS, overview)
+    shutil.copy(ROOT / report.CLEANING, report.CLEANING)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All inputs of a demo run, small, in the current directory."""
@@ -101,9 +185,16 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_provenance({})
     write_results(RESULTS, demo())
     write_json(report.SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
+    write_json(report.MY_MODEL, json.loads(report.STUDENT.read_text()) | {"refined": "contrastive"})
+    write_results(SEEDS, [SPREAD])
+    PARETO_FILE.write_text(PARETO)
     write_examples()
-    counted = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
-    counted |= {"details": {"benchmark": "lee/test"}}
+    write_focus()
+    write_paraphrase()
+    write_corpus()
+    counted: dict[str, Any] = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
+    counted |= {"details": {"benchmark": "lee/test", "development": "samples/dev", "training rows left out: imdb": 98}}
+    counted["details"] |= {"sets": "samples, lee", "sentences a second": 160.5}
     for name in report.STAGES:
         write_json(COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
     return tmp_path
@@ -251,7 +342,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     assert {"71.23", "66.0", "2.0"} <= set(outline.words)  # Word2Vec's precision of both, its recall of the paper
     assert "SimCSE was tuned here, unsupervised, from package:mini on 640 examples." in outline.text
     assert "undefined: weights not available here" in outline.words
-    assert "MyModel is the student of kind paper; this run trained another (student.kind)" in outline.words
+    assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
 
 
 def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
@@ -262,7 +353,7 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
     cells = {name: [cell[0].text for cell in found] for name, found in systems}
     assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
     assert cells["Word2Vec"] == ["41.37", "4.4", "31.37", "37.9", "1.814", "2.313"]
-    assert cells["MyModel"] == ["—", "47.0", "—", "48.1", "—", "2.100"]
+    assert cells["MyModel"] == ["—", "47.0", "—", "48.1", "—", "2.100"]  # our own student does not stand in for it
     notes = {name: found[0][0].note for name, found in systems}
     assert notes["BERT"] == "undefined: weights not available here"
     assert notes["SBERT"] == "not among the systems of this run"
@@ -284,19 +375,60 @@ def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
     assert "Rows" not in [label for found in others for label, _ in found.groups]
 
 
-def test_mymodel_is_the_papers_student(workspace: Path) -> None:
-    rows = [replace(result, paper="1") if result.system == "student" else result for result in beside_paper()]
-    write_results(RESULTS, rows)
-    table = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})[0]
-    (_, systems), (_, others) = table.blocks
+def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
+    """Paper 1's student stands in its row and ours below; the calibrated error has a column without the paper's."""
+    paper = [replace(result, system="MyModel") for result in beside_paper() if result.system == "student"]
+    calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
+    write_results(RESULTS, [*beside_paper(), *paper, calibrated])
+    four, five, *_ = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})
+    (_, systems), (_, others) = four.blocks
     assert dict(systems)["MyModel"][0][0].text == "50.98"
-    assert [name for name, _ in others] == ["refined", "teacher"]
+    assert [name for name, _ in others] == ["refined", "student", "teacher"]
+    assert four.groups[-1][0] == "MAE calibrated 0–5" and len(five.groups) == 3
+    assert [dict(others)[name][-1][0].text for name in ("student", "teacher")] == ["0.751", "—"]
+
+
+def test_spread_over_seeds(workspace: Path) -> None:
+    outline = check(page())
+    assert {"34.56", "± 1.23", "Other seeds"} <= set(outline.words)
+    assert "standard deviation over 5 seeds" in outline.text
+    write_results(SEEDS, [])
+    assert "Other seeds" not in check(page()).words
+
+
+def test_quality_against_size(workspace: Path) -> None:
+    """Of our own variants those in 8 bits and the largest; peers with the same table would say the same again."""
+    assert [name for name, _ in named(read_pareto())] == [
+        "student float32 256",
+        "student int8 128",
+        "student released",
+        "static-similarity-mrl-multilingual-v1",
+    ]
+    outline = check(page())
+    assert {"433.7", "somewhere", "measured here", "78.43", "megabytes →", "sentences a second →"} <= set(outline.words)
+    assert "int8 128: Spearman 78.4, 6.6 MB" in outline.words
+    PARETO_FILE.write_text(PARETO.replace("433.7", ""))
+    with pytest.raises(SystemExit, match=r"pareto\.csv cannot be read: .*Run `make pareto`"):
+        report.main()
+
+
+def test_figure_5(workspace: Path) -> None:
+    (report.CURVES / "student.csv").write_text("epoch,loss,dev_spearman,dev_mae\n1,0.35,0.5,1.4\n2,0.21,0.625,1.25\n")
+    text = page()
+    assert "Spearman ×100, development pairs by epoch: 50 at 1, 62.5 at 2." in text
+    assert "MAE, development pairs by epoch: 1.4 at 1, 1.25 at 2." in text
+    assert "samples/dev" in text
+
+
+def test_rows_left_out_are_counted_on_the_page(workspace: Path) -> None:
+    """fault 18: training rows that share a text with what is scored on."""
+    assert "left out for that reason: 98 of imdb." in " ".join(check(page()).text.split())
 
 
 def test_claims_are_listed(workspace: Path) -> None:
     outline = check(page())
     assert {"reproduced", "not tested"} <= set(outline.words)
-    assert "98,038 sentences a second beside 58 of the teacher" in outline.text
+    assert "77,001 sentences a second beside 58 of the teacher" in outline.text
     assert "the related pair 0.250 to 0.750" in outline.text
 
 
@@ -379,8 +511,11 @@ def test_no_headline_figures(workspace: Path) -> None:
         report.PROVENANCE,
         report.STUDENT,
         report.SIMCSE,
+        report.MY_MODEL,
+        PARETO_FILE,
         EXAMPLES,
         RESULTS,
+        SEEDS,
         report.CURVES / "refine.csv",
         report.CURVES / "repulsion.csv",
         report.CURVES / "student.csv",
@@ -470,3 +605,36 @@ def test_labels_avoid_other_marks() -> None:
     assert {mark.name: mark.anchor for mark in chart.marks} == {"left": "end", "right": "start", "slow": "start"}
     apart = charts.scatter("s", {"left": (20_000.0, 40.0), "right": (26_000.0, 55.0), "slow": (1.0, 60.0)})
     assert {mark.name: mark.anchor for mark in apart.marks} == {"left": "end", "right": "end", "slow": "start"}
+
+
+def test_paper_3_and_the_trees(workspace: Path) -> None:
+    text = page()
+    assert "W_cf = 0.2 is better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here." in text
+    assert "+1.23" in text and "−0.10 to +2.00" in text
+    assert "81.23" in text and "89.29" in text  # ours, and what the paper printed
+    assert "UAS 80.25 and LAS 76.5" in text
+    assert text.count('class="arc"') == 2
+    assert "160.5 a second" in text
+
+
+def test_paper_2(workspace: Path) -> None:
+    """Its tables, a cell without figures, table 4, the order, and hours where joined pairs take them."""
+    whole = page()
+    text = re.sub(r"<[^>]+>", " ", whole)
+    for expected in ("Table 1: cosine", "71.23", "Table 4: tiny, CLS, the heads alone", "(u, v)", "69.87"):
+        assert expected in text
+    assert "combined cosine" in text and "97%" in text and "3 pairs of train were removed" in text
+    assert "49,995,000" in text and "140 hours" in text
+    assert HOSTILE not in whole
+
+
+def test_the_corpus(workspace: Path) -> None:
+    """Sources, times, the vocabulary, texts to read and the quality of cleaning; a corpus of few words has no curve."""
+    text = check(page()).text
+    for expected in (
+        *("98,765 words, 12,345 of them different", "By source", "By time", "no date 4,321 4,320 9,876 98,765"),
+        *("thousand words", "symbols 1 2 3", f"Kept {HOSTILE}", f"Read more {HOSTILE} 1,234", "An original"),
+        *("boilerplate lines sample clean", "sentence ends UD English EWT test sentencex 0.971 0.767 0.857 1223"),
+    ):
+        assert expected in text
+    assert report.growth([[0, 0], [9, 8]]) is None

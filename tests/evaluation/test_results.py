@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stages.artifacts import InputError, write_json
+from stages.benchmarks.similarity import Figure, Undefined
 from stages.evaluation.evaluate import headline
 from stages.evaluation.results import COLUMNS, Result, read_results, write_results
-from stages.evaluation.similarity import Figure, Undefined
 
 CONSTANT = Undefined("all predictions are alike")
 

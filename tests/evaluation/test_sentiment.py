@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from stages.benchmarks.data import DocumentSet
+from stages.benchmarks.similarity import Undefined
 from stages.evaluation.evaluate import PAPER_NAMES, sentiment_results
-from stages.evaluation.sentiment import CHUNK, classify, features, sample
-from stages.evaluation.similarity import Undefined
-from stages.evaluation.systems import TeacherSystem, WordSystem
+from stages.evaluation.sentiment import CHUNK, classify, means, sample, token_features
+from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
 from stages.params import Evaluate
+from stages.student.encoder import StaticEncoder
 from tests.workspace import demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"])
@@ -67,7 +68,30 @@ def test_features_of_many_documents(words: WordSystem) -> None:
     """Chunks change nothing."""
     texts = ["the storm", "dog plays", "qwxz"] * (CHUNK // 2)
     expected = words.pool(words.token_ids(texts[:3]), [None])[0]
-    np.testing.assert_allclose(features(words, texts), np.tile(expected, (CHUNK // 2, 1)), atol=1e-6)
+    np.testing.assert_allclose(means(words, texts), np.tile(expected, (CHUNK // 2, 1)), atol=1e-6)
+
+
+def test_tokens_counted_by_hand(words: WordSystem, student: StudentSystem) -> None:
+    """`the` twice and `dog` once, each times the length of its vector; a document without a known word is zero."""
+    lengths = np.linalg.norm(words.model.vectors, axis=1)
+    expected = np.zeros((2, 6))
+    expected[0, [0, 4]] = 2 * lengths[0], lengths[4]
+    expected[0] /= np.linalg.norm(expected[0])
+    found = token_features(words, ["The dog, the", "qwxz"])
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-6)
+    assert found.nnz == 2
+    assert not token_features(student, ["qwxz"]).toarray().any()
+
+
+def test_a_linear_layer_changes_the_lengths(student: StudentSystem) -> None:
+    """A token that the layer maps to nothing counts nothing."""
+    weight = np.diag([1.0, 1.0, 1.0, 0.0]).astype(np.float32)
+    table = student.encoder.table.copy()
+    table[1, :3] = 0.0
+    encoder = StaticEncoder(student.encoder.tokenizer, table, (weight, np.ones(4, np.float32)))
+    lengths = StudentSystem(encoder).lengths
+    np.testing.assert_allclose(lengths, np.linalg.norm(table[:, :3], axis=1), atol=1e-6)
+    assert lengths[1] == 0.0 < lengths[2]
 
 
 def test_rows_beside_paper_1(words: WordSystem) -> None:
@@ -75,9 +99,11 @@ def test_rows_beside_paper_1(words: WordSystem) -> None:
     for name, table in (("imdb", "3"), ("samples_reviews", "")):
         splits = (documents("train", name), documents("test", name))
         rows = list(sentiment_results(words, splits, PARAMS, PAPER_NAMES))
-        assert [row.metric for row in rows] == ["precision", "recall", "f1"]
-        assert {(row.value, row.n, row.protocol, row.table) for row in rows} == {(1.0, 80, "sgd", table)}
-        assert [row.published for row in rows] == ([0.66, 0.02, 0.04] if table else [None] * 3)
+        assert [row.metric for row in rows] == ["precision", "recall", "f1"] * 2
+        assert {(row.value, row.n) for row in rows} == {(1.0, 80)}
+        assert [(row.protocol, row.table) for row in rows[::3]] == [("sgd", table), ("sgd+tokens", "")]
+        assert [row.published for row in rows[:3]] == ([0.66, 0.02, 0.04] if table else [None] * 3)
+        assert [row.published for row in rows[3:]] == [None] * 3
 
 
 def test_transformers_have_a_limit_of_their_own(words: WordSystem, teacher: TeacherSystem) -> None:

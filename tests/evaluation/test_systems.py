@@ -9,15 +9,8 @@ import pytest
 import torch
 
 from stages.artifacts import InputError
-from stages.evaluation.systems import (
-    NOT_HERE,
-    Absent,
-    StudentSystem,
-    System,
-    TeacherSystem,
-    WordSystem,
-    load_reference,
-)
+from stages.evaluation.loading import NOT_HERE, Absent, load_reference
+from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from stages.params import Reference
 from tests.evaluation.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from stages.artifacts import write_json, write_table
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, PAIRS, PROVENANCE
+from stages.benchmarks.overlaps import fingerprints
 from stages.corpus.text import STOP_WORDS, content_tokens, tokenize
 from stages.ragged import Floats
 from stages.student.encoder import StaticEncoder
@@ -108,6 +110,31 @@ def write_refined(seed: int = 3) -> None:
     WordVectors(words, np.ones(len(words), np.int64), vectors).save(REFINED, {})
 
 
+def write_benchmarks(**splits: tuple[str, ...]) -> None:
+    """Pair sets by name, 30 pairs a split, scored by the words that two sentences share; dev and test are held out."""
+    sentences = [text for part in texts() for text in part]
+    held_out: list[str] = []
+    sets = {}
+    for name, listed in splits.items():
+        rows: list[tuple[str, str, str, float, None]] = []
+        for split in listed:
+            order = np.random.default_rng(len(rows)).permutation(len(sentences))
+            pairs = [(f"{sentences[a]} {split}", f"{sentences[b]} {split}") for a, b in order[:60].reshape(-1, 2)]
+            rows += [(split, *pair, 5 * _overlap(*pair), None) for pair in pairs]
+            held_out += [text for pair in pairs for text in pair if split != "train"]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        write_table(BENCHMARKS_DIRECTORY / f"{name}.parquet", pa.table(columns, schema=PAIRS))
+        sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": dict.fromkeys(listed, 30)}
+    marks = pa.array(fingerprints(held_out), pa.uint64())
+    write_table(BENCHMARKS_DIRECTORY / "held_out.parquet", pa.table([marks], schema=HELD_OUT))
+    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": sets, "absent": {}})
+
+
+def _overlap(one: str, other: str) -> float:
+    words = [set(text.lower().split()) for text in (one, other)]
+    return len(words[0] & words[1]) / len(words[0] | words[1])
+
+
 def student_params(kind: str, **changes: object) -> None:
     """params.yaml with a student small enough for a test."""
     rate = 0.02 if kind == "static" else 0.05
@@ -124,6 +151,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     write_corpus(DOCUMENTS[4:], part=1)
     write_soft_labels()
     write_refined()
+    write_benchmarks(samples=("dev", "test"))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield tmp_path

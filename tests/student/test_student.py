@@ -8,12 +8,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import write_json
-from stages.student import student
-from stages.student.encoder import STUDENT, StaticEncoder
+from stages.artifacts import write_json, write_table
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
+from stages.benchmarks.similarity import cosines, similarity_figures
+from stages.student import my_model, student
+from stages.student.encoder import MY_MODEL, STUDENT, StaticEncoder
 from stages.student.student import CHECKPOINT, CURVE
 from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
 from tests.vectors.conftest import write_corpus
@@ -25,6 +29,7 @@ from .conftest import (
     student_params,
     subprocess_environment,
     texts,
+    write_benchmarks,
     write_refined,
     write_soft_labels,
 )
@@ -63,6 +68,51 @@ def test_the_same_bytes_twice(workspace: Path, kind: str) -> None:
     first = files(STUDENT) | {"curve": CURVE.read_bytes()}
     student.main()
     assert files(STUDENT) | {"curve": CURVE.read_bytes()} == first
+
+
+def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
+    """Paper 1's figure 5: those of the last epoch are those of the student that was written."""
+    student_params("static", epochs=3)
+    student.main()
+    with CURVE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    pairs = load_pairs("samples", "dev")
+    assert pairs.scores is not None
+    left, right = (StaticEncoder.load(STUDENT).encode(side) for side in (pairs.sentences1, pairs.sentences2))
+    expected = similarity_figures(cosines(left, right), pairs.scores, (0.0, 5.0))
+    for name in ("pearson", "spearman", "mae"):
+        assert float(rows[-1][f"dev_{name}"]) == pytest.approx(expected[name], abs=1e-6)
+    assert len({row["dev_mae"] for row in rows}) == 3
+    assert counters()["details"] == {"development": "samples/dev"}
+
+
+def test_without_development_pairs(workspace: Path) -> None:
+    """And where all of them are alike: the curve has the losses alone."""
+    student_params("static", epochs=2)
+    write_benchmarks(lee=("test",))
+    student.main()
+    assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational"
+    write_benchmarks(samples=("dev",))
+    table = pq.read_table(BENCHMARKS_DIRECTORY / "samples.parquet").cast(PAIRS)
+    constant = table.set_column(3, PAIRS.field("score"), pa.array([2.5] * len(table), pa.float32()))
+    write_table(BENCHMARKS_DIRECTORY / "samples.parquet", constant)
+    student.main()
+    assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational,dev_mae"
+
+
+def test_my_model_is_trained_beside_ours(workspace: Path) -> None:
+    """The same training as `student.kind: paper`, whatever the kind of the student."""
+    student_params("paper", epochs=10, batch_size=32, learning_rate=0.001)
+    student.main()
+    student_params("static")
+    my_model.main()
+    ours, beside = StaticEncoder.load(STUDENT), StaticEncoder.load(MY_MODEL)
+    sentences = texts()[0]
+    np.testing.assert_array_equal(ours.encode(sentences), beside.encode(sentences))
+    config = json.loads((MY_MODEL / "config.json").read_text(encoding="utf-8"))
+    assert (config["kind"], config["refined"], config["epochs"]) == ("paper", "contrastive", 10)
+    assert json.loads(Path("reports/counters/my_model.json").read_text())["kept"] == 288
+    assert not my_model.CHECKPOINT.exists()
 
 
 def kill_in_training(kind: str) -> None:

@@ -49,6 +49,25 @@ def test_mean_pooling_in_batches(directory: Path, batch_tokens: int) -> None:
     np.testing.assert_allclose(vectors, one_by_one(directory), atol=1e-5)
 
 
+def test_batches_side_by_side(directory: Path) -> None:
+    """fault 27: the same bytes on one core and on three; the threads of whoever asks are left as they were."""
+    encoder, before = load_encoder(teacher(directory)), torch.get_num_threads()
+    found = []
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        found.append(encoder.embed(encoder.token_ids(SENTENCES), 20)[0])
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_a_failure_in_a_batch_is_raised(directory: Path) -> None:
+    """And not lost in the thread that met it."""
+    encoder = load_encoder(teacher(directory))
+    with pytest.raises(IndexError):
+        encoder.embed([[1, 2], [10**6]], 2)
+
+
 def test_several_weightings_at_once(directory: Path) -> None:
     encoder = load_encoder(teacher(directory))
     weights = np.random.default_rng(0).random(encoder.model.config.vocab_size).astype(np.float32)

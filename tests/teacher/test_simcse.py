@@ -11,7 +11,7 @@ import torch
 
 from stages.artifacts import InputError, write_json, write_table
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, PAIRS, PROVENANCE
-from stages.benchmarks.overlaps import fingerprint
+from stages.benchmarks.overlaps import fingerprint, fingerprints
 from stages.params import Simcse, Teacher
 from stages.stage import Counters
 from stages.teacher import simcse
@@ -147,7 +147,7 @@ def test_entailments_without_what_is_scored() -> None:
         ("Water boils.", "Water is hot.", "ENTAILMENT"),
     ]
     counters = Counters("examples")
-    found = entailments(pairs, {fingerprint("water is hot!")}, counters)
+    found = entailments(pairs, fingerprints(["water is hot!"]), counters)
     assert found == [Example("A dog runs.", "A dog moves.", "No dog runs.")]
     assert counters.dropped == {"sentence held out": 1, "no entailment": 2}
 

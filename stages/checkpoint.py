@@ -1,0 +1,62 @@
+"""The state of a training on disk, so that a run that was killed goes on where it was.
+
+A checkpoint holds the tensors of the model and of its optimizer, and notes (the losses so far, say), under a key that
+names everything the result depends on: one made from other data or parameters is ignored.
+"""
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from stages.artifacts import atomic_file
+
+log = logging.getLogger("stages")
+
+Notes = list[Any]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a training of `model` by `optimizer` is kept; `key` as the module says."""
+
+    path: Path
+    key: str
+    model: nn.Module
+    optimizer: Optimizer
+
+    def save(self, notes: Notes) -> None:
+        """Write the state; one note for each step or epoch that is done, anything that JSON can hold."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
+        with atomic_file(self.path) as partial:
+            save_file(tensors, partial, metadata={"key": self.key, "notes": json.dumps(notes)})
+
+    def resume(self) -> Notes:
+        """Restore the state and return its notes; without a checkpoint of this key change nothing and return none."""
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if metadata.get("key") != self.key:
+                    return []  # made from something else
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        except (OSError, SafetensorError):
+            return []  # there is none
+        self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, field = name.split(".", 2)
+                state.setdefault(int(index), {})[field] = tensor
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        notes: Notes = json.loads(metadata["notes"])
+        log.info("resumed after %d of %s", len(notes), self.path.stem)
+        return notes

@@ -1,0 +1,147 @@
+"""Stage `gold`: the student tuned on people's scores, a variant of its own beside the one that never saw any.
+
+    v(S) = sum_{w in S} exp(a_w) x_w T        x_w: the student's token vectors, which stay as they are
+    loss = - Pearson(cos(v(S), v(S')), score)  over a batch of pairs of STS-B train
+
+Learnt are one linear map T for all tokens, from the identity, and the logarithm a_w of a weight for each token, from 0:
+5,000 pairs are too few for the vectors themselves (docs/levers.md). Both fold into the table, so what comes out is a
+student like any other. Pairs with a sentence that evaluation scores on are left out, and counted.
+
+Worked example: cosines 0.1, 0.5, 0.9 beside the scores 1, 3, 5 lie on a line, the loss is -1; beside 5, 3, 1 it is 1.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from stages.artifacts import InputError, atomic_directory, read_json, write_json
+from stages.benchmarks.data import PairSet, available, load_pairs
+from stages.benchmarks.guard import load_held_out, shared_rows
+from stages.params import Gold
+from stages.progress import track
+from stages.ragged import Floats, TokenIds
+from stages.stage import Counters, stage
+from stages.student.encoder import CONFIG, GOLD, GOLD_ABSENT, STUDENT, StaticEncoder
+from stages.student.export import write_card, write_model
+
+BENCHMARK = "stsb"
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Pairs as token ids of both sides, and people's scores, (pairs,) float32."""
+
+    left: TokenIds
+    right: TokenIds
+    scores: NDArray[np.float32]
+
+
+class Turned(nn.Module):
+    """Token vectors (vocabulary, dimension) times a weight each, and through one linear map."""
+
+    vectors: Tensor
+
+    def __init__(self, table: Floats) -> None:
+        super().__init__()
+        self.register_buffer("vectors", torch.tensor(table))
+        self.turn = nn.Parameter(torch.eye(table.shape[1]))
+        self.weights = nn.Parameter(torch.zeros(len(table)))
+
+    def forward(self, tokens: TokenIds) -> Tensor:
+        """(sentences, dimension) sums."""
+        ids = torch.from_numpy(tokens.ids.astype(np.int64))
+        offsets = torch.from_numpy(tokens.offsets[:-1])
+        weights = torch.exp(self.weights[ids])
+        sums = F.embedding_bag(ids, self.vectors, offsets, mode="sum", per_sample_weights=weights)
+        turned: Tensor = sums @ self.turn
+        return turned
+
+    @torch.no_grad()
+    def table(self) -> Floats:
+        """The vectors with weights and map folded in, (vocabulary, dimension) float32."""
+        folded: Floats = ((self.vectors * torch.exp(self.weights)[:, None]) @ self.turn).numpy()
+        return folded
+
+
+def pearson_loss(cosines: Tensor, scores: Tensor) -> Tensor:
+    """- Pearson correlation of (pairs,) cosines and scores, in [-1, 1]; 0 where one side is constant."""
+    one, other = cosines - cosines.mean(), scores - scores.mean()
+    loss: Tensor = -(one * other).sum() / (one.norm() * other.norm()).clamp(min=1e-8)
+    return loss
+
+
+def batches(count: int, params: Gold) -> Iterator[NDArray[np.int64]]:
+    """Rows of each batch, every epoch in an order of its own; a last batch of one pair is left out."""
+    for epoch in range(params.epochs):
+        order = np.random.default_rng((params.seed, epoch)).permutation(count)
+        for start in range(0, count, params.batch_size):
+            rows = order[start : start + params.batch_size]
+            if len(rows) > 1:
+                yield rows
+
+
+def tune(table: Floats, pairs: Rated, params: Gold) -> Floats:
+    """The tuned table; both learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
+    model = Turned(table)
+    rates = {model.turn: params.turn_rate, model.weights: params.weight_rate}
+    optimizer = torch.optim.Adam([{"params": [values], "lr": rate} for values, rate in rates.items()])
+    planned = list(batches(len(pairs.scores), params))
+    for step, rows in enumerate(track(planned, len(planned), "steps")):
+        cosines = F.cosine_similarity(model(pairs.left.take(rows)), model(pairs.right.take(rows)))
+        optimizer.zero_grad()
+        pearson_loss(cosines, torch.from_numpy(pairs.scores[rows])).backward()  # type: ignore[no-untyped-call]
+        for group, rate in zip(optimizer.param_groups, rates.values(), strict=True):
+            group["lr"] = rate * (1 - step / len(planned))
+        optimizer.step()
+    found = model.table()
+    if not np.isfinite(found).all():
+        raise InputError("The tuned student is not finite; lower gold.turn_rate and gold.weight_rate.")
+    return found
+
+
+def rated(encoder: StaticEncoder, pairs: PairSet, counters: Counters) -> Rated:
+    """The pairs whose sentences evaluation does not score on; the others are dropped and counted."""
+    assert pairs.scores is not None
+    shared = shared_rows((pairs.sentences1, pairs.sentences2), load_held_out())
+    counters.drop("sentence held out", int(shared.sum()))
+    rows = np.flatnonzero(~shared)
+    counters.keep(len(rows))
+    left, right = (encoder.token_ids(side).take(rows) for side in (pairs.sentences1, pairs.sentences2))
+    return Rated(left, right, pairs.scores[rows])
+
+
+def tune_into(directory: Path, params: Gold, counters: Counters) -> str | None:
+    """Why there is no tuned student, or None where one was written to `directory`."""
+    if params.epochs == 0:
+        return "not tuned in this run: gold.epochs is 0"
+    if BENCHMARK not in available(kind="pairs"):
+        return "STS-B is absent from this run"
+    encoder, config = StaticEncoder.load(STUDENT), read_json(STUDENT / CONFIG)
+    if encoder.linear is not None:
+        return "the student of this run is of kind paper"
+    pairs = rated(encoder, load_pairs(BENCHMARK, "train"), counters)
+    if len(pairs.scores) < 2:
+        return f"{len(pairs.scores)} pairs of STS-B train share no sentence with what evaluation scores on"
+    tuned = StaticEncoder(encoder.tokenizer, tune(encoder.table, pairs, params))
+    made_from = {name: config[name] for name in ("profile", "language", "teacher", "sentences", "epochs", "seed")}
+    described = write_model(tuned, made_from | {"gold_pairs": len(pairs.scores)}, directory)
+    write_card("model_card.md", described | {"path": GOLD}, directory)
+    return None
+
+
+def main() -> None:
+    with stage("gold", unit="pairs") as (params, counters):
+        torch.set_num_threads(1)  # more of them only wait for each other, and change the last bits
+        with atomic_directory(GOLD) as directory:
+            reason = tune_into(directory, params.gold, counters)
+            write_json(directory / GOLD_ABSENT, {"absent": reason})
+
+
+if __name__ == "__main__":
+    main()

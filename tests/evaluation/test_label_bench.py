@@ -1,0 +1,34 @@
+"""The benchmark of soft labels: both sides must embed alike, or their speeds say nothing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stages.evaluation.label_bench import compare, encode, own
+from stages.params import Params, Teacher
+from tests.tiny_bert import write_tiny_bert
+from tests.workspace import demo_params
+
+TEXTS = ["the storm hears water", "a dog sees people", "people", "the police sees a guitar"] * 5
+
+
+def test_both_sides_embed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours in float16, as they are kept; a ratio of two sides that are the same is near 1."""
+    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    write_tiny_bert(tmp_path)
+    teacher = {"reference": str(tmp_path), "sha256": None, "maximum_length": 16}
+    params = Params(**demo_params(teacher=teacher))
+    assert isinstance(params.teacher, Teacher)
+    found = compare(own(params), encode(params.teacher), TEXTS, runs=2)
+    assert found["least_cosine"] >= 0.9999
+    assert found["own"] > 0 and found["encode"] > 0 and found["own_is_times_as_fast"] > 0
+
+
+def test_a_difference_shows() -> None:
+    """The pair that differs most counts, not the mean."""
+    same = np.eye(3, dtype=np.float32)
+    turned = same.copy()
+    turned[2] = [0.0, 1.0, 0.0]
+    found = compare(lambda _: same, lambda _: turned, ["a", "b", "c"], runs=1)
+    assert found["least_cosine"] == 0.0
