@@ -1,0 +1,104 @@
+"""The parse stage on the sample pairs: trees, what is dropped, what is kept between runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stages.artifacts import InputError, read_table
+from stages.benchmarks.benchmarks import main as make_benchmarks
+from stages.params import Shards, Syntax
+from stages.stage import Counters
+from stages.syntax import parse
+from stages.syntax.parse import CHECKPOINTS, Shelf, parse_missing, shards_of, write_trees
+from stages.syntax.trees import DROPPED, TREES, Tree, read_trees
+from tests.workspace import ROOT, write_params
+
+HERE = Shards(processes=1, dask=None)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("data/samples", "models/syntax"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    write_params(
+        benchmarks={"sets": ["samples"]},
+        syntax={"sets": ["samples", "stsb"], "maximum_words": 30},
+        shards={"processes": 1, "dask": None},
+    )
+    make_benchmarks()
+    return tmp_path
+
+
+def counters(workspace: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((workspace / "reports/counters/parse.json").read_text())
+    return found
+
+
+def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every sample has a tree or is counted; a second run parses nothing; a damaged shard alone is parsed again."""
+    texts = [text for shard in shards_of(["samples"]) for text in shard]
+    monkeypatch.setattr(parse, "SHARD", 300)
+    parse.main()
+    trees = read_trees()
+    dropped = read_table(TREES / "dropped.parquet", DROPPED)
+    assert {*trees, *dropped["text"].to_pylist()} == set(texts)
+    first = counters(workspace)
+    assert first["kept"] == len(trees)
+    assert first["dropped"] == {"too long": dropped.num_rows}
+    assert first["details"]["sets"] == "samples"  # type: ignore[index]
+    assert first["details"]["sets absent"] == "stsb"  # type: ignore[index]
+    assert first["details"]["sentences parsed in this run"] == len(texts)  # type: ignore[index]
+    before = {part.name: part.read_bytes() for part in TREES.iterdir()}
+    damaged = sorted(CHECKPOINTS.iterdir())[0]
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-10])
+    parse.main()
+    assert 0 < counters(workspace)["details"]["sentences parsed in this run"] < len(texts)  # type: ignore[index]
+    assert {part.name: part.read_bytes() for part in TREES.iterdir()} == before
+    parse.main()
+    assert counters(workspace)["details"]["sentences parsed in this run"] == 0  # type: ignore[index]
+
+
+def test_a_shard_depends_on_what_shapes_its_trees(workspace: Path) -> None:
+    """fault 14: other models, another limit or another text, another file."""
+    params = Syntax(model="bundled", maximum_words=30, sets=["samples"])
+    shelf = Shelf(params, "models")
+    path = shelf.path(["a", "b"])
+    others = [
+        Shelf(params, "other models").path(["a", "b"]),
+        Shelf(params.model_copy(update={"maximum_words": 31}), "models").path(["a", "b"]),
+        shelf.path(["ab"]),
+    ]
+    assert len({path, *others}) == 4
+    assert Shelf(params.model_copy(update={"sets": []}), "models").path(["a", "b"]) == path
+
+
+def test_no_set_at_all(workspace: Path) -> None:
+    """What is absent is reported as absent, and the stages behind find no trees."""
+    write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]})
+    parse.main()
+    assert read_trees() == {}
+    assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
+
+
+def test_reasons_come_back(workspace: Path) -> None:
+    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
+    tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
+    shelf.put(["one", "two"], [tree, "too long"])
+    found = Counters("sentences")
+    write_trees(shelf, [["one", "two"]], found)
+    assert read_trees() == {"one": tree}
+    assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
+
+
+def test_nothing_is_missing(workspace: Path) -> None:
+    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
+    assert parse_missing(shelf, [], HERE) == (0, 0.0)
+
+
+def test_a_shard_that_was_never_made(workspace: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models").get(["nothing"])

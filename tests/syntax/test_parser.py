@@ -1,0 +1,172 @@
+"""The bundled models at work, and every way in which a text or a model can be unfit."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import stanza
+
+from stages.artifacts import InputError
+from stages.syntax.components import component
+from stages.syntax.parser import BUNDLED, Parser, fetch, find_models, fingerprint, load_parser
+from stages.syntax.trees import Tree
+from tests.workspace import ROOT
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    """The models that ship, and a limit that a test can reach."""
+    return load_parser.__wrapped__(str(ROOT / BUNDLED), 60)
+
+
+def tree_of(parser: Parser, text: str) -> Tree:
+    (found,) = parser.parse([text])
+    assert isinstance(found, Tree)
+    return found
+
+
+def test_a_plain_sentence(parser: Parser) -> None:
+    found = tree_of(parser, "A man attacks a woman")
+    assert found.tokens == ["A", "man", "attacks", "a", "woman"]
+    assert found.upos == ["DET", "NOUN", "VERB", "DET", "NOUN"]
+    assert found.heads == [2, 3, 0, 5, 3]
+    assert found.relations == ["det", "nsubj", "root", "det", "obj"]
+    assert component(found).text == "man attacks woman"
+
+
+def test_table_1_of_the_paper(parser: Parser) -> None:
+    found = component(tree_of(parser, "An Asian woman in a crowd is not carrying a black bag"))
+    assert found.text == "woman not carrying bag"
+
+
+def test_contractions_are_two_words(parser: Parser) -> None:
+    found = tree_of(parser, "He doesn't run.")
+    assert found.tokens == ["He", "does", "n't", "run", "."]
+    assert component(found).text == "He not run"
+
+
+def test_two_sentences_are_one_tree_with_two_roots(parser: Parser) -> None:
+    """fault 26: several roots, each sentence's heads within it."""
+    found = tree_of(parser, "The dog barks. The cat sleeps.")
+    assert found.heads.count(0) == 2
+    start = found.tokens.index("The", 1) + 1
+    assert all(head == 0 or head >= start for head in found.heads[start - 1 :])
+    assert component(found).text == "dog barks cat sleeps"
+
+
+def test_texts_that_have_no_tree(parser: Parser) -> None:
+    """Blank, too many words, too many characters; the others keep their places."""
+    texts = ["", "The dog barks.", " \t\n", "word " * 2_000, "The cat sleeps.", "x" * 1_000_000]
+    found = parser.parse(texts)
+    assert [result if isinstance(result, str) else result.tokens[1] for result in found] == [
+        "blank",
+        "dog",
+        "blank",
+        "too long",
+        "cat",
+        "too long",
+    ]
+
+
+def test_a_sentence_that_only_the_tokenizer_finds_too_long(parser: Parser) -> None:
+    assert parser.parse([", " * 61 + "end"]) == ["too long"]
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800 dog", "\u200b", "??!!", "ﷺ", "狗 吠 了", "a\u2028b\x85c"])
+def test_odd_characters(parser: Parser, text: str) -> None:
+    """fault 19: a tree or a reason for each, and the neighbours stay where they are."""
+    first, _, last = parser.parse(["The dog barks.", text, "The cat sleeps."])
+    assert isinstance(first, Tree) and first.tokens[1] == "dog"
+    assert isinstance(last, Tree) and last.tokens[1] == "cat"
+
+
+def test_nothing_at_all(parser: Parser) -> None:
+    assert parser.parse([]) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("models/nowhere", "syntax.model = models/nowhere: .* is no directory"),
+        ("bundled", "git checkout models/synt"),
+    ],
+)
+def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 24: one message that says where to put them."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        find_models(model)
+
+
+def test_a_damaged_model(tmp_path: Path) -> None:
+    """fault 22: a truncated file is named."""
+    shutil.copytree(ROOT / BUNDLED, tmp_path / "syntax")
+    file = tmp_path / "syntax/depparse.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"depparse.safetensors is no packed Stanza model"):
+        load_parser(str(tmp_path / "syntax"), 60)
+
+
+def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
+    """fault 14: so its trees are made anew."""
+    shutil.copytree(ROOT / BUNDLED, tmp_path / "syntax")
+    before = fingerprint(str(tmp_path / "syntax"))
+    assert before == fingerprint(str(ROOT / BUNDLED))
+    with (tmp_path / "syntax/pos.safetensors").open("ab") as file:
+        file.write(b" ")
+    assert fingerprint(str(tmp_path / "syntax")) != before
+
+
+def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 24: no retries for minutes, and nothing half downloaded."""
+    monkeypatch.setattr(stanza.resources.common, "DEFAULT_RESOURCES_URL", "http://127.0.0.1:9/resources.json")
+    with pytest.raises(InputError, match=r"cannot be fetched \(ConnectionError\). Set syntax.model to bundled"):
+        fetch(tmp_path / "stanza")
+    assert [path.name for path in tmp_path.iterdir()] == [".stanza.lock"]
+
+
+def test_two_first_downloads_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 25: the second waits for the first and takes what it brought (stanza #213)."""
+    started: list[str] = []
+
+    def download(language: str, model_dir: str, **options: Any) -> None:
+        started.append(model_dir)
+        Path(model_dir).mkdir()
+        (Path(model_dir) / "resources.json").write_text("{")
+        time.sleep(0.2)  # in which the other must not come in between
+        (Path(model_dir) / "resources.json").write_text("{}")
+
+    monkeypatch.setattr(requests, "head", lambda *args, **options: None)
+    monkeypatch.setattr(stanza, "download", download)
+    threads = [threading.Thread(target=fetch, args=(tmp_path / "stanza",)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(started) == 1
+    assert (tmp_path / "stanza/resources.json").read_text() == "{}"
+
+
+def test_two_first_loads_at_once() -> None:
+    """fault 25: each unpacks the models for itself."""
+    loaded: list[Parser] = []
+    load: Callable[[], None] = lambda: loaded.append(load_parser.__wrapped__(str(ROOT / BUNDLED), 60))  # noqa: E731
+    threads = [threading.Thread(target=load) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    trees = [each.parse(["A man attacks a woman"]) for each in loaded]
+    assert len(trees) == 2
+    assert trees[0] == trees[1]
+
+
+def test_the_models_are_small_and_no_pickles() -> None:
+    files = [file for file in (ROOT / BUNDLED).iterdir() if file.is_file()]
+    assert {file.suffix for file in files} == {".safetensors", ".json", ".md"}
+    assert sum(file.stat().st_size for file in files) < 15_000_000
