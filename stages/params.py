@@ -127,6 +127,9 @@ class Clean(Section):
     near_duplicate_threshold: Fraction = Field(
         title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
     )
+    line_repeats: Annotated[int, Field(ge=2)] = Field(
+        title="a line that stands in so many documents of one source is boilerplate"
+    )
     shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
 
     @model_validator(mode="after")
@@ -214,7 +217,7 @@ class Simcse(Teacher):
 
 
 class SoftLabels(Section):
-    batch_tokens: Count = Field(title="word pieces in a batch, padding included")
+    batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
     minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
     further_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
 
@@ -228,6 +231,129 @@ class Student(Section):
     relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="static: weight of the in-batch KL")
     temperature: Positive = Field(title="static: of the in-batch similarity distributions")
     seed: Seed
+
+
+class MyModel(Section):
+    """Paper 1's student, trained beside ours; as `student` with kind paper."""
+
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    seed: Seed
+
+
+class Gold(Section):
+    """The student tuned on people's scores, those of STS-B train."""
+
+    epochs: Annotated[int, Field(ge=0)] = Field(title="0 tunes nothing")
+    batch_size: Annotated[int, Field(ge=2)]
+    turn_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
+    weight_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
+    seed: Seed
+
+
+class Seeds(Section):
+    values: list[Seed] = Field(title="beside the run's own; what trains in minutes is trained again with each")
+
+
+class Pairs(Section):
+    """Which encoders learn to tell paraphrases, how, and on what (paper 2); the lists are the axes of the matrix."""
+
+    dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
+    also: list[str] = Field(title="sets of scored pairs whose test split each encoder is scored on as well")
+    held_out: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
+        title="share of train that nothing is trained on: threshold, end of training and winner come from it"
+    )
+    folds: Annotated[int, Field(ge=2)] = Field(title="of the cross-validation that chooses the threshold")
+    seed: Seed = Field(title="of the split and the folds")
+    seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the first one's weights are kept")
+    encoders: list[str] = Field(title="names in section `encoders`")
+    poolings: list[Literal["mean", "max", "cls"]]
+    recipes: list[Literal["combined", "modern"]] = Field(
+        title="of fine-tuning on joined pairs: section `metric_learning` or `modern_learning`"
+    )
+    starts: list[str] = Field(title="where training starts: a pooling alone, or with a recipe, as in mean-combined")
+    strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
+    combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
+        title="what logistic regression reads of the vectors u and v"
+    )
+
+    @model_validator(mode="after")
+    def _every_start_is_made(self) -> Self:
+        made = [*self.poolings, *(f"{pooling}-{recipe}" for pooling in self.poolings for recipe in self.recipes)]
+        for start in self.starts:
+            if start not in made:
+                raise ValueError(f"start '{start}' needs its pooling in `poolings` and its recipe in `recipes`")
+        return self
+
+
+class Learning(Section):
+    """How an encoder is trained, whatever the loss."""
+
+    epochs: Count
+    iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")
+    batch_size: Annotated[int, Field(ge=2)]
+    optimizer: Literal["sgd", "adamw"]
+    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="sgd: Nesterov's")
+    weight_decay: Annotated[float, Field(ge=0.0)]
+    halve_every: Count | None = Field(title="epochs between halvings of the learning rate; null: linearly to 0")
+    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
+    head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
+    patience: Count | None = Field(title="epochs without a better held-out accuracy before the end; null: never")
+    pair_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
+
+
+class MetricLearning(Learning):
+    margin: Positive = Field(title="0.5 in paper 2")
+    siamese_rate: Positive
+    triplet_rate: Positive
+    logistic_rate: Positive
+
+
+class ModernLearning(Learning):
+    cosent_rate: Positive
+    ranking_rate: Positive
+
+
+class Combinations(Section):
+    """Paper 2's table 4: logistic regression on six combinations of the vectors."""
+
+    poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pairs.poolings; cls in the paper")
+    frozen: bool = Field(title="the heads alone are trained, in seconds; false trains the encoder six times")
+
+
+class PairCost(Section):
+    encoder: str = Field(title="name in section `encoders`")
+    sentences: Annotated[int, Field(ge=2)] = Field(title="of the sample")
+
+
+class Syntax(Section):
+    """Which sentences are parsed, and by what."""
+
+    model: str = Field(title="bundled: models/syntax; hub: Stanza's own, fetched once; or a directory of models")
+    maximum_words: Count = Field(title="a text with a longer sentence has no tree; memory grows with the square")
+    sets: list[str] = Field(title="benchmark sets of pairs; what is absent is reported")
+
+
+class ComponentFocus(Section):
+    """Encoders that see a sentence's component beside it (paper 3); the lists are the axes of the matrix."""
+
+    encoders: list[str] = Field(min_length=1, title="names in section `encoders`")
+    tasks: list[str] = Field(min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper")
+    weights: list[Annotated[float, Field(ge=0.0)]] = Field(min_length=1, title="W_cf; 0 is SBERT")
+
+
+class FocusTraining(Section):
+    """How a cell of that grid is trained."""
+
+    seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
+    pooling: Literal["mean", "max", "cls"]
+    epochs: Annotated[int, Field(ge=0)] = Field(
+        title="4 in the paper, the best by dev counts; 0 trains nothing: the component comes at inference alone"
+    )
+    batch_size: Count = Field(title="pairs; 16 in the paper")
+    learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
+    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
 
 
 class Shards(Section):
@@ -272,7 +398,19 @@ class Params(Section):
     soft_labels: SoftLabels
     simcse: Simcse
     student: Student
+    my_model: MyModel
+    gold: Gold
+    seeds: Seeds
     evaluate: Evaluate
+    encoders: dict[str, Teacher]
+    pairs: Pairs
+    metric_learning: MetricLearning
+    modern_learning: ModernLearning
+    combinations: Combinations
+    pair_cost: PairCost
+    syntax: Syntax
+    component_focus: ComponentFocus
+    focus_training: FocusTraining
     shards: Shards
 
 

@@ -1,0 +1,233 @@
+"""Stage `focus`: what the cells of paper 3's grid come to, and whether W_cf > 0 gains anything.
+
+A gain is the Pearson correlation (on SICK-E the accuracy) of a cell less that of the cell with W_cf = 0 on the same
+pairs. Its interval comes from the paired bootstrap: the test pairs are drawn anew, with replacement, 2,000 times; both
+cells are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose
+interval holds 0 could be the luck of these test pairs.
+
+The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper; each
+encoder of the grid is scored so as well, before any training.
+
+Writes reports/component_focus.csv, in the columns of results.csv, and reports/component_focus.json for the report.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from stages.artifacts import read_json, read_table, write_json
+from stages.benchmarks.data import PairSet, available, load_pairs
+from stages.benchmarks.similarity import Undefined, correlations, cosines
+from stages.evaluation.results import Result, write_results
+from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.params import ComponentFocus
+from stages.ragged import Floats
+from stages.stage import Counters, stage
+from stages.student.encoder import STUDENT, StaticEncoder
+from stages.syntax.trees import Tree, read_trees
+
+FOCUS = Path("reports/component_focus.csv")
+ABOUT = Path("reports/component_focus.json")
+DRAWS = 2_000
+SHOWN = 6  # trees in the report
+NO_LABELS = np.zeros((0, 0), dtype=bool)
+NOTHING = np.zeros(0, dtype=np.float32)
+UNTRAINED = "untrained"
+SHORT = 14  # words of a tree that fits on the page
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The test predictions of a cell by seed; `right` says whether SICK-E's label was found, (0, 0) without labels."""
+
+    encoder: str
+    task: str
+    weight: float
+    gold: NDArray[np.float32]  # (pairs,)
+    cosines: Floats  # (seeds, pairs)
+    right: NDArray[np.bool_]  # (seeds, pairs)
+    absent: str = ""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better a weight is than 0, and the ends of its 95% interval."""
+
+    encoder: str
+    task: str
+    metric: str
+    weight: float
+    gain: float
+    low: float
+    high: float
+    pairs: int
+    seeds: int
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says."""
+        return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
+
+
+def read_outcomes(encoder: str, task: str, weight: float) -> list[Outcome]:
+    """One cell as its stage left it: trained, and before any training."""
+    directory = CELLS / f"{encoder}-{task}-{weight}"
+    absent = read_json(directory / CELL)["absent"]
+    if absent:
+        return [Outcome(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
+    table = read_table(directory / PREDICTIONS, SCHEMA)
+    table = table.filter(pc.equal(table["split"], "test"))
+    untrained = pc.is_null(table["seed"])
+    kinds = {encoder: table.filter(pc.invert(untrained)), f"{encoder}, {UNTRAINED}": table.filter(untrained)}
+    return [_outcome(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
+
+
+def _outcome(name: str, task: str, weight: float, table: pa.Table) -> Outcome:
+    seeds = len(set(table["seed"].to_pylist()))
+    gold, found, labels, predicted = (
+        table[column].to_numpy().reshape(seeds, -1) for column in ("score", "cosine", "label", "predicted")
+    )
+    right = labels == predicted if table["predicted"].null_count == 0 else NO_LABELS
+    return Outcome(name, task, weight, gold[0], found, right)
+
+
+def outcome_figures(cell: Outcome) -> list[Result]:
+    """Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
+    system, n, seeds = f"{cell.encoder}, W_cf = {cell.weight:g}", len(cell.gold), len(cell.cosines)
+    if cell.absent:
+        names = ("pearson", "spearman")
+        return [_row(system, cell.task, name, Undefined(cell.absent), 0, 1, None, "5") for name in names]
+    found = [correlations(row, cell.gold) for row in cell.cosines]
+    rows = []
+    for name in ("pearson", "spearman"):
+        values = [figures[name] for figures in found]
+        rows.append(_mean(system, cell.task, name, values, n, "5"))
+    if cell.right.size:
+        rates: list[float | Undefined] = [float(row.mean()) for row in cell.right]
+        rows.append(_mean(system, cell.task, "accuracy", rates, n, "6"))
+    assert seeds == len(found)
+    return rows
+
+
+def _mean(system: str, task: str, name: str, values: Sequence[float | Undefined], n: int, table: str) -> Result:
+    known = [value for value in values if not isinstance(value, Undefined)]
+    if len(known) < len(values):
+        return _row(
+            system, task, name, next(v for v in values if isinstance(v, Undefined)), n, len(values), None, table
+        )
+    spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
+    return _row(system, task, name, float(np.mean(known)), n, len(known), spread, table)
+
+
+def _row(
+    system: str, task: str, name: str, value: float | Undefined, n: int, seeds: int, spread: float | None, table: str
+) -> Result:
+    protocol = "ten folds" if name == "accuracy" else "component focus"
+    return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
+
+
+def draws(pairs: int, count: int = DRAWS) -> Floats:
+    """How often each pair stands in each draw, (count, pairs) float32."""
+    rows = np.random.default_rng(0).integers(0, pairs, (count, pairs))
+    return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
+
+
+def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> Floats:
+    """Pearson of each draw, (draws,), by products of the counts with the values."""
+    total = counts.sum(axis=1)
+    one, other = found.astype(np.float64) - found.mean(), gold.astype(np.float64) - gold.mean()
+    x, y, xx, yy, xy = (counts @ column / total for column in (one, other, one * one, other * other, one * other))
+    return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
+
+
+def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
+    """The gain of `cell` over `base`, which has W_cf = 0, by metric."""
+    every = np.ones((1, len(base.gold)), dtype=np.float32)
+    differences = {
+        "pearson": np.mean(
+            [
+                drawn_pearson(new, base.gold, np.concatenate([every, counts]))
+                - drawn_pearson(old, base.gold, np.concatenate([every, counts]))
+                for old, new in zip(base.cosines, cell.cosines, strict=True)
+            ],
+            axis=0,
+        )
+    }
+    if base.right.size:
+        better = cell.right.mean(axis=0) - base.right.mean(axis=0)
+        differences["accuracy"] = np.concatenate([every, counts]) @ better / len(better)
+    found = []
+    for name, values in differences.items():
+        low, high = np.quantile(values[1:], [0.025, 0.975])
+        shared = (cell.encoder, cell.task, name, cell.weight)
+        found.append(Gain(*shared, float(values[0]), float(low), float(high), len(base.gold), len(base.cosines)))
+    return found
+
+
+def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
+    """What each weight of an encoder and task gains over 0; nothing where that cell is absent."""
+    there = [cell for cell in cells if not cell.absent]
+    base = next((cell for cell in there if cell.weight == 0), None)
+    if base is None:
+        return []
+    counts = draws(len(base.gold))
+    return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
+
+
+def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counters) -> list[Outcome]:
+    """The static student with the component at inference alone, with every weight on the test split of each task."""
+    student = StaticEncoder.load(STUDENT)
+    found = []
+    for task in focus.tasks:
+        if task not in available(kind="pairs"):
+            continue
+        pairs = load_pairs(task, "test")
+        texts = list(dict.fromkeys((*pairs.sentences1, *pairs.sentences2)))
+        place = {text: row for row, text in enumerate(texts)}
+        rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
+        basic, part = student.encode(texts), student.encode(components_of(texts, trees, counters))
+        found += [inference(pairs, weight, rows, basic + np.float32(weight) * part) for weight in focus.weights]
+    return found
+
+
+def inference(pairs: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
+    """The student's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+    gold = pairs.scores if pairs.scores is not None else NOTHING
+    labels = pairs.labels
+    right = np.array([entailment(vectors, rows, labels)]) == np.array([labels]) if labels else NO_LABELS
+    found = cosines(vectors[rows[:, 0]], vectors[rows[:, 1]])[None, :]
+    return Outcome(f"student, {UNTRAINED}", pairs.name, weight, gold, found, right)
+
+
+def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
+    """Some trees that fit on a page: the paper's own sentences where they are, and others spread over the run."""
+    short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
+    step = max(1, len(short) // SHOWN)
+    return [{"text": text} | asdict(trees[text]) for text in short[::step][:SHOWN]]
+
+
+def main() -> None:
+    with stage("focus", unit="cells") as (params, counters):
+        focus, trees = params.component_focus, read_trees()
+        grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
+        cells = [cell for place in grid for cell in read_outcomes(*place)] + at_inference(focus, trees, counters)
+        series: dict[tuple[str, str], list[Outcome]] = {}
+        for cell in cells:
+            counters.drop(cell.absent) if cell.absent else counters.keep()
+            series.setdefault((cell.encoder, cell.task), []).append(cell)
+        measured = [gain for group in series.values() for gain in gains_over_none(group)]
+        write_results(FOCUS, [row for group in series.values() for cell in group for row in outcome_figures(cell)])
+        about = {"gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured], "trees": shown(trees)}
+        training = {"epochs": params.focus_training.epochs, "seeds": params.focus_training.seeds}
+        write_json(ABOUT, about | {"draws": DRAWS} | training)
+
+
+if __name__ == "__main__":
+    main()

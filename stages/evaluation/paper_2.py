@@ -1,0 +1,206 @@
+"""Paper 2's tables 1 to 7 as this run has them, a heat map of its matrix, and threshold curves.
+
+The paper's own figures did not survive in the copy that this project was made from, so there is nothing to stand beside
+ours; which strategy is ahead of which, its text says.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from stages.evaluation import charts
+from stages.evaluation.tables import Figure, Table, mark_best, metric, unique
+
+Cell = Mapping[str, Any]
+ACCURACY, F1 = metric("accuracy"), metric("f1")
+COLUMNS = [ACCURACY, F1]
+POOLINGS = ("mean", "max", "cls")
+TABLES = {  # number -> title, strategy
+    "1": ("cosine of the encoders as they are", "cosine"),
+    "2": ("Siamese networks", "siamese"),
+    "3": ("triplet networks", "triplet"),
+    "5": ("logistic regression", "logistic"),
+    "6": ("fine-tuning on joined pairs", "pair"),
+}
+COMBINED = {"cosine": "Baseline", "siamese": "Siam", "triplet": "Triplet", "logistic": "LR"}
+MODERN = {
+    "cosent": "CoSENT",
+    "ranking": "Multiple negatives ranking",
+    "modern-pair": "Joined pairs",
+    "modern-cosine": "Joined pairs, then cosine",
+}
+NAMES = {
+    "cosine": "cosine",
+    "siamese": "Siamese",
+    "triplet": "triplet",
+    "logistic": "logistic regression",
+    "pair": "joined pair",
+    "cosent": "CoSENT",
+    "ranking": "ranking",
+}
+NOT_ASKED = "not in the matrix of this run"
+
+
+def spelled(name: str) -> str:
+    """A strategy in words."""
+    recipe, _, rest = name.rpartition("-")
+    return f"{recipe} {NAMES.get(rest, rest)}".strip()
+
+
+def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:
+    """The cells by encoder, pooling and strategy."""
+    return {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in cells}
+
+
+def figures(cell: Cell | None) -> list[list[Figure]]:
+    """Accuracy and F1 of a cell, or why it is empty."""
+    if cell is None or cell["absent"]:
+        return [[Figure("—", note=NOT_ASKED if cell is None else cell["absent"])] for _ in COLUMNS]
+    return [
+        [Figure(shown.text(cell[name]), cell[name], shown.text(cell[spread]) if cell[spread] is not None else "")]
+        for shown, name, spread in ((ACCURACY, "accuracy", "spread"), (F1, "f1", "f1_spread"))
+    ]
+
+
+def table(
+    caption: str, size: str, rows: Sequence[tuple[str, Sequence[Cell | None]]], groups: Sequence[str], head: str
+) -> Table:
+    """A row of cells for each name, a group of columns for each of `groups`."""
+    lines = [(name, [cell for found in cells for cell in figures(found)]) for name, cells in rows]
+    notes = unique(figure.note for _, cells in lines for cell in cells for figure in cell if figure.note)
+    blocks = [("", mark_best(lines, [shown.better for _ in groups for shown in COLUMNS]))]
+    return Table(caption, size, [(group, COLUMNS) for group in groups], blocks, notes, head)
+
+
+def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
+    """Tables 1, 2, 3, 5, 6 and 7, those of which this run has a cell; then what the paper does not have."""
+    known = place(cells)
+    encoders = unique(cell["encoder"] for cell in cells)
+    poolings = [name for name in POOLINGS if any(cell["pooling"] == name for cell in cells)]
+    size = f"{pairs:,} test pairs"
+    has: Callable[[str], bool] = lambda name: any(key[2] == name for key in known)  # noqa: E731
+    found = [
+        table(
+            f"Table {number}: {title}",
+            size,
+            [(encoder, [known.get((encoder, one, name)) for one in poolings]) for encoder in encoders],
+            [one.upper() for one in poolings],
+            "Encoder",
+        )
+        for number, (title, name) in TABLES.items()
+        if has(name)
+    ]
+    rows = [f"combined-{name}" for name in COMBINED]
+    if any(has(name) for name in rows):
+        found.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
+    rows = [name for name in MODERN if has(name)]
+    if rows:
+        found.append(_by_strategy("Beside the paper", size, known, rows, [MODERN[name] for name in rows]))
+    return found
+
+
+def _by_strategy(
+    caption: str,
+    size: str,
+    known: Mapping[tuple[str, str, str], Cell],
+    strategies: Sequence[str],
+    titles: Sequence[str],
+) -> Table:
+    """A row for each encoder and pooling that has one of the strategies, a group of columns for each strategy."""
+    rows = unique(f"{encoder} {one.upper()}" for encoder, one, name in known if name in strategies)
+    keys = {f"{encoder} {one.upper()}": (encoder, one) for encoder, one, _ in known}
+    lines = [(row, [known.get((*keys[row], name)) for name in strategies]) for row in rows]
+    return table(caption, size, lines, titles, "Encoder, pooling")
+
+
+def table_4(found: Sequence[Mapping[str, Any]], pairs: int) -> list[Table]:
+    """Logistic regression on six combinations, a table for each encoder and pooling."""
+    tables = []
+    for one in found:
+        how = "the heads alone" if one["frozen"] else "the encoder too"
+        lines = []
+        for name, outcomes in one["combinations"].items():
+            values = [(shown, sum(each[key] for each in outcomes) / len(outcomes)) for shown, key in _OF]
+            cells = [[Figure(shown.text(value), value)] for shown, value in values]
+            lines.append((f"({name.replace(',', ', ').replace('*', ' * ')})", cells))
+        title = f"Table 4: {one['encoder']}, {one['start'].upper()}, {how} trained"
+        groups = [("Head", COLUMNS), ("Held-out pairs", [ACCURACY])]
+        notes = [one["absent"]] if one["absent"] else []
+        marked = [("", mark_best(lines, [1, 1, 1]))]
+        tables.append(Table(title, f"{pairs:,} test pairs", groups, marked, notes, "Vectors"))
+    return tables
+
+
+_OF = ((ACCURACY, "accuracy"), (F1, "f1"), (ACCURACY, "held_out"))
+
+
+def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
+    """Test accuracy of every strategy (down) under every encoder and pooling (across); None without a figure.
+
+    The least accurate cell is the palest, the most accurate one the fullest.
+    """
+    known = {key: cell["accuracy"] for key, cell in place(cells).items() if not cell["absent"]}
+    if not known:
+        return None
+    columns = unique(f"{encoder} {one.upper()}" for encoder, one, _ in known)
+    rows = unique(name for _, _, name in known)
+    values = {(f"{encoder} {one.upper()}", name): value for (encoder, one, name), value in known.items()}
+    low, high = min(known.values()), max(known.values())
+    shades = [[(values.get((c, r), low) - low) / (high - low or 1.0) for c in columns] for r in rows]
+    drawn = charts.heat_map("Accuracy", [spelled(name) for name in rows], columns, shades, [])
+    marked = [
+        replace(
+            cell,
+            text=f"{100 * values[key]:.1f}" if (key := (column, row)) in values else "–",
+            tip=f"{column}, {spelled(row)}: " + (f"{100 * values[key]:.2f}" if key in values else "not run"),
+        )
+        for cell, (row, column) in zip(drawn.cells, product(rows, columns), strict=True)
+    ]
+    alt = "Accuracy of each strategy. " + "; ".join(cell.tip for cell in marked) + "."
+    return replace(drawn, cells=marked, alt=alt)
+
+
+def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
+    """Test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
+    known = [cell for cell in cells if not cell["absent"]]
+    if not known:
+        return []
+    groups = [(cell["encoder"], cell["pooling"]) for cell in known]
+    chosen = max(unique_pairs(groups), key=groups.count)
+    return [
+        charts.curve(
+            f"{spelled(cell['strategy'])}, at {cell['threshold']:.2f}: {100 * cell['accuracy']:.1f}",
+            "threshold",
+            cell["curve"]["threshold"],
+            [100 * value for value in cell["curve"]["accuracy"]],
+        )
+        for cell, group in zip(known, groups, strict=True)
+        if group == chosen and len(cell["curve"]["threshold"]) > 1
+    ]
+
+
+def unique_pairs(groups: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys(groups))
+
+
+def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the section needs, from reports/paraphrase.json and reports/pair_cost.json."""
+    cells, pairs = found["cells"], found["pairs"]["test"]
+    return {
+        **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
+        "tables": sorted([*tables(cells, pairs), *table_4(found["combinations"], pairs)], key=_number),
+        "heat_map": heat_map(cells),
+        "curves": curves(cells),
+        "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
+        "orders": [
+            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])} for order in found["orders"]
+        ],
+        "related": unique(name for cell in cells for name in cell["related"] or ()),
+        "cost": cost,
+    }
+
+
+def _number(table: Table) -> str:
+    """`Table 4` before `Table 5`; what has no number comes last."""
+    return table.caption if table.caption.startswith("Table") else "~"

@@ -1,0 +1,176 @@
+"""Paper 3's tables 5, 6 and 7 and its figure 3, with this run's figures beside them, and whether its claim holds.
+
+Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The paper" below means its printed figures.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stages.evaluation import charts
+from stages.evaluation.tables import Block, Figure, Metric, Row, Table, build, label, mark_best, number, unique
+from stages.syntax.drawing import Drawing, draw
+from stages.syntax.trees import Tree
+
+# system -> SICK-R Pearson, Spearman, STS-B Pearson, Spearman, SICK-E accuracy; None where the paper has none
+PRINTED: dict[str, tuple[float | None, ...]] = {
+    "Avg. GloVe embeddings": (69.43, 53.76, 61.23, 58.02, 74.3),
+    "Avg. BERT embeddings": (71.4, 58.4, 51.17, 46.35, 78.5),
+    "Universal Sentence Encoder": (82.65, 76.69, 75.53, 74.92, 83.5),
+    "Universal Sentence Encoder, W_cf = 0.2": (83.51, 77.38, 76.22, 75.54, 84.3),
+    "Skip-thought": (85.84, 79.16, 77.1, 76.7, 82.3),
+    "InferSent": (88.4, 83.1, 75.8, 75.5, 86.3),
+    "BERT-base": (87.9, 83.3, 87.1, 85.8, 85.8),
+    "SBERT-base": (87.81, 83.26, 87.04, 85.76, 85.8),
+    "CF-BERT-base, W_cf = 0.2": (88.39, 83.77, 87.58, 86.29, 86.3),
+    "BERT-large": (88.9, 84.2, 87.6, 86.5, 87.2),
+    "SBERT-large": (88.78, 83.93, 87.41, 86.35, 87.1),
+    "CF-BERT-large, W_cf = 0.2": (89.29, 84.35, 87.83, 86.82, 87.5),
+}
+COLUMNS = (("sick", "pearson"), ("sick", "spearman"), ("stsb", "pearson"), ("stsb", "spearman"), ("sick", "accuracy"))
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+TABLE_7 = {  # Pearson of CF-BERT-large by W_cf
+    "sick": (
+        88.78,
+        89.05,
+        89.29,
+        89.17,
+        89.05,
+        88.83,
+        88.68,
+        88.33,
+        88.01,
+        87.63,
+        87.31,
+        86.22,
+        85.23,
+        84.34,
+        83.12,
+        82.01,
+    ),
+    "stsb": (
+        87.41,
+        87.69,
+        87.83,
+        87.66,
+        87.54,
+        87.51,
+        87.19,
+        86.72,
+        86.33,
+        86.11,
+        85.81,
+        85.18,
+        84.26,
+        83.38,
+        82.17,
+        81.10,
+    ),
+}
+CLAIMED = 0.2  # the weight that the paper calls the best
+PERCENT = Metric("", factor=100, digits=2, better=1)
+
+
+def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
+    """The paper's own figures as rows of results.csv."""
+    rows = []
+    for system, values in PRINTED.items():
+        for (task, metric), value in zip(COLUMNS, values, strict=True):
+            if metric in metrics and task in tasks and value is not None:
+                rows.append({"system": system, "dataset": task, "metric": metric, "value": str(value / 100)})
+    return [row | dict.fromkeys(("spread", "published"), "") for row in rows]
+
+
+def tables(rows: Sequence[Row]) -> list[Table]:
+    """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as the run has their figures."""
+    found = []
+    for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
+        mine = [row for row in rows if row["metric"] in metrics]
+        if mine:
+            tasks = unique(row["dataset"] for row in mine)
+            paper = printed_rows(metrics, tasks)
+            blocks = [Block("The paper", paper), Block("This run", mine)]
+            found.append(build([block for block in blocks if block.rows], "dataset", title, "test split"))
+    if lines := grid(rows):
+        weights = sorted({weight for _, cells in lines for weight in cells})
+        shown = [
+            (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
+            for name, cells in lines
+        ]
+        groups = [("W_cf", [Metric(f"{weight:g}") for weight in weights])]
+        marked = [("", [(name, _best_of_line(cells)) for name, cells in shown])]
+        found.append(Table("Table 7: Pearson over the weight of the component", "×100, test split", groups, marked, []))
+    return found
+
+
+def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
+    """The same cells, the highest of them marked."""
+    turned = mark_best([("", [cell]) for cell in cells], [1])
+    return [cell for _, (cell,) in turned]
+
+
+def grid(rows: Sequence[Row]) -> list[tuple[str, dict[float, float]]]:
+    """(name, Pearson by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
+    own: dict[tuple[str, str], dict[float, float]] = {}
+    for row in rows:
+        encoder, _, weight = row["system"].partition(", W_cf = ")
+        if row["metric"] == "pearson" and (value := number(row)) is not None:
+            own.setdefault((row["dataset"], encoder), {})[float(weight)] = value
+    lines = []
+    for task in unique(task for task, _ in own):
+        if task in TABLE_7:
+            printed = dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[task]), strict=True))
+            lines.append((f"{label(task)}, CF-BERT-large in the paper", printed))
+        lines += [(f"{label(task)}, {encoder}", cells) for (other, encoder), cells in own.items() if other == task]
+    return lines
+
+
+def figure_3(rows: Sequence[Row]) -> list[charts.Curve]:
+    """What each weight gains over 0 in Pearson x 100, up to W_cf = 1 as in the paper."""
+    found = []
+    for name, cells in grid(rows):
+        weights = sorted(weight for weight in cells if weight <= 1.0)
+        if 0.0 in cells and len(weights) > 1:
+            gained = [100 * (cells[weight] - cells[0.0]) for weight in weights]
+            found.append(charts.curve(name, "W_cf", weights, gained))
+    return found
+
+
+def statement(gains: Sequence[Mapping[str, Any]]) -> str:
+    """Whether W_cf = 0.2 is better than 0 in this run, in a sentence for what was trained and one for what was not."""
+    mine = [gain for gain in gains if gain["weight"] == CLAIMED]
+    if not mine:
+        return "This run has no cells to judge the claim by."
+    kinds = {"trained with it": False, "at inference alone": True}
+    said = []
+    for name, untrained in kinds.items():
+        verdicts = [gain["verdict"] for gain in mine if gain["encoder"].endswith("untrained") == untrained]
+        if verdicts:
+            said.append(_verdict(name, verdicts))
+    return " ".join(said)
+
+
+def _verdict(name: str, verdicts: Sequence[str]) -> str:
+    better, worse, count = verdicts.count("better"), verdicts.count("worse"), len(verdicts)
+    claim = "holds here" if better == count else "holds in part" if better else "fails here"
+    return (
+        f"For encoders {name}, W_cf = {CLAIMED:g} is better than 0 in {better} and worse in {worse} of {count} "
+        f"comparison{'s' if count > 1 else ''}: the claim {claim}."
+    )
+
+
+def drawings(about: Mapping[str, Any]) -> list[Drawing]:
+    """The trees that the run chose to show."""
+    return [draw(Tree(**{key: value for key, value in tree.items() if key != "text"})) for tree in about["trees"]]
+
+
+def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the section needs."""
+    return {
+        "tables": tables(rows),
+        "curves": figure_3(rows),
+        "gains": about["gains"],
+        "statement": statement(about["gains"]),
+        "draws": about["draws"],
+        "seeds": about["seeds"],
+        "epochs": about["epochs"],
+    }

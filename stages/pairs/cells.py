@@ -1,0 +1,232 @@
+"""What the stages of the matrix share: where an encoder starts from, how a cell is trained and scored, what it leaves.
+
+A start is a directory: `start.json` (which encoder, which pooling; `absent` where its weights are not to be had),
+`vectors.safetensors` (what it makes of every sentence, before any training), and the encoder itself where it was tuned
+on joined pairs first. A cell leaves `result.json`, and the trained model beside it.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.artifacts import read_json, read_tensors, write_json, write_tensors
+from stages.benchmarks.similarity import correlations, cosines
+from stages.pairs.data import SPLITS, Material
+from stages.pairs.encoder import PairEncoder, Pooling, Tokens
+from stages.pairs.export import read_model
+from stages.pairs.losses import paraphrase_groups
+from stages.pairs.thresholds import Folds, accuracy, cross_validated, f1
+from stages.pairs.training import Examples, Notes, PairModel, Training, clock
+from stages.params import Learning, Teacher
+from stages.ragged import Floats
+from stages.teacher.encoders import load_encoder
+
+STARTS = Path("models/pairs/starts")
+CELLS = Path("models/pairs/cells")
+TABLE_4 = Path("models/pairs/combinations")
+CHECKPOINTS = Path("models/checkpoints/pairs")
+START = "start.json"
+VECTORS = "vectors.safetensors"
+RESULT = "result.json"
+DIGITS = 5  # of a score in result.json
+
+
+@dataclass(frozen=True)
+class Task:
+    """The pairs of a cell as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
+
+    k = 2 where each sentence is encoded alone, 1 where a pair is joined. `groups` (train pairs, 2), see
+    losses.triplet_loss.
+    """
+
+    material: Material
+    tokens: Tokens
+    rows: dict[str, NDArray[np.int64]]
+    groups: NDArray[np.int64]
+
+    def labels(self, split: str) -> NDArray[np.int8]:
+        return self.material.splits[split].labels
+
+    @property
+    def joined(self) -> bool:
+        return int(self.rows["train"].shape[1]) == 1
+
+
+def task_of(encoder: PairEncoder, material: Material, joined: bool) -> Task:
+    """The material as token ids."""
+    splits = [material.splits[name] for name in SPLITS]
+    rows = [split.rows for split in splits]
+    groups = paraphrase_groups(rows[0], splits[0].labels, len(material.sentences))
+    if not joined:
+        return Task(material, encoder.tokens(material.sentences), dict(zip(SPLITS, rows, strict=True)), groups)
+    pairs = np.concatenate(rows)
+    sides = [[material.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
+    ends = np.cumsum([len(split) for split in splits])[:-1]
+    places = np.split(np.arange(len(pairs))[:, None], ends)
+    return Task(material, encoder.tokens(*sides), dict(zip(SPLITS, places, strict=True)), groups)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one training, or of none: `accuracy` and `f1` on test, at the threshold of the held-out pairs.
+
+    `held_out` is the cross-validated accuracy there; `scores` (test pairs,); `related` has Pearson and Spearman of the
+    cosine on each further set, or why there is none; `epochs` as Training.run gives them. `cosine`: where the score is
+    a head's, the same figures by cosine.
+    """
+
+    seed: int
+    threshold: float
+    held_out: float
+    accuracy: float
+    f1: float
+    seconds: float
+    scores: list[float]
+    related: dict[str, dict[str, float | str]]
+    epochs: Notes
+    cosine: dict[str, float] | None
+
+
+def outcome(
+    model: PairModel, task: Task, vectors: Floats, notes: Notes, seconds: float, seed: int, folds: Folds
+) -> Outcome:
+    """Decide on the test pairs; `vectors` (sequences, dimension).
+
+    The threshold comes from the held-out pairs; where nothing was trained, from all pairs of train.
+    """
+    choosing = ["held_out"] if notes else ["train", "held_out"]
+    figures, scores = _decide(model, task, vectors, choosing, folds)
+    plain = None
+    if model.head is not None and not task.joined:
+        plain, _ = _decide(PairModel(model.encoder, None), task, vectors, choosing, folds)
+    return Outcome(
+        seed=seed,
+        **figures,
+        seconds=round(seconds, 1),
+        scores=[round(float(score), DIGITS) for score in scores],
+        related={} if task.joined else related_figures(task.material, vectors),
+        epochs=notes,
+        cosine=plain,
+    )
+
+
+def _decide(
+    model: PairModel, task: Task, vectors: Floats, choosing: list[str], folds: Folds
+) -> tuple[dict[str, float], Floats]:
+    """The threshold that `choosing` gives, how it does there and on test, and the test pairs' scores."""
+    rows = np.concatenate([task.rows[name] for name in choosing])
+    labels = np.concatenate([task.labels(name) for name in choosing])
+    chosen = cross_validated(score(model, vectors, rows), labels, folds)
+    scores, gold = score(model, vectors, task.rows["test"]), task.labels("test")
+    figures = {"accuracy": accuracy(scores, gold, chosen.value), "f1": f1(scores, gold, chosen.value)}
+    return {"threshold": chosen.value, "held_out": chosen.accuracy, **figures}, scores
+
+
+def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64]) -> Floats:
+    """The scores of pairs, (pairs,), given the vectors of all sequences."""
+    return model.scores(vectors[rows[:, 0]], vectors[rows[:, -1]])
+
+
+def related_figures(material: Material, vectors: Floats) -> dict[str, dict[str, float | str]]:
+    """Pearson and Spearman of the cosine on each further set; a text says why one is undefined."""
+    found: dict[str, dict[str, float | str]] = {}
+    for name, pairs in material.related.items():
+        cosine = cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])
+        figures = correlations(cosine, pairs.scores)
+        found[name] = {metric: v if isinstance(v, float) else str(v) for metric, v in figures.items()}
+    return found
+
+
+def encode(encoder: PairEncoder, task: Task, splits: Sequence[str] = ("held_out", "test")) -> Floats:
+    """(sequences, dimension) of all sequences of these splits, and of the further sets; any other's row is zero."""
+    needed = [task.rows[name] for name in splits]
+    if not task.joined:
+        needed += [pairs.rows for pairs in task.material.related.values()]
+    places = np.unique(np.concatenate([rows.ravel() for rows in needed]))
+    vectors = np.zeros((len(task.tokens), encoder.dimension), dtype=np.float32)
+    vectors[places] = encoder.embed(task.tokens.take(places))
+    return vectors
+
+
+def train(
+    model: PairModel,
+    task: Task,
+    strategy: str,
+    learning: Learning,
+    frozen: Floats | None,
+    seed: int,
+    folds: Folds,
+    name: str,
+) -> Outcome:
+    """Train a model in place and see what came of it; `name` is of its checkpoint, `frozen` as in Examples."""
+    examples = Examples(task.tokens, task.rows["train"], task.labels("train"), task.groups, frozen)
+
+    def judge() -> float:
+        places, rows = np.unique(task.rows["held_out"], return_inverse=True)
+        scores = score(model, model.encoder.embed(task.tokens.take(places)), rows.reshape(task.rows["held_out"].shape))
+        return cross_validated(scores, task.labels("held_out"), folds).accuracy
+
+    encoder = model.encoder
+    peak: float = getattr(learning, f"{strategy}_rate")
+    combination = model.head.combination if model.head is not None else None
+    how = learning.model_dump(exclude={name for name in type(learning).model_fields if name.endswith("_rate")})
+    data = (task.material.sha256, encoder.encoder.maximum_length)
+    key = key_of(_weights(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
+    training = Training(model, strategy, learning, peak, seed, CHECKPOINTS / f"{name}-{seed}.safetensors", key, judge)
+    notes = training.run(examples)
+    device = encoder.transformer.device
+    began = clock(device)
+    alone = model.head is not None and learning.head_epochs >= learning.epochs
+    vectors = frozen if alone and frozen is not None else encode(encoder, task)
+    seconds = sum(note["seconds"] for note in notes) + clock(device) - began
+    return outcome(model, task, vectors, notes, seconds, seed, folds)
+
+
+def _weights(model: PairModel) -> str:
+    """A hash of every weight as it is now."""
+    digest = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def key_of(*parts: object) -> str:
+    """A hash of what a training depends on."""
+    return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
+
+
+def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
+    """Write what a cell starts from, but for the weights of an encoder that was tuned."""
+    write_tensors(directory / VECTORS, {"vectors": vectors})
+    write_json(directory / START, {"absent": None, "pooling": encoder.pooling.value, **about})
+
+
+def absent_reason(directory: Path) -> str | None:
+    """Why a start has no weights, or None where it has."""
+    reason: str | None = read_json(directory / START)["absent"]
+    return reason
+
+
+def load_start(directory: Path, teacher: Teacher) -> PairEncoder:
+    """The encoder before a cell's training: as joined pairs left it, or as `teacher` names it."""
+    start = read_json(directory / START)
+    if start["tuned"]:
+        return read_model(directory)[0].encoder
+    return PairEncoder(load_encoder(teacher), Pooling(start["pooling"]))
+
+
+def read_vectors(directory: Path, material: Material) -> Floats:
+    """(sentences, dimension): what the start makes of each sentence; raises InputError."""
+    vectors = read_tensors(directory / VECTORS, {"vectors": (len(material.sentences), None)})["vectors"]
+    return np.asarray(vectors, dtype=np.float32)
+
+
+def write_result(directory: Path, cell: dict[str, Any], absent: str | None, outcomes: list[Outcome]) -> None:
+    """`cell` says which it is and on what data; one outcome for each seed, or none and the reason."""
+    write_json(directory / RESULT, {**cell, "absent": absent, "outcomes": [asdict(found) for found in outcomes]})

@@ -1,0 +1,254 @@
+"""Stage `component_focus`: a Siamese encoder that sees the subject, predicate and object of a sentence twice (paper 3).
+
+    emb_S = emb_basic + W_cf emb_cf         (equation 1)
+    loss  = mean (cos(emb_A, emb_B) - gold)^2
+
+emb_basic is the pooled encoding of the sentence, emb_cf that of its component (stages/syntax/components.py), both by
+the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell of the matrix is one encoder, one task
+and one W_cf, trained with each seed; the epoch with the best Spearman on dev counts. The parts of a batch of pairs go
+through the encoder together, sorted by length, and each sentence and component is tokenised once for all epochs.
+
+A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
+logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
+
+A checkpoint after each epoch: an interrupted cell goes on there, and ends as one that was never interrupted.
+"""
+
+import argparse
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
+from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.similarity import Undefined, correlations, cosines
+from stages.checkpoint import Checkpoint
+from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.encoder import PairEncoder, Pooling, Tokens
+from stages.params import FocusTraining, Params
+from stages.progress import track
+from stages.ragged import Floats
+from stages.stage import Counters, stage
+from stages.syntax.trees import Tree, read_trees
+from stages.teacher.encoders import AbsentModelError, load_encoder
+
+CHECKPOINTS = Path("models/checkpoints/component_focus")
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+Sets = Mapping[Split, PairSet]
+Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman
+
+log = logging.getLogger("stages")
+
+
+@dataclass(frozen=True)
+class Material:
+    """A task as token ids, tokenised once: sentences, then components.
+
+    `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences,) those of their components.
+    """
+
+    tokens: Tokens
+    parts: NDArray[np.int64]
+    rows: dict[Split, NDArray[np.int64]]
+    gold: dict[Split, NDArray[np.float32]]  # on [0, 1]
+
+
+def material(pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, counters: Counters) -> Material:
+    """Sentences first and components behind them, each different text once."""
+    sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
+    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    parts = components_of(texts, trees, counters)
+    place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *parts]))}
+    rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
+    gold = {name: _on_one(each) for name, each in pairs.items()}
+    return Material(encoder.tokens(list(place)), np.array([place[part] for part in parts]), rows, gold)
+
+
+def _on_one(pairs: PairSet) -> NDArray[np.float32]:
+    if pairs.scores is None or pairs.scale is None:
+        raise InputError(f"Benchmark set '{pairs.name}' has no scores; component_focus.tasks takes sets with scores.")
+    low, high = pairs.scale
+    return ((pairs.scores - low) / (high - low)).astype(np.float32)
+
+
+def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weight: float) -> Tensor:
+    """emb_S of some sentences, (sentences, dimension); both parts in one pass, and a text that comes twice once."""
+    both = sentences if weight == 0 else np.concatenate([sentences, data.parts[sentences]])
+    wanted, back = np.unique(both, return_inverse=True)
+    found: Tensor = encoder(data.tokens.take(wanted))[torch.from_numpy(back)]
+    if weight == 0:
+        return found
+    return found[: len(sentences)] + weight * found[len(sentences) :]
+
+
+@torch.inference_mode()
+def embed(encoder: PairEncoder, data: Material, weight: float, *splits: Split) -> Floats:
+    """emb_S of the sentences of these splits, (sentences, dimension) float32, and 0 for all others."""
+    wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
+    encoder.eval()
+    found = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
+    found[wanted] = focused(encoder, data, wanted, weight).float().cpu().numpy()
+    return found
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: a task and a weight of the component, with one seed."""
+
+    encoder: PairEncoder
+    params: FocusTraining
+    weight: float
+    seed: int
+    checkpoint: Path
+
+    def run(self, data: Material, key: str) -> list[dict[str, float]]:
+        """Train in place and return the loss and dev Spearman of each epoch; the encoder ends as after the best."""
+        optimizer = torch.optim.Adam(self.encoder.parameters(), lr=self.params.learning_rate, fused=True)
+        state = Checkpoint(self.checkpoint, key, self.encoder, optimizer)
+        best = self.checkpoint.with_suffix(".best")
+        notes = state.resume()
+        with torch.random.fork_rng():
+            for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
+                loss = self.epoch(data, optimizer, epoch)
+                notes.append({"loss": loss, "dev": self.judge(data)})
+                if _best(notes) == epoch:
+                    with atomic_file(best) as partial:
+                        save_file({name: t.contiguous() for name, t in self.encoder.state_dict().items()}, partial)
+                state.save(notes)
+        self.encoder.load_state_dict(load_file(best))
+        return notes
+
+    def epoch(self, data: Material, optimizer: torch.optim.Optimizer, epoch: int) -> float:
+        """One pass over the training pairs; returns the mean loss, raises InputError where it is not finite."""
+        rows, gold = data.rows["train"], torch.from_numpy(data.gold["train"])
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(rows))
+        size = self.params.batch_size
+        steps = -(-len(rows) // size)
+        planned = steps * self.params.epochs
+        self.encoder.train()
+        total = 0.0
+        for number in range(steps):
+            step = epoch * steps + number
+            torch.manual_seed(self.seed * 1_000_003 + step)  # dropout of this step
+            for group in optimizer.param_groups:
+                group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
+            batch = order[number * size : (number + 1) * size]
+            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weight)
+            scores = F.cosine_similarity(found[: len(batch)], found[len(batch) :])
+            loss = F.mse_loss(scores, gold[batch].to(scores.device))
+            if not torch.isfinite(loss):
+                raise InputError(
+                    f"The loss is {loss.item()} at step {step + 1}, on the batch of pairs {batch[:5].tolist()} and "
+                    f"{max(len(batch) - 5, 0)} more; lower component_focus.learning_rate."
+                )
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            total += loss.item()
+        log.info("W_cf %g, seed %d, epoch %d: loss %.4f", self.weight, self.seed, epoch + 1, total / steps)
+        return total / steps
+
+    def judge(self, data: Material) -> float:
+        """Spearman on dev; -1 where it is undefined."""
+        found = pair_cosines(embed(self.encoder, data, self.weight, "dev"), data, "dev")
+        figure = correlations(found, data.gold["dev"])
+        return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
+
+
+def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
+    """The share of the learning rate at a step of `steps`: a straight line to 1 at `warm_up`, another one down to 0."""
+    rise = warm_up * steps
+    return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
+
+
+def _best(notes: list[dict[str, float]]) -> int:
+    return int(np.argmax([note["dev"] for note in notes]))
+
+
+def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
+    """(pairs,) cosines of a split."""
+    one, other = data.rows[split].T
+    return cosines(vectors[one], vectors[other])
+
+
+def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
+    """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
+    parts = []
+    for split in SPLITS[1:]:
+        count = len(data.rows[split])
+        labels = pairs[split].labels
+        known = split == "test" and labels is not None
+        predicted = entailment(vectors, data.rows[split], labels) if known and labels else [None] * count
+        columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
+        columns += [labels or [None] * count, predicted]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+        parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
+    return pa.concat_tables(parts)
+
+
+def fingerprint(data: Material, encoder: PairEncoder, params: FocusTraining) -> str:
+    """A hash of everything that a training depends on but its weight and its seed."""
+    digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
+    digest.update(params.model_dump_json(exclude={"seeds"}).encode())
+    digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
+    for split in SPLITS:
+        digest.update(data.rows[split].tobytes() + data.gold[split].tobytes())
+    return digest.hexdigest()
+
+
+def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
+    """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
+    pairs = {split: load_pairs(options.task, split) for split in SPLITS}
+    training, teacher = params.focus_training, params.encoders[options.encoder]
+    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+    data = material(pairs, read_trees(), encoder, counters)
+    tables = [predictions(embed(encoder, data, options.weight, "dev", "test"), data, pairs, None)]
+    notes: Notes = {}
+    for seed in training.seeds if training.epochs else ():
+        encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+        checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
+        key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
+        notes[seed] = Cell(encoder, training, options.weight, seed, checkpoint).run(data, key)
+        tables.append(predictions(embed(encoder, data, options.weight, "dev", "test"), data, pairs, seed))
+        counters.keep(len(data.rows["train"]))
+    return pa.concat_tables(tables), notes
+
+
+def why_absent(task: str) -> str:
+    """Why a cell cannot be trained, or nothing."""
+    return "" if task in available(kind="pairs") else f"the set {task} is absent"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
+    parser.add_argument("encoder", help="name in section `encoders`")
+    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test")
+    parser.add_argument("weight", type=float, help="W_cf, of the component beside the sentence")
+    options = parser.parse_args()
+    name = f"{options.encoder}-{options.task}-{options.weight}"
+    with stage(f"component_focus@{name}", unit="pairs") as (params, counters), atomic_directory(CELLS / name) as target:
+        reason, table = why_absent(options.task), SCHEMA.empty_table()
+        notes: Notes = {}
+        if not reason:
+            try:
+                table, notes = train(name, options, params, counters)
+            except AbsentModelError as error:
+                log.warning("%s is left out: %s", name, error)
+                reason = "weights not available here"
+        write_table(target / PREDICTIONS, table)
+        write_json(target / CELL, {"absent": reason or None, "seeds": notes} | vars(options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Logistic regression on two sentence vectors (paper 2, section 3.1), under binary cross-entropy:
+
+    p = sigmoid(w . c(u, v) + b)
+
+c(u, v) joins some of u, v, |u - v| and u*v; the paper's table 4 compares six such combinations:
+
+    u = (1, 2)   v = (3, 1)   c = |u-v|,u*v   gives (2, 1, 3, 2)
+
+With c = u alone the head reads one vector, which is what fine-tuning on a joined pair needs.
+"""
+
+from enum import StrEnum
+
+import torch
+from torch import Tensor, nn
+
+
+class Combination(StrEnum):
+    FIRST = "u"
+    BOTH = "u,v"
+    DIFFERENCE = "|u-v|"
+    PRODUCT = "u*v"
+    RELATION = "|u-v|,u*v"
+    ALL = "u,v,|u-v|,u*v"
+
+    @property
+    def parts(self) -> list[str]:
+        return self.value.split(",")
+
+
+def combine(u: Tensor, v: Tensor, combination: Combination) -> Tensor:
+    """(pairs, parts x dimension) of u and v, each (pairs, dimension)."""
+    known = {"u": u, "v": v, "|u-v|": (u - v).abs(), "u*v": u * v}
+    return torch.cat([known[part] for part in combination.parts], dim=1)
+
+
+class LogisticHead(nn.Module):
+    """One linear layer; its first weights depend on `seed` alone."""
+
+    def __init__(self, dimension: int, combination: Combination, seed: int) -> None:
+        super().__init__()
+        self.combination = combination
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.linear = nn.Linear(dimension * len(combination.parts), 1)
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        """Log-odds that each pair is a paraphrase, (pairs,)."""
+        logits: Tensor = self.linear(combine(u, v, self.combination))[:, 0]
+        return logits

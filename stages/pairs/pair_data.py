@@ -1,0 +1,122 @@
+"""Stage `pair_data`: the pairs that the cells of the matrix learn from and are tested on.
+
+The overlap guard is here, so that it holds for every cell: a pair of train that stands in a test split which any cell
+reports, in either order, is removed and counted. (Of MRPC train 14 pairs are in MRPC test too, and 127 in STS-B test.)
+Of what is left, a share of either label is held out: nothing is trained on it.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stages.artifacts import InputError, atomic_directory, write_json, write_table
+from stages.benchmarks.data import PairSet, available, load_pairs
+from stages.benchmarks.overlaps import fingerprints
+from stages.pairs.data import (
+    ABOUT,
+    PAIR_SCHEMA,
+    PAIRS,
+    RELATED,
+    RELATED_SCHEMA,
+    TABLE,
+    LabelledPairs,
+    labelled,
+    read_pairs,
+)
+from stages.stage import Counters, stage
+
+
+def read_splits(dataset: str) -> tuple[LabelledPairs, LabelledPairs]:
+    """Train and test of a benchmark set, or of a directory that a user brings; raises InputError."""
+    if Path(dataset).is_dir():
+        return read_pairs(Path(dataset) / "train.csv"), read_pairs(Path(dataset) / "test.csv")
+    train, test = (load_pairs(dataset, split) for split in ("train", "test"))
+    return _from_set(train), _from_set(test)
+
+
+def _from_set(pairs: PairSet) -> LabelledPairs:
+    if pairs.labels is None or not set(pairs.labels) <= {"0", "1"}:
+        raise InputError(
+            f"pairs.dataset = {pairs.name}, which is not labelled 0 and 1; take mrpc or samples_paraphrase, or name a "
+            "directory with your own train.csv and test.csv."
+        )
+    return labelled(pairs.sentences1, pairs.sentences2, pairs.labels, f"{pairs.name} {pairs.split}")
+
+
+def keys(sentences1: list[str], sentences2: list[str]) -> list[tuple[int, int]]:
+    """Each pair's two fingerprints in ascending order, so that (a, b) and (b, a) are alike."""
+    both = np.sort(np.stack([fingerprints(sentences1), fingerprints(sentences2)], axis=1), axis=1)
+    return [(low, high) for low, high in both.tolist()]
+
+
+def guarded(train: LabelledPairs, scored: dict[str, list[tuple[int, int]]], counters: Counters) -> LabelledPairs:
+    """`train` without the pairs that `scored` has; what is removed is counted by the set it was found in."""
+    own = keys(train.sentences1, train.sentences2)
+    kept = np.ones(len(train), dtype=bool)
+    for name, others in scored.items():
+        found = np.array([key in set(others) for key in own]) if others else np.zeros(len(own), dtype=bool)
+        counters.drop(f"pair of {name} test", int((found & kept).sum()))
+        kept &= ~found
+    return train.take(np.flatnonzero(kept))
+
+
+def hold_out(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bool_]:
+    """Which pairs are held out: `share` of either label, drawn at random, at least two of each."""
+    held_out = np.zeros(len(labels), dtype=bool)
+    generator = np.random.default_rng(seed)
+    for label in (0, 1):
+        rows = generator.permutation(np.flatnonzero(labels == label))
+        held_out[rows[: max(round(share * len(rows)), 2)]] = True
+    return held_out
+
+
+def related_pairs(names: list[str], counters: Counters) -> dict[str, PairSet]:
+    """The test splits of the sets that are here; which are not is noted."""
+    here = {name: load_pairs(name, "test") for name in names if name in available(kind="pairs")}
+    for name, pairs in here.items():
+        if pairs.scores is None:
+            raise InputError(f"pairs.also has {name}, whose pairs have no scores; take it out.")
+    counters.details["absent"] = ", ".join(name for name in names if name not in here) or "none"
+    return here
+
+
+def _table(splits: dict[str, LabelledPairs]) -> pa.Table:
+    parts = [
+        pa.table([[name] * len(pairs), pairs.sentences1, pairs.sentences2, pairs.labels], schema=PAIR_SCHEMA)
+        for name, pairs in splits.items()
+    ]
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _related_table(related: dict[str, PairSet]) -> pa.Table:
+    parts = [
+        pa.table([[name] * len(pairs.sentences1), pairs.sentences1, pairs.sentences2, pairs.scores], RELATED_SCHEMA)
+        for name, pairs in related.items()
+    ]
+    return pa.concat_tables([RELATED_SCHEMA.empty_table(), *parts]).combine_chunks()
+
+
+def main() -> None:
+    with stage("pair_data", unit="pairs") as (params, counters):
+        train, test = read_splits(params.pairs.dataset)
+        related = related_pairs(params.pairs.also, counters)
+        scored = {params.pairs.dataset: keys(test.sentences1, test.sentences2)}
+        scored |= {name: keys(pairs.sentences1, pairs.sentences2) for name, pairs in related.items()}
+        train = guarded(train, scored, counters)
+        held_out = hold_out(train.labels, params.pairs.held_out, params.pairs.seed)
+        splits = {"train": train.take(np.flatnonzero(~held_out)), "held_out": train.take(np.flatnonzero(held_out))}
+        splits["test"] = test
+        with atomic_directory(PAIRS) as directory:
+            write_table(directory / TABLE, _table(splits))
+            write_table(directory / RELATED, _related_table(related))
+            about = {"dataset": params.pairs.dataset, "pairs": {name: len(pairs) for name, pairs in splits.items()}}
+            write_json(directory / ABOUT, {**about, "removed": dict(counters.dropped), "also": list(related)})
+        for name, pairs in splits.items():
+            counters.keep(len(pairs))
+            counters.details[f"pairs_{name}"] = len(pairs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Say whether two sentences are paraphrases, with the score and the threshold.
+
+    python -m stages.pairs.predict "The storm closed the port." "A gale shut the harbour."
+    python -m stages.pairs.predict --file pairs.csv --output decided.csv     columns sentence1, sentence2
+
+The model is the winner of the matrix, models/paraphraser, or any cell of it: `--model models/pairs/cells/<cell>`, or
+models/pairs/starts/<cell> for one that reads both sentences at once.
+"""
+
+import argparse
+import csv
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stages.artifacts import InputError, atomic_file
+from stages.pairs.data import read_unlabelled
+from stages.pairs.export import read_model
+from stages.pairs.training import PairModel
+from stages.ragged import Floats
+
+MODEL = Path("models/paraphraser")
+
+
+@dataclass(frozen=True)
+class Paraphraser:
+    """A model of pairs, and the score from which on two sentences are paraphrases."""
+
+    model: PairModel
+    threshold: float
+    joined: bool
+
+    @classmethod
+    def load(cls, directory: Path = MODEL) -> "Paraphraser":
+        """Read a model; raises InputError where it is missing or altered."""
+        model, about = read_model(directory)
+        return cls(model.eval(), float(about["threshold"]), about["strategy"] == "pair")
+
+    def scores(self, sentences1: list[str], sentences2: list[str]) -> Floats:
+        """(pairs,): cosine in [-1, 1], or the probability that a head gives; higher is more alike."""
+        encoder = self.model.encoder
+        if self.joined:
+            vectors = encoder.embed(encoder.tokens(sentences1, sentences2))
+            return self.model.scores(vectors, vectors)
+        texts = list(dict.fromkeys([*sentences1, *sentences2]))
+        place = {text: row for row, text in enumerate(texts)}
+        vectors = encoder.embed(encoder.tokens(texts))
+        u, v = (vectors[[place[text] for text in side]] for side in (sentences1, sentences2))
+        return self.model.scores(u, v)
+
+    def decide(self, sentences1: list[str], sentences2: list[str]) -> tuple[Floats, "np.ndarray[Any, Any]"]:
+        """The scores, and which of the pairs are paraphrases, (pairs,) bool."""
+        scores = self.scores(sentences1, sentences2)
+        return scores, scores >= self.threshold
+
+
+def decide_file(paraphraser: Paraphraser, source: Path, target: Path) -> int:
+    """Write sentence1, sentence2, score and paraphrase (0 or 1) for each pair of a file, and return how many are 1."""
+    sentences1, sentences2 = read_unlabelled(source)
+    scores, alike = paraphraser.decide(sentences1, sentences2)
+    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("sentence1", "sentence2", "score", "paraphrase"))
+        for one, other, score, same in zip(sentences1, sentences2, scores, alike, strict=True):
+            writer.writerow((one, other, f"{score:.4f}", int(same)))
+    return int(alike.sum())
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m stages.pairs.predict", description="Are two sentences paraphrases?"
+    )
+    parser.add_argument("sentences", nargs="*", metavar="SENTENCE", help="two sentences")
+    parser.add_argument("--file", type=Path, help=".csv or .tsv with the columns sentence1 and sentence2")
+    parser.add_argument("--output", type=Path, help="where --file's decisions go, .csv")
+    parser.add_argument("--model", type=Path, default=MODEL, help=f"directory of the model, {MODEL} by default")
+    options = parser.parse_args(argv)
+    if bool(options.file) != bool(options.output) or (len(options.sentences) != 2) == (options.file is None):
+        parser.error("give two sentences, or --file and --output")
+    try:
+        if options.file is None and not all(text.strip() for text in options.sentences):
+            raise InputError("One of the sentences is empty; give both.")
+        paraphraser = Paraphraser.load(options.model)
+        if options.file is not None:
+            found = decide_file(paraphraser, options.file, options.output)
+            print(f"{found} paraphrases, threshold {paraphraser.threshold:.4f}, in {options.output}")
+            return
+        scores, alike = paraphraser.decide(*([text] for text in options.sentences))
+        answer = "paraphrases" if alike[0] else "no paraphrases"
+        print(f"{answer}: score {scores[0]:.4f}, threshold {paraphraser.threshold:.4f}")
+    except InputError as error:
+        sys.exit(f"predict: {error}")
+
+
+if __name__ == "__main__":
+    main()

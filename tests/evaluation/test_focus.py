@@ -1,0 +1,139 @@
+"""What the grid of paper 3 comes to: figures, gains and their intervals, against NumPy and by hand."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stages.artifacts import write_json, write_table
+from stages.evaluation import focus, paper_3
+from stages.evaluation.focus import Outcome, drawn_pearson, draws, gains, outcome_figures, read_outcomes
+from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA
+
+GOLD = np.random.default_rng(0).random(200, dtype=np.float32)
+
+
+def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> Outcome:
+    """Cosines that follow the gold scores up to `noise`; the first share of the labels is right."""
+    made = np.random.default_rng(7)
+    found = np.stack([GOLD + noise * made.standard_normal(len(GOLD)).astype(np.float32) for _ in range(seeds)])
+    labels = np.arange(len(GOLD)) < right * len(GOLD)
+    return Outcome("tiny", "sick", weight, GOLD, found, np.stack([labels] * seeds))
+
+
+def test_each_draw_is_scored_as_numpy_scores_it() -> None:
+    found = outcome(0.2, 0.3).cosines[0]
+    counts = draws(len(GOLD), 3)
+    expected = [np.corrcoef(np.repeat(found, row), np.repeat(GOLD, row))[0, 1] for row in counts.astype(int)]
+    assert drawn_pearson(found, GOLD, counts) == pytest.approx(expected, abs=1e-6)
+    assert counts.sum(axis=1).tolist() == [len(GOLD)] * 3
+
+
+def test_a_gain_that_is_real_and_one_that_is_none() -> None:
+    counts = draws(len(GOLD), 400)
+    pearson, accuracy = gains(outcome(0.0, 0.5), outcome(0.2, 0.1, right=0.75), counts)
+    direct = [np.corrcoef(outcome(0.0, noise).cosines[s], GOLD)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)]
+    assert pearson.gain == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
+    assert pearson.low < pearson.gain < pearson.high
+    assert (pearson.verdict, pearson.pairs, pearson.seeds) == ("better", 200, 2)
+    assert accuracy.gain == pytest.approx(0.25)
+    assert accuracy.verdict == "better"
+    same = gains(outcome(0.0, 0.5), outcome(0.2, 0.5), counts)[0]
+    assert same.gain == pytest.approx(0, abs=1e-9)
+    assert same.verdict == "no difference to be seen"
+    assert gains(outcome(0.0, 0.1), outcome(5.0, 0.5), counts)[0].verdict == "worse"
+
+
+def test_figures_are_means_over_the_seeds() -> None:
+    pearson, spearman, accuracy = outcome_figures(outcome(0.2, 0.3))
+    single = [np.corrcoef(row, GOLD)[0, 1] for row in outcome(0.2, 0.3).cosines]
+    assert pearson.value == pytest.approx(np.mean(single), abs=1e-6)
+    assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
+    assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
+    assert spearman.metric == "spearman"
+    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds", "6")
+
+
+def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> None:
+    directory = CELLS / f"tiny-sick-{weight}"
+    columns = [
+        [seed for seed in seeds for _ in range(3)],
+        ["test"] * 3 * len(seeds),
+        [0.0, 0.5, 1.0] * len(seeds),
+        [0.1, 0.3, 0.2] * len(seeds),
+        ["A"] * 3 * len(seeds),
+        ["A", "B", "A"] * len(seeds),
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    write_table(directory / PREDICTIONS, pa.Table.from_arrays(arrays, schema=SCHEMA))
+    write_json(directory / CELL, {"absent": absent})
+
+
+def test_a_cell_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_cell(0.2, None, [None, 1, 2])
+    trained, untrained = read_outcomes("tiny", "sick", 0.2)
+    assert (trained.encoder, untrained.encoder) == ("tiny", "tiny, untrained")
+    assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
+    assert untrained.right.tolist() == [[True, False, True]]
+    write_cell(0.3, "weights not available here", [])
+    rows = outcome_figures(read_outcomes("tiny", "sick", 0.3)[0])
+    assert {str(row.value) for row in rows} == {"undefined: weights not available here"}
+
+
+def row(system: str, dataset: str, metric: str, value: float) -> dict[str, str]:
+    return {"system": system, "dataset": dataset, "metric": metric, "value": str(value), "spread": "", "published": ""}
+
+
+ROWS = [row(f"tiny, W_cf = {weight}", "sick", "pearson", 0.8 + weight / 10) for weight in (0, 0.2, 1)]
+
+
+def test_the_papers_tables_stand_beside_ours() -> None:
+    five, seven = paper_3.tables([*ROWS, row("tiny, W_cf = 0", "sick", "spearman", 0.7)])
+    printed = dict(five.blocks[0][1])
+    assert printed["CF-BERT-large, W_cf = 0.2"][0][0].text in ("89.29", "84.35")
+    assert [name for name, _ in five.blocks[1][1]] == ["tiny, W_cf = 0", "tiny, W_cf = 0.2", "tiny, W_cf = 1"]
+    (_, paper), (_, ours) = seven.blocks[0][1]
+    assert [cell[0].text for cell in paper if cell[0].text][2] == "89.29"
+    assert [cell[0].text for cell in ours if cell[0].text] == ["80.00", "82.00", "90.00"]
+    assert [cell[0].text for cell in ours if cell[0].best] == ["90.00"]
+
+
+def test_figure_3_starts_at_nothing_gained() -> None:
+    paper, ours = paper_3.figure_3(ROWS)
+    assert "CF-BERT-large" in paper.title
+    assert "10 at 1" in ours.alt
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["better", "better"], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
+        (["better", "worse"], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
+        (["no difference to be seen"], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
+    ],
+)
+def test_the_statement_is_plain(verdicts: list[str], words: str) -> None:
+    trained = [{"encoder": "tiny", "weight": 0.2, "verdict": verdict} for verdict in verdicts]
+    other = {
+        "encoder": "tiny",
+        "weight": 1.0,
+        "verdict": "better",
+    }  # not the paper's
+    alone = {"encoder": "tiny, untrained", "weight": 0.2, "verdict": "worse"}
+    text = paper_3.statement([other, *trained, alone])
+    assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
+    assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text
+    assert paper_3.statement([other]) == "This run has no cells to judge the claim by."
+
+
+def test_some_trees_are_shown(tmp_path: Path) -> None:
+    from stages.syntax.trees import Tree
+
+    trees = {f"text {n}": Tree(["a"] * 6, ["a"] * 6, ["X"] * 6, ["X"] * 6, [0] * 6, ["root"] * 6) for n in range(40)}
+    found = focus.shown(trees)
+    assert len(found) == focus.SHOWN
+    assert json.loads(json.dumps(found)) == found
+    assert [drawing.component for drawing in paper_3.drawings({"trees": found})] == ["a a a a a a"] * focus.SHOWN

@@ -1,0 +1,208 @@
+"""Paper 3's encoder on a BERT of a few thousand weights: what it computes, that it resumes, and what a cell leaves."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from stages.artifacts import InputError, read_json, read_table, write_table
+from stages.benchmarks.benchmarks import main as make_benchmarks
+from stages.benchmarks.data import PairSet
+from stages.pairs import component_focus
+from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.component_focus import Cell, Material, embed, focused, material, rise_and_fall
+from stages.pairs.encoder import PairEncoder, Pooling, Tokens
+from stages.params import FocusTraining, Teacher
+from stages.stage import Counters
+from stages.syntax.trees import TREES, Tree, to_table
+from stages.teacher.encoders import load_encoder
+from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT, write_params
+
+DOG = Tree(
+    ["the", "dog", "drinks", "the", "cold", "water"],
+    ["the", "dog", "drink", "the", "cold", "water"],
+    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
+    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
+    [2, 3, 0, 6, 6, 3],
+    ["det", "nsubj", "root", "det", "amod", "obj"],
+)
+TEXT = "the dog drinks the cold water"
+PARAMS = FocusTraining(seeds=[1], pooling="mean", epochs=2, batch_size=2, learning_rate=1e-3, warm_up=0.1)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("tiny")
+    write_tiny_bert(directory)
+    return directory
+
+
+@pytest.fixture
+def encoder(tiny: Path) -> PairEncoder:
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    return PairEncoder(load_encoder(teacher), Pooling.MEAN)
+
+
+@pytest.fixture
+def data(encoder: PairEncoder) -> Material:
+    """Four training pairs, two of them with the parsed sentence."""
+    left = [TEXT, "a storm", TEXT, "people"]
+    right = ["the police", "the government", "a woman", "a guitar"]
+    scores = np.array([1, 2, 4, 5], dtype=np.float32)
+    pairs = PairSet("made", "train", left, right, scores, None, (1, 5))
+    return material({"train": pairs, "dev": pairs, "test": pairs}, {TEXT: DOG}, encoder, Counters("pairs"))
+
+
+def test_the_scores_are_on_one(data: Material) -> None:
+    assert data.gold["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
+
+
+def test_a_text_is_tokenised_once_and_its_component_behind(data: Material, encoder: PairEncoder) -> None:
+    sentences = len(data.parts)
+    assert sentences == 7  # the dog stands there twice
+    assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
+    assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
+    assert data.parts.tolist() == [7, 1, 2, 3, 4, 5, 6]
+
+
+def test_equation_1(data: Material, encoder: PairEncoder) -> None:
+    """emb_S = emb_basic + W_cf emb_cf, each part encoded alone."""
+    encoder.eval()
+    with torch.inference_mode():
+        basic, part = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog drinks water"))
+        found = focused(encoder, data, np.array([0]), 0.2)[0]
+    assert torch.allclose(found, basic + 0.2 * part, atol=1e-6)
+
+
+def test_without_a_component_it_is_its_own(data: Material, encoder: PairEncoder) -> None:
+    """An empty part: a sentence without a tree keeps its direction under every weight."""
+    plain, heavy = embed(encoder, data, 0.0, "test")[1], embed(encoder, data, 3.0, "test")[1]
+    assert np.allclose(heavy, 4 * plain, rtol=1e-5)
+
+
+def test_a_batch_encodes_each_text_once(data: Material, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    forward = encoder.forward
+
+    def counted(tokens: Tokens) -> torch.Tensor:
+        seen.append(len(tokens))
+        return forward(tokens)
+
+    monkeypatch.setattr(encoder, "forward", counted)
+    focused(encoder, data, np.array([0, 1, 0, 2]), 0.2)  # the dog, its component, and two that are their own
+    focused(encoder, data, np.array([0, 1, 0, 2]), 0.0)
+    assert seen == [4, 3]
+
+
+def test_components_are_counted() -> None:
+    counters = Counters("pairs")
+    shout = Tree(["Really", "beautiful"], ["really", "beautiful"], ["ADV", "ADJ"], ["RB", "JJ"], [2, 0], ["x", "root"])
+    trees = {TEXT: DOG, "Really beautiful": shout}
+    assert components_of([TEXT, "Really beautiful", "?"], trees, counters) == [
+        "dog drinks water",
+        "Really beautiful",
+        "?",
+    ]
+    assert counters.details == {
+        "components by relations": 1,
+        "components by whole": 1,
+        "sentences without a tree": 1,
+    }
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    assert [rise_and_fall(step, 10, 0.2) for step in (0, 1, 2, 6, 9)] == pytest.approx([1 / 3, 2 / 3, 1, 0.5, 0.125])
+
+
+def test_training_lowers_the_loss_and_keeps_the_best(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
+    cell = Cell(encoder, PARAMS.model_copy(update={"epochs": 4}), 0.2, 1, tmp_path / "cell.safetensors")
+    notes = cell.run(data, "key")
+    assert notes[-1]["loss"] < notes[0]["loss"]
+    assert cell.judge(data) == max(note["dev"] for note in notes)
+
+
+def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_path: Path) -> None:
+    """fault 2: the epochs after the checkpoint see the same batches and the same dropout."""
+
+    def trained(stop: bool) -> tuple[list[dict[str, float]], torch.Tensor]:
+        teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+        cell = Cell(PairEncoder(load_encoder(teacher), Pooling.MEAN), PARAMS, 0.2, 1, tmp_path / f"{stop}.safetensors")
+        if stop:
+            with pytest.MonkeyPatch.context() as patch:
+                epoch = Cell.epoch
+                patch.setattr(Cell, "epoch", lambda *args: epoch(*args) if args[-1] == 0 else 1 / 0)
+                with pytest.raises(ZeroDivisionError):
+                    cell.run(data, "key")
+        notes = cell.run(data, "key")
+        return notes, torch.cat([tensor.ravel() for tensor in cell.encoder.state_dict().values()])
+
+    (whole, weights), (resumed, again) = trained(False), trained(True)
+    assert whole == resumed
+    assert torch.equal(weights, again)
+
+
+def test_a_loss_that_is_not_finite(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
+    """fault 23: the step and the batch are named."""
+    data.gold["train"][:] = np.inf
+    with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*learning_rate"):
+        Cell(encoder, PARAMS, 0.0, 1, tmp_path / "cell.safetensors").run(data, "key")
+
+
+def test_ten_folds_find_labels_that_the_difference_shows() -> None:
+    vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
+    rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
+    labels = ["same" if row % 2 == 0 else "other" for row in range(40)]
+    assert entailment(vectors, rows, labels) == labels
+
+
+@pytest.fixture
+def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A demo run as it stands before the cells, with the tiny encoder; one sentence has a tree."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
+    encoders = {"tiny": {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}}
+    encoders["away"] = encoders["tiny"] | {"reference": "./nowhere"}
+    write_params(encoders=encoders, benchmarks={"sets": ["samples"]})
+    make_benchmarks()
+    write_table(TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
+    return tmp_path
+
+
+def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
+    monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
+    component_focus.main()
+    return CELLS / "-".join(arguments)
+
+
+def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
+    table = read_table(cell / PREDICTIONS, SCHEMA)
+    assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
+    assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
+    untrained, trained = table.slice(62, 84), table.slice(208)
+    assert untrained["cosine"] != trained["cosine"]
+    assert trained["predicted"].null_count == 0
+    assert set(trained["predicted"].to_pylist()) <= {"ENTAILMENT", "NEUTRAL", "CONTRADICTION"}
+    assert np.isfinite(table["cosine"].to_numpy()).all()
+    about = read_json(cell / CELL)
+    assert about["absent"] is None
+    assert len(about["seeds"]["1"]) == 1  # epoch
+    counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
+    assert counted["kept"] == 125
+
+
+@pytest.mark.parametrize(
+    ("encoder", "task", "reason"),
+    [("tiny", "stsb", "the set stsb is absent"), ("away", "samples", "weights not available here")],
+)
+def test_what_is_absent_is_said(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
+) -> None:
+    """fault 24: a cell without its set or its weights says so, and the others go on."""
+    cell = run_cell(monkeypatch, encoder, task, "0.0")
+    assert read_json(cell / CELL)["absent"] == reason
+    assert read_table(cell / PREDICTIONS, SCHEMA).num_rows == 0

@@ -1,0 +1,143 @@
+"""Pair files and the overlap guard: errors name file and row, and what is scored on is not trained on."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stages.artifacts import InputError, write_json, write_table
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
+from stages.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
+from stages.pairs import pair_data
+from stages.pairs.data import labelled, load_material, read_pairs, read_unlabelled
+from stages.pairs.pair_data import guarded, hold_out, keys
+from stages.stage import Counters
+from tests.workspace import write_params
+
+HEAD = "sentence1,sentence2,label\n"
+GOOD = HEAD + 'A storm came.,"A gale, strong, came.",1\nA dog runs.,Water boils.,0\n'
+
+
+def test_a_file(tmp_path: Path) -> None:
+    """Other columns do no harm, quotes enclose a field, and a byte order mark is no character."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("\N{BYTE ORDER MARK}id," + GOOD.replace("\nA", "\n7,A"), encoding="utf-8")
+    found = read_pairs(path)
+    assert found.sentences2 == ["A gale, strong, came.", "Water boils."] and found.labels.tolist() == [1, 0]
+
+
+def test_quotes_in_tab_separated_files_are_characters(tmp_path: Path) -> None:
+    """fault 17."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text('sentence1\tsentence2\tlabel\n"So\t"So" she said\t1\nA\tB\t0\n')
+    assert read_pairs(path).sentences1 == ['"So', "A"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"sentence1,label\na,1\n",
+            r"line 1: no column 'sentence2' \(it has sentence1, label\)\. Make it a UTF-8 \.csv",
+        ),
+        ((GOOD + "x,y,2\n").encode(), r"line 4: label '2' is neither 0 nor 1; write 1 for a paraphrase"),
+        ((GOOD + "x,y,\n").encode(), r"line 4: label '' is neither 0 nor 1"),
+        ((GOOD + "x,  ,1\n").encode(), r"line 4: sentence2 is empty; give both sentences, or remove the row"),
+        ((GOOD + "x,y\n").encode(), r"line 4: 2 fields, expected 3"),
+        ((GOOD + "caf\xe9,y,1\n").encode("latin-1"), r"near line .*can't decode.*iconv"),
+        ((HEAD + "a,b,1\nc,d,1\n").encode(), r"every label is 1; give it pairs of label 1 and of label 0"),
+        (HEAD.encode(), r"there is no pair; give it pairs"),
+        (b"", r"line 1: no column 'label'"),
+    ],
+)
+def test_bad_files(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"pairs.csv.*{message}"):
+        read_pairs(path)
+
+
+def test_no_pair_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv cannot be read: No such file or directory\. Make it a UTF-8"):
+        read_pairs(tmp_path / "none.csv")
+    with pytest.raises(InputError, match=r"pairs\.txt ends with neither \.csv nor \.tsv"):
+        read_unlabelled(tmp_path / "pairs.txt")
+
+
+def test_a_file_to_decide_needs_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("sentence1,sentence2\na,b\n")
+    assert read_unlabelled(path) == (["a"], ["b"])
+    path.write_text("sentence1,sentence2\n")
+    with pytest.raises(InputError, match=r"holds no pair; give it a line for each"):
+        read_unlabelled(path)
+
+
+def test_guard() -> None:
+    """fault 18: a pair that is scored on, in either order, whatever its case, is removed and counted."""
+    train = labelled(["A dog runs.", "Water boils", "A", "B"], ["A cat.", "It steams.", "C", "D"], "1010", "here")
+    scored = {"one": keys(["it steams"], ["WATER, boils!"]), "two": keys(["A cat"], ["a dog runs"]), "three": []}
+    counters = Counters("pairs")
+    left = guarded(train, scored, counters)
+    assert left.sentences1 == ["A", "B"] and left.labels.tolist() == [1, 0]
+    assert {reason: count for reason, count in counters.dropped.items() if count} == {
+        "pair of one test": 1,
+        "pair of two test": 1,
+    }
+
+
+def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
+    train = labelled(["A dog runs.", "Water"], ["A cat.", "ice"], "10", "here")
+    assert len(guarded(train, {"one": keys(["A dog runs."], ["Another."])}, Counters("pairs"))) == 2
+
+
+def test_both_labels_are_held_out() -> None:
+    labels = np.array([1] * 30 + [0] * 10, np.int8)
+    held_out = hold_out(labels, 0.2, seed=1)
+    assert labels[held_out].tolist() == [1] * 6 + [0] * 2
+    assert np.array_equal(held_out, hold_out(labels, 0.2, seed=1))
+    assert not np.array_equal(held_out, hold_out(labels, 0.2, seed=2))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of one's own with 20 pairs to learn from, of which one is in the scored set, swapped."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"sentence {row},another {row},{row % 2}" for row in range(20)]
+    Path("own").mkdir()
+    Path("own/train.csv").write_text(HEAD + "\n".join(rows) + "\n")
+    Path("own/test.csv").write_text(HEAD + "new,newer,1\nold,older,0\n")
+    scored = [("test", "Another 3!", "sentence 3", 4.0, None), ("test", "x", "y", 1.0, None)]
+    table = pa.table([list(column) for column in zip(*scored, strict=True)], schema=BENCHMARK_SCHEMA)
+    write_table(BENCHMARKS_DIRECTORY / "scored.parquet", table)
+    entry = {"kind": "pairs", "rows": {"test": 2}, "scale": [0, 5]}
+    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": {"scored": entry}, "absent": {}})
+    return tmp_path
+
+
+def configure(**changes: object) -> None:
+    write_params(pairs={"dataset": "own", "also": ["scored", "stsb"], "held_out": 0.2} | changes)
+
+
+def test_the_stage(workspace: Path) -> None:
+    """Train, held-out and test pairs, the scored set, and what was left out of train."""
+    configure()
+    pair_data.main()
+    material = load_material()
+    assert {name: len(split) for name, split in material.splits.items()} == {"train": 15, "held_out": 4, "test": 2}
+    learnt = {material.sentences[row] for row in material.splits["train"].rows.ravel()}
+    assert not learnt & {"sentence 3", "another 3", "new", "old"}
+    assert material.related["scored"].scores.tolist() == [4.0, 1.0]
+    summary = json.loads(Path("reports/counters/pair_data.json").read_text())
+    assert summary["dropped"]["pair of scored test"] == 1 and summary["details"]["absent"] == "stsb"
+
+
+def test_sets_that_do_not_fit(workspace: Path) -> None:
+    configure(dataset="scored")
+    with pytest.raises(SystemExit, match=r"'scored' has no split 'train'"):
+        pair_data.main()
+    configure(dataset="mrpc")
+    with pytest.raises(SystemExit, match=r"knows no set 'mrpc'"):
+        pair_data.main()

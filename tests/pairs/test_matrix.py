@@ -1,0 +1,245 @@
+"""The cells of paper 2's matrix, one stage after the other, on the sample pairs and a small encoder."""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from stages.artifacts import read_json
+from stages.benchmarks import benchmarks
+from stages.evaluation import pair_results
+from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
+from stages.evaluation.publish import keep_pairs
+from stages.evaluation.results import PARAPHRASE, read_results
+from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, paraphrase, predict
+from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS
+from stages.pairs.data import load_material
+from stages.pairs.encoder import PairEncoder
+from tests.pairs.small import write_encoder
+from tests.workspace import ROOT, write_params
+
+QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
+STRATEGIES = ("cosine", "siamese", "triplet", "logistic", "cosent", "ranking")
+
+
+def run(module: Any, *cell: str) -> None:
+    """A stage as DVC runs it: the cell on the command line."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [module.__name__, *cell])
+        module.main()
+
+
+def configure(**changes: object) -> None:
+    pairs = {"encoders": ["tiny", "absent"], "poolings": ["mean", "cls"], "recipes": ["combined"], "seeds": [1, 2]}
+    pairs |= {"starts": ["mean", "cls", "mean-combined"], "strategies": [*STRATEGIES], "held_out": 0.3}
+    teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
+    encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
+    modern = {"epochs": 1, "batch_size": 32}
+    sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "metric_learning": QUICK}
+    write_params(**sections | {"modern_learning": modern} | changes)
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Everything that a small matrix leaves."""
+    directory = tmp_path_factory.mktemp("matrix")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(directory)
+        Path("data").mkdir()
+        Path("data/samples").symlink_to(ROOT / "data/samples")
+        write_encoder(Path("tiny"), "bert")
+        configure(benchmarks={"sets": ["samples"]})
+        benchmarks.main()
+        run(pair_data)
+        for name in ("tiny", "absent"):
+            run(pair_embeddings, name, "mean")
+            run(paraphrase, name, "mean", "cosine")
+            run(pair_tuning, name, "mean", "combined")
+            run(combinations, name, "mean")
+        for strategy in STRATEGIES[1:]:
+            run(paraphrase, "tiny", "mean", strategy)
+        run(paraphrase, "tiny", "mean-combined", "siamese")
+        run(pair_results)
+        yield directory
+
+
+@pytest.fixture
+def workspace(matrix: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(matrix)
+    return matrix
+
+
+def result(cell: str, directory: Path = CELLS) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(directory / cell / RESULT)
+    return found
+
+
+def report() -> dict[str, Any]:
+    found: dict[str, Any] = read_json(REPORT)
+    return found
+
+
+def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
+    """For each seed, but for the cosine, which has none; with epochs where something was trained."""
+    for strategy in STRATEGIES:
+        outcomes = result(f"tiny-mean-{strategy}")["outcomes"]
+        assert len(outcomes) == (1 if strategy == "cosine" else 2)
+        for outcome in outcomes:
+            assert len(outcome["scores"]) == 84 and np.isfinite(outcome["scores"]).all()
+            assert 0 <= outcome["accuracy"] <= 1 and 0 <= outcome["f1"] <= 1
+            assert len(outcome["epochs"]) == {"cosine": 0, "cosent": 1, "ranking": 1}.get(strategy, 2)
+            assert (outcome["cosine"] is not None) == (strategy == "logistic")
+
+
+def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
+    """As a loop over the test pairs has them."""
+    gold = load_material().splits["test"].labels
+    outcome = result("tiny-mean-siamese")["outcomes"][0]
+    said = [int(score >= outcome["threshold"]) for score in outcome["scores"]]
+    hits = sum(a == b == 1 for a, b in zip(said, gold, strict=True))
+    assert outcome["accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(said, gold, strict=True)]), abs=0.02)
+    assert outcome["f1"] == pytest.approx(2 * hits / (sum(said) + int(gold.sum())), abs=0.02)
+
+
+def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
+    """Trained, so not the encoder that it started from."""
+    material = load_material()
+    sentences = material.sentences[:5]
+    theirs = SentenceTransformer(str(CELLS / "tiny-mean-siamese"), device="cpu").encode(sentences)
+    before = SentenceTransformer(str(CELLS / "tiny-mean-cosine"), device="cpu").encode(sentences)
+    assert not np.allclose(theirs, before, atol=1e-3)
+
+
+def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
+    """fault 27, and nothing is trained a second time: its checkpoint has every epoch."""
+    before = result("tiny-mean-triplet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PairEncoder, "_group", _refuse_gradients(PairEncoder._group))
+        run(paraphrase, "tiny", "mean", "triplet")
+    after = result("tiny-mean-triplet")
+    for one, other in zip(before["outcomes"], after["outcomes"], strict=True):
+        assert {**one, "seconds": 0} == {**other, "seconds": 0}
+
+
+def _refuse_gradients(group: Any) -> Any:
+    def checked(self: PairEncoder, tokens: Any) -> Any:
+        assert not self.training, "a finished cell is trained again"
+        return group(self, tokens)
+
+    return checked
+
+
+def test_what_trains_nothing_encodes_nothing(workspace: Path) -> None:
+    """The sentences are encoded once for all strategies that do not train the encoder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PairEncoder, "_group", None)
+        run(paraphrase, "tiny", "mean", "cosine")
+        run(combinations, "tiny", "mean")
+
+
+def test_weights_that_are_not_here(workspace: Path) -> None:
+    """The cell stands there, and says why it is empty."""
+    for found in (result("absent-mean-cosine"), result("absent-mean-combined", STARTS)):
+        assert found["absent"] == "weights not available here" and found["outcomes"] == []
+    assert not (STARTS / "absent-mean" / VECTORS).exists()
+    assert read_json(TABLE_4 / "absent-mean.json")["absent"] == "weights not available here"
+
+
+def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
+    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings; what was not run says so."""
+    cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
+    assert len(cells) == 2 * 3 * 6 + 2 * 2
+    assert cells["tiny", "mean", "combined-siamese"]["absent"] is None
+    assert cells["tiny", "mean", "pair"]["seeds"] == 2 and cells["tiny", "mean", "pair"]["spread"] is not None
+    assert cells["tiny", "cls", "siamese"]["absent"] == NOT_RUN
+    assert cells["absent", "mean", "pair"]["absent"] == "weights not available here"
+    low, high = cells["tiny", "mean", "siamese"]["interval"]
+    assert low < cells["tiny", "mean", "siamese"]["accuracy"] < high
+
+
+def test_the_order_of_the_strategies(workspace: Path) -> None:
+    """From the best to the worst, each with the next; a difference of 0 is in no draw a difference."""
+    orders = report()["orders"]
+    accuracies = {cell["strategy"]: cell["accuracy"] for cell in report()["cells"] if cell["absent"] is None}
+    assert [orders[0]["first"], *(order["second"] for order in orders)] == sorted(
+        accuracies,
+        key=lambda name: [-accuracies[name], [orders[0]["first"], *(o["second"] for o in orders)].index(name)],
+    )
+    for order in orders:
+        assert order["difference"] == pytest.approx(accuracies[order["first"]] - accuracies[order["second"]], abs=2e-4)
+        assert 0 <= order["share"] <= 1
+
+
+def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
+    """Among encoders of single sentences; its copy decides as the cell does."""
+    known = {path.parent.name: read_json(path) for path in CELLS.glob(f"*/{RESULT}")}
+    held_out = {name: cell["outcomes"][0]["held_out"] for name, cell in known.items() if cell["outcomes"]}
+    assert held_out[report()["winner"]] == max(held_out.values())
+    winner = predict.Paraphraser.load(PARAPHRASER)
+    material = load_material()
+    sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
+    expected = known[report()["winner"]]["outcomes"][0]
+    np.testing.assert_allclose(winner.scores(*sides), expected["scores"], atol=1e-4)
+    assert winner.threshold == expected["threshold"]
+
+
+def test_figures_as_rows(workspace: Path) -> None:
+    """As they are, and as `publish --pairs` keeps them."""
+    kept = keep_pairs("dvc repro", "2026-11-21")
+    assert kept == Path("reports/runs/pairs/samples_paraphrase.csv") and read_results(kept) == read_results(PARAPHRASE)
+    rows = {(row["system"], row["protocol"], row["metric"]): row for row in read_results(PARAPHRASE)}
+    assert rows["tiny mean", "siamese", "accuracy"]["seeds"] == "2"
+    assert rows["absent mean", "cosine", "f1"]["value"] == "undefined: weights not available here"
+
+
+def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
+    path = CELLS / "tiny-mean-ranking" / RESULT
+    kept = path.read_text()
+    path.write_text(json.dumps(json.loads(kept) | {"data": "other"}))
+    run(pair_results)
+    cells = {
+        cell["strategy"]: cell for cell in report()["cells"] if (cell["encoder"], cell["pooling"]) == ("tiny", "mean")
+    }
+    path.write_text(kept)
+    run(pair_results)
+    assert cells["ranking"]["absent"] == NOT_RUN
+
+
+@pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
+def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
+    """Of two sentences, and of a file; joined pairs, a head, and a cosine."""
+    predict.main(["The dog hears the police.", "The storm.", "--model", str(model)])
+    first = capsys.readouterr().out
+    assert "paraphrases: score " in first and ", threshold " in first
+    source, target = tmp_path / "pairs.csv", tmp_path / "decided.csv"
+    source.write_text("sentence1,sentence2\nThe dog hears the police.,The storm.\nA woman.,A woman.\n")
+    predict.main(["--file", str(source), "--output", str(target), "--model", str(model)])
+    rows = list(csv.DictReader(target.read_text().splitlines()))
+    assert f"score {rows[0]['score']}" in first
+    assert {row["paraphrase"] for row in rows} <= {"0", "1"} and len(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a", " "], "predict: One of the sentences is empty"),
+        (["a", "b", "--model", "nowhere"], r"nowhere has no pairs\.json"),
+        (["--file", "none.csv", "--output", "x.csv"], r"none\.csv cannot be read"),
+    ],
+)
+def test_predict_says_what_is_wrong(workspace: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(SystemExit, match=message):
+        predict.main(arguments)
+
+
+@pytest.mark.parametrize("arguments", [["a"], [], ["--file", "x.csv"], ["a", "b", "--output", "x.csv"]])
+def test_predict_wants_two_sentences_or_a_file(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        predict.main(arguments)
+    assert "give two sentences, or --file and --output" in capsys.readouterr().err

@@ -1,0 +1,160 @@
+"""Training: batches and rates by hand, and that a killed run ends as an undisturbed one."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from stages.artifacts import InputError
+from stages.pairs.encoder import Pooling
+from stages.pairs.heads import Combination, LogisticHead
+from stages.pairs.losses import paraphrase_groups
+from stages.pairs.training import Examples, Notes, PairModel, Training, batches, rate, steps_of
+from stages.params import MetricLearning, ModernLearning
+from tests.pairs.small import encoder, write_encoder
+from tests.workspace import demo_params
+
+SUBJECTS = ("the storm", "the dog", "a woman", "the police", "people")
+TEXTS = [f"{subject} {rest}" for subject in SUBJECTS for rest in ("and water", "and the water", "and a guitar")]
+ROWS = np.array([(3 * place + one, 3 * place + other) for place in range(5) for one, other in ((0, 1), (0, 2))])
+LABELS = np.array([1, 0] * 5, np.int8)
+PAPER = MetricLearning(
+    **demo_params()["metric_learning"]
+    | {"epochs": 4, "iterations": 3, "batch_size": 4, "head_epochs": 2, "halve_every": 2, "logistic_rate": 0.1}
+)
+MODERN = ModernLearning(
+    **demo_params()["modern_learning"] | {"epochs": 4, "batch_size": 4, "patience": 2, "cosent_rate": 0.01}
+)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("bert")
+    write_encoder(found, "bert")
+    return found
+
+
+def training(
+    directory: Path, checkpoint: Path, strategy: str, learning: Any, judged: list[float] | None = None
+) -> Training:
+    """`judged` are the held-out accuracies that the epochs are to have."""
+    found = encoder(directory, Pooling.MEAN)
+    head = LogisticHead(16, Combination.ALL, seed=1) if strategy == "logistic" else None
+    peak = getattr(learning, f"{strategy}_rate")
+    marks = iter(judged or [])
+    return Training(PairModel(found, head), strategy, learning, peak, 1, checkpoint, "key", lambda: next(marks))
+
+
+def examples(run: Training) -> Examples:
+    found = run.model.encoder
+    tokens = found.tokens(TEXTS)
+    return Examples(tokens, ROWS, LABELS, paraphrase_groups(ROWS, LABELS, len(TEXTS)), found.embed(tokens))
+
+
+def weights(run: Training) -> torch.Tensor:
+    return torch.cat([tensor.detach().flatten() for tensor in run.model.state_dict().values()])
+
+
+def test_batches_go_on_where_the_last_epoch_ended() -> None:
+    """3 batches of 4 of 10 pairs: of the endless row of passes epoch 0 has places 0-11, epoch 1 12-23."""
+    rows = np.arange(100, 110)
+    found = [batch for epoch in range(5) for batch in batches(rows, PAPER, 1, epoch)]
+    assert [len(batch) for batch in found] == [4] * 15
+    stream = np.concatenate(found)
+    for start in range(0, 60, 10):
+        assert sorted(stream[start : start + 10]) == rows.tolist()
+    assert not np.array_equal(stream[:10], stream[10:20])
+
+
+def test_one_pass_an_epoch() -> None:
+    """9 pairs in batches of 4: a last batch of one pair is left out, and no step is counted for it."""
+    for count in (8, 9, 10):
+        sizes = [len(batch) for batch in batches(np.arange(count), MODERN, 1, 0)]
+        assert sizes == {8: [4, 4], 9: [4, 4], 10: [4, 4, 2]}[count]
+        assert steps_of(count, MODERN) == len(sizes)
+    assert steps_of(10, PAPER) == 3
+
+
+def test_rates() -> None:
+    """Halved after 2 epochs of 3 steps; or up to its peak over a tenth of the steps, then down in a straight line."""
+    assert [rate(step, 3, 0.8, PAPER) for step in (0, 5, 6, 11)] == [0.8, 0.8, 0.4, 0.4]
+    rates = [rate(step, 10, 1.0, MODERN) for step in range(40)]
+    assert np.argmax(rates) == 4 and rates[4] == 1.0 and rates[0] == pytest.approx(0.2)
+    assert rates[22] == pytest.approx(0.5) and rates[39] == pytest.approx(1 / 36)
+
+
+@pytest.mark.parametrize(("strategy", "learning"), [("logistic", PAPER), ("triplet", PAPER), ("cosent", MODERN)])
+def test_a_killed_run_ends_as_an_undisturbed_one(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, learning: Any
+) -> None:
+    """fault 2: killed in its last epoch it goes on from the checkpoint before, to the same weights and notes."""
+    judged = [0.5, 0.9, 0.6, 0.7]  # with patience the second epoch's weights are the result
+    whole = training(directory, tmp_path / "one.safetensors", strategy, learning, judged)
+    expected = whole.run(examples(whole))
+    half = training(directory, tmp_path / "two.safetensors", strategy, learning, judged)
+    step, calls = Training._step, []
+
+    def killed(self: Training, *arguments: Any) -> float:
+        calls.append(arguments[-1])
+        if len(calls) == 11:
+            raise KeyboardInterrupt
+        return step(self, *arguments)
+
+    monkeypatch.setattr(Training, "_step", killed)
+    with pytest.raises(KeyboardInterrupt):
+        half.run(examples(half))
+    again = training(directory, tmp_path / "two.safetensors", strategy, learning, judged[3:])
+    found = again.run(examples(again))
+    assert calls[11:] == [9, 10, 11]
+    assert without_seconds(found) == without_seconds(expected)
+    torch.testing.assert_close(weights(again), weights(whole), rtol=0, atol=0)
+
+
+def without_seconds(notes: Notes) -> list[dict[str, Any]]:
+    return [{name: value for name, value in note.items() if name != "seconds"} for note in notes]
+
+
+def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None:
+    """Through all epochs but the last, say: the encoder keeps its weights, and is not even run."""
+    run = training(directory, tmp_path / "x.safetensors", "logistic", PAPER.model_copy(update={"head_epochs": 4}))
+    before = weights(run)
+    head = 4 * 16 + 1
+    run.run(examples(run))
+    assert torch.equal(weights(run)[:-head], before[:-head])
+    assert not torch.equal(weights(run)[-head:], before[-head:])
+    assert not (tmp_path / "x.safetensors").exists()
+
+
+@pytest.mark.parametrize("strategy", ["siamese", "triplet"])
+def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str) -> None:
+    """After it the pairs of label 1 have higher cosines than those of label 0, which they had not."""
+    learning = PAPER.model_copy(update={"epochs": 10, f"{strategy}_rate": 0.5, "halve_every": None})
+    run = training(directory, tmp_path / "x.safetensors", strategy, learning)
+    gaps = []
+    for _ in range(2):
+        vectors = run.model.encoder.embed(run.model.encoder.tokens(TEXTS))
+        cosine = run.model.scores(vectors[ROWS[:, 0]], vectors[ROWS[:, 1]])
+        gaps.append(cosine[LABELS == 1].mean() - cosine[LABELS == 0].mean())
+        run.run(examples(run))
+    assert gaps[1] > gaps[0] + 0.05
+
+
+def test_patience_ends_a_run(directory: Path, tmp_path: Path) -> None:
+    """Two epochs without a better one after the second: the fifth is never run, the second's weights stay."""
+    learning = MODERN.model_copy(update={"epochs": 6})
+    run = training(directory, tmp_path / "x.safetensors", "cosent", learning, [0.5, 0.8, 0.8, 0.7])
+    assert len(run.run(examples(run))) == 4
+    short = training(directory, tmp_path / "y.safetensors", "cosent", learning, [0.5, 0.9, 0.1, 0.2])
+    short.run(examples(short))
+    torch.testing.assert_close(weights(run), weights(short), rtol=0, atol=0)
+
+
+def test_a_loss_that_is_not_finite(directory: Path, tmp_path: Path) -> None:
+    """fault 23: the run stops with the step and the batch, not with a model of NaN."""
+    run = training(directory, tmp_path / "x.safetensors", "siamese", PAPER)
+    with torch.no_grad():
+        next(run.model.parameters()).fill_(float("nan"))
+    with pytest.raises(InputError, match=r"loss of siamese is nan at step 1, on the batch of pairs \[.*lower its"):
+        run.run(examples(run))
