@@ -116,17 +116,14 @@ def test_figure_3_starts_at_nothing_gained() -> None:
     ],
 )
 def test_the_statement_is_plain(verdicts: list[str], words: str) -> None:
-    trained = [{"encoder": "tiny", "weight": 0.2, "verdict": verdict} for verdict in verdicts]
-    other = {
-        "encoder": "tiny",
-        "weight": 1.0,
-        "verdict": "better",
-    }  # not the paper's
-    alone = {"encoder": "tiny, untrained", "weight": 0.2, "verdict": "worse"}
-    text = paper_3.statement([other, *trained, alone])
+    cell = {"encoder": "tiny", "task": "sick", "weight": 0.2, "verdict": "better"}
+    trained = [cell | {"verdict": verdict} for verdict in verdicts]
+    uncounted = [cell | {"weight": 1.0}, cell | {"task": "samples"}]  # not the paper's weight, and too few pairs
+    alone = cell | {"encoder": "tiny, untrained", "verdict": "worse"}
+    text = paper_3.statement([*uncounted, *trained, alone])
     assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
     assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text
-    assert paper_3.statement([other]) == "This run has no cells to judge the claim by."
+    assert paper_3.statement(uncounted) == "This run has no cells on STS-B or SICK to judge the claim by."
 
 
 def test_some_trees_are_shown(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import read_json
+from stages.artifacts import atomic_directory, read_json
 from stages.benchmarks import benchmarks
-from stages.evaluation import pair_results
+from stages.evaluation import pair_cost, pair_results
+from stages.evaluation.pair_cost import COST
 from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
 from stages.evaluation.publish import keep_pairs
 from stages.evaluation.results import PARAPHRASE, read_results
@@ -21,6 +22,9 @@ from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, 
 from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
+from stages.student.encoder import StaticEncoder
+from stages.student.export import write_model
+from stages.student.tokenizer import UNKNOWN, static_tokenizer
 from tests.pairs.small import write_encoder
 from tests.workspace import ROOT, write_params
 
@@ -243,3 +247,22 @@ def test_predict_wants_two_sentences_or_a_file(arguments: list[str], capsys: pyt
     with pytest.raises(SystemExit):
         predict.main(arguments)
     assert "give two sentences, or --file and --output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoder", ["tiny", "absent"])
+def test_what_comparing_sentences_costs(workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> None:
+    """n (n - 1) / 2 runs of joined pairs against n; an encoder that is not here is left out, the student is not."""
+    monkeypatch.setattr(pair_cost, "CORPUS", 100)
+    configure(pair_cost={"encoder": encoder, "sentences": 4})
+    table = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
+    with atomic_directory(Path("models/student")) as directory:
+        write_model(StaticEncoder(static_tokenizer([UNKNOWN, "the", "a", "dog"]), table), {}, directory)
+    pair_cost.main()
+    found = read_json(COST)
+    systems = {entry["system"]: entry for entry in found["systems"]}
+    assert {name: entry["runs"] for name, entry in systems.items()} == (
+        {"joined": 4950, "alone": 100, "student": 100} if encoder == "tiny" else {"student": 100}
+    )
+    assert (found["absent"] is None) == (encoder == "tiny")
+    for entry in systems.values():
+        assert entry["seconds"] == pytest.approx(entry["runs"] / entry["per_second"] + entry["comparison"])
