@@ -22,8 +22,8 @@ $(READY): requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
 	python3 -m venv .venv
-	pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock torch uv
-	uv pip install --quiet --requirement requirements.lock || pip install --quiet --requirement requirements.lock
+	pip install --quiet --disable-pip-version-check --constraint requirements.lock torch uv
+	uv pip install --quiet --compile-bytecode --requirement requirements.lock || pip install --quiet --requirement requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
