@@ -40,7 +40,7 @@ def counters(workspace: Path) -> dict[str, object]:
 def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sample has a tree or is counted; a second run parses nothing; a damaged shard alone is parsed again."""
     texts = [text for shard in shards_of(["samples"]) for text in shard]
-    monkeypatch.setattr(parse, "SHARD", 300)
+    monkeypatch.setattr(parse, "SHARD", 100)
     parse.main()
     trees = read_trees()
     dropped = read_table(TREES / "dropped.parquet", DROPPED)
