@@ -255,6 +255,12 @@ class Gold(Section):
 class Seeds(Section):
     values: list[Seed] = Field(title="beside the run's own; what trains in minutes is trained again with each")
 
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len(set(self.values)) < len(self.values):
+            raise ValueError(f"{self.values} has a seed twice")
+        return self
+
 
 class Pairs(Section):
     """Which encoders learn to tell paraphrases, how, and on what (paper 2); the lists are the axes of the matrix."""

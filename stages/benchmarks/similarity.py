@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, spearmanr
-from sklearn.isotonic import IsotonicRegression
 
 from stages.ragged import Floats, unit_rows
 
@@ -53,6 +51,8 @@ def as_printed(cosines: Floats) -> Floats:
 
 def calibration(cosines: Floats, gold: NDArray[np.float32]) -> Calibration:
     """The monotone function from training cosines to their scores on 0-5; beyond them it stays at its ends."""
+    from sklearn.isotonic import IsotonicRegression  # half a second, for those who calibrate
+
     fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, gold).predict
     return fitted
 
@@ -78,6 +78,8 @@ def correlations(predicted: Floats, gold: NDArray[np.float32]) -> dict[str, Figu
     reason = _why_undefined(predicted, gold)
     if reason:
         return {"pearson": Undefined(reason), "spearman": Undefined(reason)}
+    from scipy.stats import pearsonr, spearmanr  # a second, for those who correlate
+
     return {
         "pearson": float(pearsonr(predicted, gold).statistic),
         "spearman": float(spearmanr(predicted, gold).statistic),

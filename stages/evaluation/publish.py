@@ -1,6 +1,6 @@
 """Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
 
-reports/results.csv, seeds.csv  ->  reports/runs/<profile>.csv   the command, the date and the machine in its first line
+reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
 reports/paraphrase.csv  ->  reports/runs/pairs/<set>.csv       `--pairs`: paper 2's matrix alone, as far as it has grown
 """
@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 
 from stages.artifacts import InputError, atomic_file
-from stages.evaluation.results import PARAPHRASE, RESULTS, SEEDS, read_results
+from stages.evaluation.results import PARAPHRASE, RESULTS, as_row, read_results, write_rows
+from stages.evaluation.spread import over_seeds
 from stages.params import load_params
 
 RUNS = Path("reports/runs")
@@ -28,28 +29,20 @@ def machine() -> str:
     return f"{len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, {platform.machine()}"
 
 
-def keep_run(profile: str, command: str, date: str) -> Path:
-    """Copy the results to reports/runs, those of other seeds last; raises InputError where a file is no such table."""
-    read_results(RESULTS)
-    seeds = ""
-    if SEEDS.exists():  # else the stage has not run yet
-        read_results(SEEDS, may_be_empty=True)
-        _, seeds = SEEDS.read_text(encoding="utf-8").split("\n", 1)
+def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
+    """Copy the results to reports/runs, means over seeds last; raises InputError where a file is no such table."""
+    rows = read_results(RESULTS)
+    means = map(as_row, over_seeds(rows, seeds))
     target = RUNS / f"{profile}.csv"
-    with atomic_file(target) as partial:
-        text = f"# {command}; {date}; {machine()}\n{RESULTS.read_text(encoding='utf-8')}{seeds}"
-        partial.write_text(text, encoding="utf-8")
+    write_rows(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
     return target
 
 
 def keep_pairs(command: str, date: str) -> Path:
     """Copy the matrix of pairs to reports/runs/pairs; raises InputError where there is none."""
-    dataset = read_results(PARAPHRASE)[0]["dataset"]
-    target = RUNS / "pairs" / f"{Path(dataset).name}.csv"
-    with atomic_file(target) as partial:
-        partial.write_text(
-            f"# {command}; {date}; {machine()}\n{PARAPHRASE.read_text(encoding='utf-8')}", encoding="utf-8"
-        )
+    rows = read_results(PARAPHRASE)
+    target = RUNS / "pairs" / f"{Path(rows[0]['dataset']).name}.csv"
+    write_rows(target, rows, comment=f"{command}; {date}; {machine()}")
     return target
 
 
@@ -95,12 +88,12 @@ def main() -> None:
     parser.add_argument("--pairs", action="store_true", help="keep the matrix of pairs, and nothing else")
     options = parser.parse_args()
     try:
-        profile = load_params().profile
-        command = options.command or f"dvc exp run -S profile={profile}"
+        params = load_params()
+        command = options.command or f"dvc exp run -S profile={params.profile}"
         if options.pairs:
             print(keep_pairs(command, datetime.date.today().isoformat()))
             return
-        keep_run(profile, command, datetime.date.today().isoformat())
+        keep_run(params.profile, params.seeds.values, command, datetime.date.today().isoformat())
         runs = sorted(RUNS.glob("*.csv"))
         parts = [f"`{run.stem}` ({_comment(run)}):\n\n" + "\n".join(table(run)) for run in runs]
         readme = readme_with("\n\n".join(parts), README.read_text(encoding="utf-8"))

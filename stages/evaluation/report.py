@@ -11,9 +11,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from stages.artifacts import InputError, atomic_file, read_json
 from stages.evaluation import charts, claims, paper_2, paper_3, reproduction, tables
 from stages.evaluation.headline import headline, is_speed, panels, rounded, sentence
-from stages.evaluation.results import EXAMPLES, SEEDS, read_results
+from stages.evaluation.results import EXAMPLES, as_row, read_results
 from stages.evaluation.sizes import sizes
+from stages.evaluation.spread import over_seeds
 from stages.evaluation.tables import Row
+from stages.params import Params
 from stages.stage import COUNTERS, stage
 
 PROVENANCE = Path("data/benchmarks/provenance.json")
@@ -43,7 +45,6 @@ STAGES = (
     "student",
     "my_model",
     "gold",
-    "seeds",
     "parse",
     "evaluate",
 )
@@ -123,13 +124,13 @@ def results(rows: list[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def spread() -> tables.Table | None:
+def spread(rows: list[Row], seeds: list[int]) -> tables.Table | None:
     """Means over seeds and their standard deviations, one group of columns for each set; None without other seeds."""
-    rows = [row for row in read_results(SEEDS, may_be_empty=True) if row["dataset"].split("_")[0] != "samples"]
-    if not rows:
+    means = [as_row(result) for result in over_seeds(rows, seeds) if result.dataset.split("_")[0] != "samples"]
+    if not means:
         return None
-    size = f"mean of the vectors; mean and standard deviation over {max(int(row['seeds']) for row in rows)} seeds"
-    return tables.build([tables.Block("", rows)], "dataset", "Other seeds", size)
+    size = f"mean of the vectors; mean and standard deviation over {len(seeds) + 1} seeds"
+    return tables.build([tables.Block("", means)], "dataset", "Other seeds", size)
 
 
 def refinement(as_printed: bool) -> claims.Refinement:
@@ -190,7 +191,7 @@ def cleaning() -> list[dict[str, str]]:
         raise InputError(f"{CLEANING} cannot be read: {error}. Restore it with `git checkout {CLEANING}`.") from error
 
 
-def context(profile: str) -> dict[str, Any]:
+def context(params: Params) -> dict[str, Any]:
     """All that the templates need, from the files that dvc.yaml lists."""
     provenance = read_json(PROVENANCE)
     rows: list[Row] = [*read_results()]
@@ -200,7 +201,7 @@ def context(profile: str) -> dict[str, Any]:
     about = read_json(FOCUS.with_suffix(".json"))
     corpus = read_json(CORPUS)
     return {
-        "profile": profile,
+        "profile": params.profile,
         "student": read_json(STUDENT),
         "figures": figures,
         "speeds": {row["system"]: (tables.figure(row), int(row["n"])) for row in rows if is_speed(row)},
@@ -215,7 +216,7 @@ def context(profile: str) -> dict[str, Any]:
         "parser": read_json(PARSER),
         "simcse": read_json(SIMCSE),
         "my_model": read_json(MY_MODEL),
-        "spread": spread(),
+        "spread": spread(rows, params.seeds.values),
         "pareto": sizes(),
         "curves": curves,
         "training": {name: training(curve) for name, curve in curves.items()},
@@ -246,7 +247,7 @@ def render(values: Mapping[str, Any], sections: Mapping[str, str]) -> str:
 
 def main() -> None:
     with stage("report", unit="sections") as (params, counters):
-        values = context(params.profile)
+        values = context(params)
         sections = dict(SECTIONS)
         if not values["results"]["samples"]:
             del sections["samples"]

@@ -1,7 +1,7 @@
 """reports/results.csv: one row a figure, the same columns for every experiment."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from stages.artifacts import InputError, atomic_file
 from stages.benchmarks.similarity import Figure, Undefined
 
 RESULTS = Path("reports/results.csv")
-SEEDS = Path("reports/seeds.csv")
+SEEDS = Path("reports/seeds")  # a file for each seed
 PARAPHRASE = Path("reports/paraphrase.csv")
 METRICS = Path("reports/metrics.json")
 EXAMPLES = Path("reports/examples.json")
@@ -44,10 +44,22 @@ assert set(COLUMNS) == {field.name for field in fields(Result)}
 
 def write_results(path: Path, results: Iterable[Result]) -> None:
     """Write the rows in the order given, fractions with four digits."""
+    write_rows(path, map(as_row, results))
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, str]], comment: str = "") -> None:
+    """Write rows that are text already, under a comment where there is one."""
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        if comment:
+            file.write(f"# {comment}\n")
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: _text(value) for name, value in asdict(result).items()} for result in results)
+        writer.writerows(rows)
+
+
+def as_row(result: Result) -> dict[str, str]:
+    """A figure as text, as a row of the file has it."""
+    return {name: _text(value) for name, value in asdict(result).items()}
 
 
 def _text(value: object) -> str:
@@ -65,9 +77,9 @@ def read_results(path: Path = RESULTS, may_be_empty: bool = False) -> list[dict[
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Run `dvc repro evaluate`.") from error
+        raise InputError(f"{path} cannot be read: {error.strerror}. Run `dvc repro`.") from error
     reader = csv.DictReader(lines)
     rows = list(reader)
     if set(reader.fieldnames or ()) != set(COLUMNS) or not (rows or may_be_empty):
-        raise InputError(f"{path} does not have the columns {', '.join(COLUMNS)}. Run `dvc repro evaluate`.")
+        raise InputError(f"{path} does not have the columns {', '.join(COLUMNS)}. Run `dvc repro`.")
     return rows

@@ -14,19 +14,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from huggingface_hub import HfApi, snapshot_download
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, TokenizersBackend
 
 from stages.artifacts import InputError
 from stages.device import device
 from stages.params import Teacher
 from stages.teacher.onnx_package import PACKAGES, converted
 from stages.teacher.pooling import length_batches, weighted_mean
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, TokenizersBackend
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
@@ -45,8 +48,8 @@ class Encoder:
     reference: str
     sha256: str  # of the weights
     fingerprint: str  # of every file that shapes an embedding
-    tokenizer: TokenizersBackend
-    model: PreTrainedModel
+    tokenizer: "TokenizersBackend"
+    model: "PreTrainedModel"
     maximum_length: int
 
     @property
@@ -112,6 +115,8 @@ def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
 
 def load_encoder(teacher: Teacher) -> Encoder:
     """Load a teacher on the device of this process; raises InputError that says what to install or where to put it."""
+    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # three seconds, for those who load one
+
     directory = find_model(teacher.reference, teacher.revision)
     weights = directory / WEIGHTS
     if not weights.is_file():

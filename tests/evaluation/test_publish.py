@@ -31,14 +31,16 @@ def test_a_system_without_figures_has_dashes(tmp_path: Path) -> None:
 def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The means over seeds stand behind the run's own figures, which the README shows."""
     monkeypatch.chdir(tmp_path)
-    own = rows("student", 0.7867, 300_034.4)
+    own = rows("student", 0.78, 300_034.4)
     write_results(RESULTS, own)
-    write_results(SEEDS, [replace(row, value=0.5, seeds=5, spread=0.01) for row in own[:2]])
-    kept = keep_run("best", "a command", "2026-11-21")
-    assert [row["seeds"] for row in read_results(kept)] == ["1"] * 3 + ["5"] * 2
-    assert table(kept)[-1] == "| student | 78.7 / 78.7 | 300,034 |"
-    SEEDS.write_text("system\nx\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"seeds\.csv does not have the columns"):
-        keep_run("best", "a command", "2026-11-21")
-    SEEDS.unlink()
-    assert len(read_results(keep_run("best", "a command", "2026-11-21"))) == 3
+    for seed, value in {2: 0.77, 3: 0.79}.items():
+        write_results(SEEDS / f"{seed}.csv", [replace(row, value=value) for row in own[:2]])
+    kept = keep_run("best", [2, 3], "a command", "2026-11-21")
+    assert kept.read_text(encoding="utf-8").startswith("# a command; 2026-11-21; ")
+    *first, mean, _ = read_results(kept)
+    assert first == read_results(RESULTS)
+    assert (mean["metric"], mean["value"], mean["seeds"], mean["spread"]) == ("pearson", "0.7800", "3", "0.0100")
+    assert table(kept)[-1] == "| student | 78.0 / 78.0 | 300,034 |"
+    assert len(read_results(keep_run("best", [], "a command", "2026-11-21"))) == 3
+    with pytest.raises(InputError, match=r"seeds/4\.csv cannot be read"):
+        keep_run("best", [2, 4], "a command", "2026-11-21")

@@ -1,20 +1,23 @@
-"""Other seeds: what is trained again, what is kept between runs, and means and deviations by hand."""
+"""Other seeds: what is trained again, and means and deviations by hand."""
 
-import json
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from stages.benchmarks.data import PairSet
+from stages.artifacts import InputError
 from stages.evaluation import seeds
-from stages.evaluation.results import SEEDS, read_results
-from stages.evaluation.seeds import KEPT, summary
+from stages.evaluation.results import SEEDS, Result, as_row, read_results, write_results
+from stages.evaluation.spread import over_seeds
+from stages.evaluation.systems import StudentSystem, System, WordSystem
 from stages.student import student
+from stages.student.encoder import STUDENT, StaticEncoder
 from stages.vectors import fasttext, refine, skipgram
+from stages.vectors.model import REFINED, SKIPGRAM, WordVectors
 from tests.student.conftest import DOCUMENTS, write_benchmarks, write_soft_labels
 from tests.vectors.conftest import write_corpus, write_params
 
@@ -27,9 +30,17 @@ SECTIONS: dict[str, Any] = {
 }
 
 
+OWN = Result("student", "stsb", "test", "mean", "pearson", 0.61, 4)
+
+
+def train_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["seeds", str(seed)])
+    seeds.main()
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The current directory: a small run of all that is trained again, and what seed 2 made of it."""
+    """The current directory: the corpus, the benchmarks and the soft labels of a small run."""
     threads = torch.get_num_threads()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("seeds"))
@@ -39,65 +50,60 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_corpus(DOCUMENTS[4:], part=1)
         write_soft_labels()
         write_benchmarks(samples=("dev", "test"))
-        write_params(**SECTIONS, seeds={"values": [2]})
-        for stage in (skipgram, fasttext, refine, student, seeds):
-            stage.main()
+        write_params(**SECTIONS)
         yield Path()
     torch.set_num_threads(threads)
 
 
-def kept() -> dict[str, dict[str, dict[str, float]]]:
-    """Figures by file, then by system."""
-    return {file.name: json.loads(file.read_text(encoding="utf-8")) for file in KEPT.iterdir()}
-
-
-def test_mean_and_deviation_by_hand() -> None:
-    """0.61, 0.62, 0.63 are 0.62 with 0.01; a figure of one sample alone has no spread and no row."""
-    pairs = PairSet("stsb", "test", ["a"] * 4, ["b"] * 4, np.zeros(4, np.float32), None, (0.0, 5.0))
-    samples = [{"student": {"stsb/pearson": value}} for value in (0.61, 0.62, 0.63)]
-    samples[0]["student"]["stsb/mae"] = 1.5
-    (row,) = summary(samples, [pairs])
+def test_mean_and_deviation_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.61, 0.62, 0.63 are 0.62 with 0.01; a figure that one seed lacks has no row."""
+    monkeypatch.chdir(tmp_path)
+    write_results(SEEDS / "2.csv", [replace(OWN, value=0.62), replace(OWN, metric="mae", value=1.5)])
+    write_results(SEEDS / "3.csv", [replace(OWN, value=0.63)])
+    (row,) = over_seeds([as_row(OWN), as_row(replace(OWN, protocol="tfidf"))], [2, 3])
     assert (row.system, row.dataset, row.metric, row.n, row.seeds) == ("student", "stsb", "pearson", 4, 3)
     assert row.value == pytest.approx(0.62) and row.spread == pytest.approx(0.01)
+    assert over_seeds([as_row(OWN)], []) == []
 
 
-def test_everything_that_trains_in_minutes(workspace: Path) -> None:
-    rows = read_results(SEEDS)
+def test_a_seed_that_has_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"reports/seeds/2\.csv cannot be read"):
+        over_seeds([as_row(OWN)], [2])
+
+
+def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another seed gives other figures, the same seed the same."""
+    for seed in (2, 3):
+        train_again(seed, monkeypatch)
+    rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
     assert list(dict.fromkeys(row["system"] for row in rows)) == ["skip-gram", "refined", "FastText", "student"]
-    assert {(row["dataset"], row["protocol"], row["seeds"]) for row in rows} == {("samples", "mean", "2")}
-    assert all(float(row["spread"]) > 0 for row in rows if row["metric"] == "pearson")
-    found = {system for figures in kept().values() for system in figures}
-    assert found == {"skip-gram", "refined", "FastText", "student"} and len(kept()) == 3
+    assert {(row["dataset"], row["protocol"]) for row in rows} == {("samples", "mean")}
+    assert [row["metric"] for row in rows[:3]] == ["pearson", "spearman", "mae"]
+    for row, other in zip(rows, others, strict=True):
+        assert row["metric"] != "pearson" or row["value"] != other["value"]
+    first = (SEEDS / "2.csv").read_bytes()
+    train_again(2, monkeypatch)
+    assert (SEEDS / "2.csv").read_bytes() == first
 
 
-def test_what_is_done_is_kept(workspace: Path) -> None:
-    """fault 2: a later run takes the figures that are there and makes the one that is missing, the same again."""
-    before, rows = kept(), SEEDS.read_bytes()
-    name = next(name for name, figures in before.items() if "student" in figures)
-    (KEPT / name).unlink()
-    times = {file.name: file.stat().st_mtime_ns for file in KEPT.iterdir()}
-    seeds.main()
-    assert kept() == before and SEEDS.read_bytes() == rows
-    assert {file: (KEPT / file).stat().st_mtime_ns for file in times} == times
+def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a seed gives is what the stages of the run give with it."""
+    train_again(2, monkeypatch)
+    write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
+    for stage in (skipgram, fasttext, refine, student):
+        stage.main()
+    sets = seeds.scored_sets()
+    own: list[System] = [
+        WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content_only=True),
+        WordSystem("refined", WordVectors.load(REFINED), content_only=True),
+        StudentSystem(StaticEncoder.load(STUDENT)),
+    ]
+    found = [as_row(result) for system in own for result in seeds.measured(system, sets)]
+    assert found == [row for row in read_results(SEEDS / "2.csv") if row["system"] != "FastText"]
 
 
-def test_another_parameter_is_another_figure(workspace: Path) -> None:
-    """fault 14: only what depends on it is trained again."""
-    before = kept()
-    write_params(**SECTIONS | {"fasttext": SMALL | {"buckets": 40}}, seeds={"values": [2]})
-    seeds.main()
-    new = [figures for name, figures in kept().items() if name not in before]
-    assert [list(figures) for figures in new] == [["FastText"]]
-
-
-@pytest.mark.parametrize(("values", "reason"), [([1], "is skipgram.seed"), ([3, 2, 3], "has a seed twice")])
-def test_a_seed_that_would_count_twice(workspace: Path, values: list[int], reason: str) -> None:
-    write_params(**SECTIONS, seeds={"values": values})
-    with pytest.raises(SystemExit, match=reason):
-        seeds.main()
-
-
-def test_without_other_seeds(workspace: Path) -> None:
-    write_params(**SECTIONS, seeds={"values": []})
-    seeds.main()
-    assert read_results(SEEDS, may_be_empty=True) == []
+def test_a_seed_that_would_count_twice(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_params(**SECTIONS)
+    with pytest.raises(SystemExit, match=r"is skipgram\.seed"):
+        train_again(1, monkeypatch)
