@@ -78,10 +78,10 @@ def test_headline() -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "system,value\nstudent,1\n", ",".join(COLUMNS)])
 def test_other_columns(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text(text)
-    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* Run `dvc repro evaluate`"):
+    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* Run `dvc repro`"):
         read_results(tmp_path / "results.csv")
 
 
 def test_missing_results(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* Run `dvc repro evaluate`"):
+    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* Run `dvc repro`"):
         read_results(tmp_path / "results.csv")
