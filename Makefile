@@ -17,12 +17,13 @@ READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # pip finds the build of torch that this machine offers, uv installs the rest in seconds; where only pip knows
-# the index (pip.conf, a proxy), pip does all.
+# the index (pip.conf, a proxy), pip does all. Byte code is written here, on all cores, or each process would compile.
 $(READY): requirements.lock pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
 	python3 -m venv .venv
-	pip install --quiet --disable-pip-version-check --constraint requirements.lock torch uv
+	pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock torch uv
+	python -m compileall -q -j 0 -x py312 .venv/lib/python3.11/site-packages
 	uv pip install --quiet --compile-bytecode --requirement requirements.lock || pip install --quiet --requirement requirements.lock
 	pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
