@@ -15,32 +15,36 @@ Both ends of a Dask connection trust each other with pickles: give only the addr
 import os
 import pickle
 import signal
+import socket
+import subprocess
+import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from io import BufferedRWPair
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stages.artifacts import InputError
-from stages.params import Shards
+
+if TYPE_CHECKING:  # which workers need not load
+    from stages.params import Shards
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
 
-# A forked child would hold the locks of torch's and Arrow's threads, but not the threads that release them.
-SPAWN = get_context("spawn")
 AHEAD = 8  # shards handed out for each worker, which goes on with them while the stage writes a file
 DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny starts a killed worker anew within a few
 
 
 @contextmanager
-def map_shards(function: Callable[[Item], Result], shards: Iterable[Item], where: Shards) -> Iterator[Iterator[Result]]:
+def map_shards(
+    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards"
+) -> Iterator[Iterator[Result]]:
     """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends what still runs.
 
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
@@ -57,7 +61,7 @@ def map_shards(function: Callable[[Item], Result], shards: Iterable[Item], where
         yield map(function, shards)
 
 
-def processes_here(where: Shards) -> int:
+def processes_here(where: "Shards") -> int:
     """How much of this machine may be busy: `shards.processes`, or all its cores."""
     return where.processes or len(os.sched_getaffinity(0))
 
@@ -76,24 +80,28 @@ def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) 
 class _Worker(Generic[Item, Result]):
     """A process that applies a function to one shard at a time.
 
-    It has a pipe of its own, so that its death, even halfway through a result, is the end of that pipe. The processes
-    of concurrent.futures share one, and wait for ever for the other half.
+    It is started anew, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads
+    that release them; and not by multiprocessing, whose children first import all that the stage has imported. It has
+    a pipe of its own, so that its death, even halfway through a result, is the end of that pipe.
     """
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
-        self._connection, theirs = SPAWN.Pipe()
-        self.process = SPAWN.Process(target=_serve, args=(function, theirs), daemon=True)
-        self.process.start()
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-c", f"from stages.shards import serve; serve({theirs.fileno()})"]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()  # the child's copy is the only one left
+        self._pipe = _file(ours)
+        with suppress(BrokenPipeError):  # a child that is dead already; the first shard will tell
+            _send(self._pipe, function)
 
     def __call__(self, shard: Item) -> Result:
         try:
-            _send(self._connection, shard)
-            error, result = _receive(self._connection)
-        except (EOFError, OSError) as lost:
-            self.process.join()
+            _send(self._pipe, shard)
+            error, result = _receive(self._pipe)
+        except (EOFError, pickle.UnpicklingError, OSError) as lost:
             raise InputError(
-                f"A worker process died ({_ending(self.process.exitcode)}). If the machine is short of memory, lower "
+                f"A worker process died ({_ending(self.process.wait())}). If the machine is short of memory, lower "
                 "shards.processes (1 works without further processes); then run again."
             ) from lost
         if error:
@@ -101,37 +109,48 @@ class _Worker(Generic[Item, Result]):
         return result  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        self.process.join()
-        self._connection.close()
+        self.process.wait()
+        with suppress(BrokenPipeError):  # of what it did not take any more
+            self._pipe.close()
 
 
-def _send(connection: Connection, value: object) -> None:
-    """Pickle `value`, but send the buffers of its tables and arrays as they are.
+def _file(end: socket.socket) -> BufferedRWPair:
+    with end:
+        return end.makefile("rwb")
 
-    In one message they are copied several times, which cost the receiver of clean's findings 10 ms for each MB; so 1.4.
-    """
+
+def _send(pipe: BufferedRWPair, value: object) -> None:
+    """Pickle `value`, but send the buffers of its tables and arrays as they are, which a pickle would copy."""
     buffers: list[pickle.PickleBuffer] = []
     message = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    connection.send((message, len(buffers)))
+    pickle.dump((message, [buffer.raw().nbytes for buffer in buffers]), pipe)
     for buffer in buffers:
-        connection.send_bytes(buffer.raw())
+        pipe.write(buffer.raw())
+    pipe.flush()
 
 
-def _receive(connection: Connection) -> Any:
-    message, count = connection.recv()
-    return pickle.loads(message, buffers=[connection.recv_bytes() for _ in range(count)])
+def _receive(pipe: BufferedRWPair) -> Any:
+    """The next value; raises EOFError where the other side is gone."""
+    message, sizes = pickle.load(pipe)
+    buffers = [bytearray(size) for size in sizes]
+    for buffer in buffers:
+        if pipe.readinto(buffer) < len(buffer):
+            raise EOFError
+    return pickle.loads(message, buffers=buffers)
 
 
-def _ending(status: int | None) -> str:
-    return signal.Signals(-status).name if status is not None and status < 0 else f"exit status {status}"
+def _ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
 
-def _serve(function: Callable[[Item], Result], connection: Connection) -> None:
-    """The life of a worker process: until its pipe ends."""
+def serve(handle: int) -> None:
+    """The life of a worker process: until its pipe, the file descriptor `handle`, ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
-    with suppress(EOFError, BrokenPipeError):
+    pipe = _file(socket.socket(fileno=handle))
+    with suppress(EOFError, pickle.UnpicklingError, OSError):
+        function = _receive(pipe)
         while True:
-            _send(connection, _answer(function, _receive(connection)))
+            _send(pipe, _answer(function, _receive(pipe)))
 
 
 def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception | None, Result | None]:

@@ -23,10 +23,11 @@ def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
 
 
 def worker_processes(pid: int) -> list[int]:
-    """The processes that map over shards for the process `pid`."""
+    """The processes that map over shards for the process `pid`, ours or those of a Dask nanny."""
     threads = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for thread in threads for child in thread.read_text().split()]
-    return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    commands = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    return [child for child, command in commands.items() if b"stages.shards" in command or b"spawn_main" in command]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ or possessive, so that no input makes it backtrack for long.
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 _AGENCY = r"(?:Reuters|AP|AFP|UPI|CNN|PA|DPA|dpa|ANI|IANS|PTI|TASS|Xinhua|Bloomberg|Kyodo(?: News)?|Associated Press)"
 _DAY = r"[A-Z][a-z]{2,8}\.? \d{1,2}"
@@ -85,12 +86,17 @@ def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
     return " ".join(paragraph.split()) if "  " in paragraph else paragraph.strip()
 
 
-def boilerplate_rule(sentence: str) -> str | None:
-    """The name of the rule that `sentence` falls under as a whole, None for ordinary text."""
-    if sentence[:2].lower() not in _MAY_MATCH and sentence[:1] not in ("(", "©"):
-        return None  # most sentences, in a fraction of the time
-    found = _SENTENCES.fullmatch(sentence)
-    return found.lastgroup if found else None
+def boilerplate_rules(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The sentences, by number, that fall under a rule as a whole, and its name."""
+    candidates = [  # a few in a hundred, found in a fraction of the time
+        number
+        for number, sentence in enumerate(sentences)
+        if sentence[:2].lower() in _MAY_MATCH or sentence[:1] in ("(", "©")
+    ]
+    for number in candidates:
+        found = _SENTENCES.fullmatch(sentences[number])
+        if found and found.lastgroup:
+            yield number, found.lastgroup
 
 
 def _counted(pattern: re.Pattern[str], replacement: str, text: str, name: str, removed: Counter[str]) -> str:

@@ -34,7 +34,7 @@ from stages.corpus.schema import (
     SENTENCES,
     SENTENCES_DIRECTORY,
 )
-from stages.corpus.words import without_stop_words
+from stages.corpus.words import encoded, without_stop_words
 from stages.progress import track
 from stages.shards import map_shards, processes_here
 from stages.stage import Counters, stage
@@ -123,9 +123,12 @@ def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, la
     found = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
     kept = found.filter(pa.array(own.in_kept & (own.sentences == 0)))
-    content = without_stop_words(kept["tokens"].combine_chunks(), language)
-    kept = pa.Table.from_arrays([*kept.columns, content], schema=SENTENCES)
-    pq.write_table(kept, target / f"part-{number:05d}.parquet", **PARQUET)
+    tokens = encoded(kept["tokens"].combine_chunks())
+    columns = [*kept.columns[:-1], tokens, without_stop_words(tokens, language)]
+    schema = pa.schema([field.with_type(column.type) for field, column in zip(SENTENCES, columns, strict=True)])
+    kept = pa.table(columns, schema=schema)
+    # The file says what its columns are, strings; the schema that Arrow would add says how they stand in memory.
+    pq.write_table(kept, target / f"part-{number:05d}.parquet", store_schema=False, **PARQUET)
     dropped = pa.concat_tables([_dropped_sentences(found, own), _dropped_documents(found, own, first)])
     dropped = dropped.sort_by([("document", "ascending"), ("position", "ascending")])
     return Written(first, found, own, kept, dropped)
@@ -196,12 +199,20 @@ def main() -> None:
     with stage("clean", unit="sentences") as (params, counters), atomic_directory(SENTENCES_DIRECTORY) as directory:
         clean = params.clean
         parts = table_parts(ARTICLES_DIRECTORY)
-        origins = read_origins(parts)
         held_out = read_table(HELD_OUT_FILE, HELD_OUT)["fingerprint"].to_numpy()
         spool = Spool(directory / "spool", clean.shard_documents)
-        texts = track(article_texts(parts), len(origins.sources), "articles")
-        with map_shards(partial(examine, clean=clean), shards(texts, clean.shard_documents), params.shards) as findings:
-            spool.fill(findings)
+        texts = track(article_texts(parts), count_articles(parts), "articles")
+        work = partial(  # without `clean` itself, for which each worker would load pydantic
+            examine,
+            language=clean.language,
+            minimum_tokens=clean.minimum_tokens,
+            maximum_tokens=clean.maximum_tokens,
+        )
+        with ThreadPoolExecutor(1) as beside:
+            reading = beside.submit(read_origins, parts)  # while the processes start
+            with map_shards(work, shards(texts, clean.shard_documents), params.shards) as findings:
+                spool.fill(findings)
+            origins = reading.result()
         decisions = decide(*spool.take(), origins.sources, held_out, clean)
         count(decisions, spool.removed, counters)
         overview = Overview(origins, decisions, spool.parts)

@@ -14,14 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stages.benchmarks.overlaps import fingerprints
-from stages.corpus.boilerplate import RULES, boilerplate_rule, without_boilerplate
+from stages.corpus.boilerplate import RULES, boilerplate_rules, without_boilerplate
 from stages.corpus.duplicates import SHINGLE, signatures
 from stages.corpus.language import are_plain, check_language, is_in_language
 from stages.corpus.schema import SENTENCES
 from stages.corpus.sentences import split_sentences
 from stages.corpus.text import normalise, paragraphs, without_markup
 from stages.corpus.words import Words, find_words
-from stages.params import Clean
 
 # Why a sentence is dropped whatever stands elsewhere; "" where it is not. They are kept as their places in this tuple.
 FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
@@ -68,15 +67,15 @@ def read_lines(raw: str, language: str, removed: Counter[str]) -> list[list[str]
     return [split_sentences(text, language) for text in texts if text]
 
 
-def examine(articles: tuple[int, list[str]], clean: Clean) -> Findings:
+def examine(articles: tuple[int, list[str]], language: str, minimum_tokens: int, maximum_tokens: int) -> Findings:
     """Read some articles, given with the number of the first, and find out what each says of itself.
 
-    Raises InputError where clean.language is unknown.
+    The other arguments are keys of section `clean`; raises InputError where the language is unknown.
     """
-    check_language(clean.language)  # here, so that only the processes that tell languages load the half second of it
+    check_language(language)  # here, so that only the processes that tell languages load the half second of it
     first, texts = articles
     removed: Counter[str] = Counter()
-    documents = [read_lines(text, clean.language, removed) for text in texts]
+    documents = [read_lines(text, language, removed) for text in texts]
     sentences = [sentence for lines in documents for line in lines for sentence in line]
     counts = np.array([sum(map(len, lines)) for lines in documents], np.int64)
     words = find_words(sentences)
@@ -84,8 +83,8 @@ def examine(articles: tuple[int, list[str]], clean: Clean) -> Findings:
     return Findings(
         first,
         _table(first, counts, sentences, words),
-        Sentences(_faults(sentences, words, clean), identity, *_lines(documents, identity)),
-        _documents(documents, counts, words, clean.language),
+        Sentences(_faults(sentences, words, minimum_tokens, maximum_tokens), identity, *_lines(documents, identity)),
+        _documents(documents, counts, words, language),
         removed,
     )
 
@@ -101,19 +100,17 @@ def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: W
     return pa.Table.from_arrays(columns, schema=FOUND)
 
 
-def _faults(sentences: list[str], words: Words, clean: Clean) -> NDArray[np.uint8]:
+def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> NDArray[np.uint8]:
     """(sentences,) the first fault of each, as its place in FAULTS.
 
     Where fewer than half of its characters are letters it is "symbols": a row of a table, a score, a rule.
     """
     count = np.diff(words.offsets)
-    faults = np.where(count > clean.maximum_tokens, FAULTS.index("long"), 0).astype(np.uint8)
-    faults[count < clean.minimum_tokens] = FAULTS.index("short")
+    faults = np.where(count > maximum, FAULTS.index("long"), 0).astype(np.uint8)
+    faults[count < minimum] = FAULTS.index("short")
     faults[2 * words.letters < words.characters] = FAULTS.index("symbols")
-    for number, sentence in enumerate(sentences):
-        rule = boilerplate_rule(sentence)
-        if rule:
-            faults[number] = 1 + RULES.index(rule)
+    for number, rule in boilerplate_rules(sentences):
+        faults[number] = 1 + RULES.index(rule)
     return faults
 
 

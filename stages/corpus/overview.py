@@ -103,11 +103,11 @@ class Overview:
         self._lines.update(repeated["text"].to_pylist())
         self._excerpt(part)
 
-    def _grow(self, words: pa.StringArray) -> None:
+    def _grow(self, words: pa.DictionaryArray) -> None:
         size = max(1, -(-len(words) // self._pieces))
         for begin in range(0, len(words), size):
-            piece = words[begin : begin + size]
-            self._vocabulary.update(pc.unique(piece).to_pylist())
+            piece = words.indices[begin : begin + size]
+            self._vocabulary.update(words.dictionary.take(pc.unique(piece)).to_pylist())
             self._growth.append((self._growth[-1][0] + len(piece), len(self._vocabulary)))
 
     def _excerpt(self, part: Written) -> None:

@@ -113,8 +113,8 @@ def paragraphs(text: str) -> list[str]:
     Where no line is longer than WRAP_WIDTH the text is taken for hard-wrapped: blank lines divide paragraphs and single
     line ends are spaces. Elsewhere each line is a paragraph.
     """
-    wrapped = all(len(line) <= WRAP_WIDTH for line in text.split("\n"))
-    blocks = text.split("\n\n") if wrapped else text.split("\n")
+    lines = text.split("\n")
+    blocks = text.split("\n\n") if max(map(len, lines)) <= WRAP_WIDTH else lines
     return [block.replace("\n", " ") for block in blocks if block]
 
 

@@ -93,13 +93,20 @@ def find_words(sentences: Sequence[str]) -> Words:
     )
 
 
+def encoded(lists: pa.ListArray) -> pa.ListArray:
+    """`lists` of words as lists of places in a dictionary, so that each different word is looked at once."""
+    return pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode())
+
+
 def without_stop_words(lists: pa.ListArray, language: str) -> pa.ListArray:
-    """`lists` without the stop words of `language`; a language without a list of them keeps all words."""
-    kept = pc.invert(are_stop_words(lists.values, language))
+    """Encoded `lists` without the stop words of `language`; a language without a list of them keeps all words."""
+    words = lists.values
+    kept = ~are_stop_words(words.dictionary, language).to_numpy(zero_copy_only=False)[words.indices.to_numpy()]
     # As numbers first: adding up truth values takes NumPy ten times as long.
-    before = np.concatenate([[0], np.cumsum(kept.to_numpy(zero_copy_only=False).astype(np.int32))])
+    before = np.concatenate([[0], np.cumsum(kept.astype(np.int32))])
     offsets = pa.array(before[lists.offsets.to_numpy()].astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, lists.values.filter(kept))
+    indices = words.indices.filter(pa.array(kept))
+    return pa.ListArray.from_arrays(offsets, pa.DictionaryArray.from_arrays(indices, words.dictionary))
 
 
 def are_stop_words(words: pa.StringArray, language: str) -> pa.BooleanArray:

@@ -124,7 +124,7 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     texts = ["\n\n".join(line.paragraph.text for line in document) for document in documents]
     names = sorted({line.source for line in lines})
     sources = np.array([names.index(document[0].source) for document in documents], np.int32)
-    found = examine((0, texts), clean)
+    found = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
     decisions = decide(found.documents, found.sentences, sources, np.array([], np.uint64), clean)
     kept = {
         (document, text)
