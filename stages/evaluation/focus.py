@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from stages.artifacts import read_json, read_table, write_json
 from stages.benchmarks.data import PairSet, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations, cosines
-from stages.evaluation.results import Result, write_results
+from stages.evaluation.results import FOCUS, Result, write_results
 from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
 from stages.params import ComponentFocus
 from stages.ragged import Floats
@@ -33,7 +33,6 @@ from stages.stage import Counters, stage
 from stages.student.encoder import STUDENT, StaticEncoder
 from stages.syntax.trees import Tree, read_trees
 
-FOCUS = Path("reports/component_focus.csv")
 ABOUT = Path("reports/component_focus.json")
 DRAWS = 2_000
 SHOWN = 6  # trees in the report

@@ -2,7 +2,7 @@
 
 reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
-reports/paraphrase.csv  ->  reports/runs/pairs/<set>.csv       `--pairs`: paper 2's matrix alone, as far as it has grown
+reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from stages.artifacts import InputError, atomic_file
-from stages.evaluation.results import PARAPHRASE, RESULTS, as_row, read_results, write_rows
+from stages.evaluation.results import FOCUS, PARAPHRASE, RESULTS, as_row, read_results, write_rows
 from stages.evaluation.spread import over_seeds
 from stages.params import load_params
 
@@ -38,10 +38,11 @@ def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
     return target
 
 
-def keep_pairs(command: str, date: str) -> Path:
-    """Copy the matrix of pairs to reports/runs/pairs; raises InputError where there is none."""
-    rows = read_results(PARAPHRASE)
-    target = RUNS / "pairs" / f"{Path(rows[0]['dataset']).name}.csv"
+def keep_matrix(source: Path, command: str, date: str) -> Path:
+    """Copy a matrix to reports/runs, as far as it has grown; raises InputError where there is none."""
+    rows = read_results(source)
+    sets = dict.fromkeys(Path(row["dataset"]).name for row in rows)
+    target = RUNS / source.stem / f"{'-'.join(sets)}.csv"
     write_rows(target, rows, comment=f"{command}; {date}; {machine()}")
     return target
 
@@ -85,13 +86,13 @@ def readme_with(tables: str, readme: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
     parser.add_argument("--command", help="what made the run, e.g. 'dvc exp run -S profile=best'; the default")
-    parser.add_argument("--pairs", action="store_true", help="keep the matrix of pairs, and nothing else")
+    parser.add_argument("--matrix", type=Path, metavar="FILE", help=f"keep {PARAPHRASE} or {FOCUS}, and nothing else")
     options = parser.parse_args()
     try:
         params = load_params()
         command = options.command or f"dvc exp run -S profile={params.profile}"
-        if options.pairs:
-            print(keep_pairs(command, datetime.date.today().isoformat()))
+        if options.matrix:
+            print(keep_matrix(options.matrix, command, datetime.date.today().isoformat()))
             return
         keep_run(params.profile, params.seeds.values, command, datetime.date.today().isoformat())
         runs = sorted(RUNS.glob("*.csv"))

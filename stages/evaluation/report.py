@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from stages.artifacts import InputError, atomic_file, read_json
 from stages.evaluation import charts, claims, paper_2, paper_3, reproduction, tables
 from stages.evaluation.headline import headline, is_speed, panels, rounded, sentence
-from stages.evaluation.results import EXAMPLES, as_row, read_results
+from stages.evaluation.results import EXAMPLES, FOCUS, as_row, read_results
 from stages.evaluation.sizes import sizes
 from stages.evaluation.spread import over_seeds
 from stages.evaluation.tables import Row
@@ -23,7 +23,6 @@ STUDENT = Path("models/student/config.json")
 MY_MODEL = Path("models/my_model/config.json")
 CURVES = Path("reports/curves")
 REPORT = Path("reports/index.html")
-FOCUS = Path("reports/component_focus.csv")
 PARSER = Path("models/syntax/scores.json")
 PARAPHRASE = Path("reports/paraphrase.json")
 PAIR_COST = Path("reports/pair_cost.json")

@@ -11,6 +11,7 @@ from stages.benchmarks.similarity import Figure, Undefined
 RESULTS = Path("reports/results.csv")
 SEEDS = Path("reports/seeds")  # a file for each seed
 PARAPHRASE = Path("reports/paraphrase.csv")
+FOCUS = Path("reports/component_focus.csv")
 METRICS = Path("reports/metrics.json")
 EXAMPLES = Path("reports/examples.json")
 

@@ -13,7 +13,7 @@ import pytest
 from stages.benchmarks.similarity import Undefined
 from stages.evaluation import charts, report, reproduction
 from stages.evaluation.headline import headline, rounded, sentence
-from stages.evaluation.results import EXAMPLES, RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.results import EXAMPLES, FOCUS, RESULTS, SEEDS, Result, read_results, write_results
 from stages.evaluation.sizes import PARETO as PARETO_FILE
 from stages.stage import COUNTERS
 from tests.workspace import ROOT, write_params
@@ -101,7 +101,7 @@ def write_examples(cosine: float | None = 0.25) -> None:
 def write_focus() -> None:
     """Paper 3: a cell, its gain, a tree whose words are hostile, and the parser's scores."""
     rows = [Result("tiny, W_cf = 0.2", "sick", "test", "component focus", "pearson", 0.8123, 84, "3", "5")]
-    write_results(report.FOCUS, rows)
+    write_results(FOCUS, rows)
     gain: dict[str, Any] = {
         "encoder": "tiny",
         "task": "sick",
@@ -114,7 +114,7 @@ def write_focus() -> None:
     tree: dict[str, Any] = {"text": "x", "tokens": ["dogs", HOSTILE], "lemmas": ["dog", "x"], "upos": ["NOUN", "VERB"]}
     tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
     about = {"gains": [gain], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
-    write_json(report.FOCUS.with_suffix(".json"), about)
+    write_json(FOCUS.with_suffix(".json"), about)
     write_json(report.PARSER, {"test": {"UAS": 80.25, "LAS": 76.5}})
 
 

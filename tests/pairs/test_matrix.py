@@ -16,7 +16,7 @@ from stages.benchmarks import benchmarks
 from stages.evaluation import pair_cost, pair_results
 from stages.evaluation.pair_cost import COST
 from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
-from stages.evaluation.publish import keep_pairs
+from stages.evaluation.publish import keep_matrix
 from stages.evaluation.results import PARAPHRASE, read_results
 from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, paraphrase, predict
 from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS
@@ -194,9 +194,11 @@ def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
 
 
 def test_figures_as_rows(workspace: Path) -> None:
-    """As they are, and as `publish --pairs` keeps them."""
-    kept = keep_pairs("dvc repro", "2026-11-21")
-    assert kept == Path("reports/runs/pairs/samples_paraphrase.csv") and read_results(kept) == read_results(PARAPHRASE)
+    """As they are, and as `publish --matrix` keeps them."""
+    kept = keep_matrix(PARAPHRASE, "dvc repro", "2026-11-21")
+    assert kept == Path("reports/runs/paraphrase/samples_paraphrase.csv") and read_results(kept) == read_results(
+        PARAPHRASE
+    )
     rows = {(row["system"], row["protocol"], row["metric"]): row for row in read_results(PARAPHRASE)}
     assert rows["tiny mean", "siamese", "accuracy"]["seeds"] == "2"
     assert rows["absent mean", "cosine", "f1"]["value"] == "undefined: weights not available here"
