@@ -33,8 +33,9 @@ run: $(READY)
 	dvc repro
 	@echo "Open reports/index.html; the student is in models/student."
 
+# The tests run in processes side by side; threads within each would only wait for one another.
 test: $(READY)
-	python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
+	OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))

@@ -213,12 +213,13 @@ def main() -> None:
             with map_shards(work, shards(texts, clean.shard_documents), params.shards) as findings:
                 spool.fill(findings)
             origins = reading.result()
-        decisions = decide(*spool.take(), origins.sources, held_out, clean)
+        threads = processes_here(params.shards)
+        decisions = decide(*spool.take(), origins.sources, held_out, clean, threads)
         count(decisions, spool.removed, counters)
         overview = Overview(origins, decisions, spool.parts)
         write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=clean.language)
         with pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file:
-            for written in in_threads(write, range(spool.parts), processes_here(params.shards)):
+            for written in in_threads(write, range(spool.parts), threads):
                 dropped_file.write_table(written.dropped)
                 overview.add(written)
         spool.directory.rmdir()

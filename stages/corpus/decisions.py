@@ -84,15 +84,18 @@ def decide(
     sources: NDArray[np.int32],
     held_out: NDArray[np.uint64],
     clean: Clean,
+    threads: int = 1,
 ) -> Decisions:
     """Decide on documents and their sentences; `sources` numbers the source of each document."""
-    reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold)
+    reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
     kept = _sentence_reasons(documents, sentences, reasons == 0, sources, held_out, clean)
     return Decisions(reasons, kept, originals, starts)
 
 
-def _document_reasons(documents: Documents, threshold: float) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _document_reasons(
+    documents: Documents, threshold: float, threads: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     reasons = np.zeros(len(documents.sentences), np.uint8)
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
     reasons[_repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
@@ -100,7 +103,7 @@ def _document_reasons(documents: Documents, threshold: float) -> tuple[NDArray[n
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would ask for equal documents, which are found without it
         left = np.flatnonzero(reasons == 0)
-        found = near_duplicates(documents.signature[left], threshold)
+        found = near_duplicates(documents.signature[left], threshold, threads)
         originals[left] = np.where(found >= 0, left[found], -1)
         reasons[left[found >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
     return reasons, originals

@@ -14,6 +14,8 @@ only documents that share one with another are looked at one by one.
 """
 
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +43,12 @@ def signatures(shingles: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDA
     return np.array(matrix.to_rows(), np.uint32).reshape(-1, PERMUTATIONS).astype(np.uint16)
 
 
-def near_duplicates(documents: NDArray[np.uint16], threshold: float) -> NDArray[np.int64]:
+def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: int = 1) -> NDArray[np.int64]:
     """(documents,) for each the earlier one that is kept and that it nearly repeats, -1 where it is kept itself."""
     count = bands(threshold)
     original = np.full(len(documents), -1, np.int64)
-    shared = _shared_bands(documents, count)
+    with ThreadPoolExecutor(threads) as pool:
+        shared = np.stack([*pool.map(partial(_shared, documents, count), range(count))], axis=1)
     kept: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for document in np.flatnonzero(shared.any(axis=1)).tolist():
         places = [(band, _band(documents[document], band, count)) for band in np.flatnonzero(shared[document]).tolist()]
@@ -65,16 +68,15 @@ def _band(signature: NDArray[np.uint16], band: int, count: int) -> bytes:
     return signature[band * rows : (band + 1) * rows].tobytes()
 
 
-def _shared_bands(documents: NDArray[np.uint16], count: int) -> NDArray[np.bool_]:
-    """(documents, bands) whether another document has the same hashes in that band."""
+def _shared(documents: NDArray[np.uint16], count: int, band: int) -> NDArray[np.bool_]:
+    """(documents,) whether another document has the same hashes in that band."""
     rows = PERMUTATIONS // count
-    shared = np.zeros((len(documents), count), bool)
-    for band in range(count):
-        keys = np.zeros(len(documents), np.uint64)
-        for hashes in documents[:, band * rows : (band + 1) * rows].T:
-            keys = (keys ^ hashes) * _MIX
-            keys ^= keys >> np.uint64(32)
-        order = np.argsort(keys)
-        equal = keys[order][1:] == keys[order][:-1]
-        shared[order[1:][equal], band] = shared[order[:-1][equal], band] = True
+    keys = np.zeros(len(documents), np.uint64)
+    for hashes in documents[:, band * rows : (band + 1) * rows].T:
+        keys = (keys ^ hashes) * _MIX
+        keys ^= keys >> np.uint64(32)
+    order = np.argsort(keys)
+    equal = keys[order][1:] == keys[order][:-1]
+    shared = np.zeros(len(documents), bool)
+    shared[order[1:][equal]] = shared[order[:-1][equal]] = True
     return shared

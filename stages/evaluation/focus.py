@@ -181,7 +181,7 @@ def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
 
 
 def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counters) -> list[Outcome]:
-    """The static student with the component at inference alone, with every weight on the test split of each task."""
+    """The static student with the component at inference alone: every weight, and 0, on the test split of each task."""
     student = StaticEncoder.load(STUDENT)
     found = []
     for task in focus.tasks:
@@ -192,7 +192,8 @@ def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counte
         place = {text: row for row, text in enumerate(texts)}
         rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
         basic, part = student.encode(texts), student.encode(components_of(texts, trees, counters))
-        found += [inference(pairs, weight, rows, basic + np.float32(weight) * part) for weight in focus.weights]
+        weights = sorted({0.0, *focus.weights})
+        found += [inference(pairs, weight, rows, basic + np.float32(weight) * part) for weight in weights]
     return found
 
 
