@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -40,9 +41,15 @@ def _running(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[byte
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "DISTILLERY_DEVICE": "cpu"}
     command = [sys.executable, "-m", "dask", *arguments, *LOOPBACK]
     with (directory / f"{arguments[0]}.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            command, cwd=directory, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
         try:
             yield process
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:  # a worker in the midst of a shard that has lost its scheduler
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
