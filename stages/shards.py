@@ -9,15 +9,20 @@ code and packages (the cluster: `dask worker tcp://… --nthreads 1` in a clone 
 and whatever else the function reads there. The function must stand in a module that workers can import, so not in the
 module that is run, and what it loads it keeps for the next shard.
 
+What takes long to load can be loaded once for all processes here: `prepare()` is called while they start, and gives
+what each of them calls before its first shard. They map its arrays, and the function's, instead of copying them.
+
 Both ends of a Dask connection trust each other with pickles: give only the address of a scheduler that is yours.
 """
 
+import mmap
 import os
 import pickle
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +31,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedRWPair
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from stages.artifacts import InputError
 
@@ -36,26 +41,29 @@ if TYPE_CHECKING:  # which workers need not load
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
+Prepare = Callable[[], Callable[[], None]]
+Places = list[tuple[int, int]]  # where the pieces of a file begin and end
 
 AHEAD = 8  # shards handed out for each worker, which goes on with them while the stage writes a file
+ALIGNMENT = 64  # bytes, of each piece of a file that is mapped
 DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny starts a killed worker anew within a few
 
 
 @contextmanager
 def map_shards(
-    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards"
+    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards", prepare: Prepare | None = None
 ) -> Iterator[Iterator[Result]]:
     """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends what still runs.
 
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
-    where the function does, a worker dies, or the cluster cannot be reached.
+    where the function or `prepare` does, a worker dies, or the cluster cannot be reached.
     """
     processes = processes_here(where)
     if where.dask:
         with _cluster(function, where.dask) as (submit, workers):
             yield _in_order(submit, shards, AHEAD * workers)
     elif processes > 1:
-        with _pool(function, processes) as submit:
+        with _pool(function, prepare, processes) as submit:
             yield _in_order(submit, shards, AHEAD * processes)
     else:
         yield map(function, shards)
@@ -78,26 +86,25 @@ def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) 
 
 
 class _Worker(Generic[Item, Result]):
-    """A process that applies a function to one shard at a time.
+    """A process that applies the function in the file `program` to one shard at a time.
 
     It is started anew, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads
     that release them; and not by multiprocessing, whose children first import all that the stage has imported. It has
     a pipe of its own, so that its death, even halfway through a result, is the end of that pipe.
     """
 
-    def __init__(self, function: Callable[[Item], Result]) -> None:
+    def __init__(self, program: IO[bytes]) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-c", f"from stages.shards import serve; serve({theirs.fileno()})"]
+        handles = theirs.fileno(), program.fileno()
+        command = [sys.executable, "-c", f"from stages.shards import serve; serve{handles}"]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
+        self.process = subprocess.Popen(command, pass_fds=handles, env=environment)
         theirs.close()  # the child's copy is the only one left
         self._pipe = _file(ours)
-        with suppress(BrokenPipeError):  # a child that is dead already; the first shard will tell
-            _send(self._pipe, function)
 
-    def __call__(self, shard: Item) -> Result:
+    def __call__(self, places: Places, shard: Item) -> Result:
         try:
-            _send(self._pipe, shard)
+            _send(self._pipe, (places, shard))
             error, result = _receive(self._pipe)
         except (EOFError, pickle.UnpicklingError, OSError) as lost:
             raise InputError(
@@ -143,14 +150,38 @@ def _ending(status: int) -> str:
     return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
 
-def serve(handle: int) -> None:
-    """The life of a worker process: until its pipe, the file descriptor `handle`, ends."""
+def serve(handle: int, program: int) -> None:
+    """The life of a worker process: until its pipe ends. Both are file descriptors, of the pipe and of a file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     pipe = _file(socket.socket(fileno=handle))
     with suppress(EOFError, pickle.UnpicklingError, OSError):
-        function = _receive(pipe)
+        places, shard = _receive(pipe)
+        function = _read_program(program, places)
         while True:
-            _send(pipe, _answer(function, _receive(pipe)))
+            _send(pipe, _answer(function, shard))
+            _, shard = _receive(pipe)
+
+
+def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare: Prepare | None) -> Places:
+    """Write what a worker needs, the buffers of its arrays beside the pickle; returns where each piece stands."""
+    buffers: list[pickle.PickleBuffer] = []
+    message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
+    pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
+    places = []
+    for piece in pieces:
+        begin = file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
+        places.append((begin, begin + file.write(piece)))
+    file.flush()
+    return places
+
+
+def _read_program(file: int, places: Places) -> Callable[[Item], Result]:
+    content = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
+    message, *buffers = (content[begin:end] for begin, end in places)
+    prepared, function = pickle.loads(message, buffers=buffers)
+    if prepared:
+        prepared()
+    return function  # type: ignore[no-any-return]
 
 
 def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception | None, Result | None]:
@@ -164,7 +195,9 @@ def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception 
 
 
 @contextmanager
-def _pool(function: Callable[[Item], Result], processes: int) -> Iterator[Submit[Item, Result]]:
+def _pool(
+    function: Callable[[Item], Result], prepare: Prepare | None, processes: int
+) -> Iterator[Submit[Item, Result]]:
     """Yield what hands a shard to one of up to `processes` workers, which a thread each serves; the block ends them."""
     workers: list[_Worker[Item, Result]] = []
     idle: SimpleQueue[_Worker[Item, Result]] = SimpleQueue()
@@ -173,25 +206,27 @@ def _pool(function: Callable[[Item], Result], processes: int) -> Iterator[Submit
     def work(shard: Item) -> Result:
         worker = idle.get()
         try:
-            return worker(shard)
+            return worker(written.result(), shard)
         finally:
             idle.put(worker)
 
     def submit(shard: Item) -> Callable[[], Result]:
         if len(workers) < processes:  # no more of them than there are shards
-            workers.append(_Worker(function))
+            workers.append(_Worker(program))
             idle.put(workers[-1])
         return threads.submit(work, shard).result
 
-    try:
-        yield submit
-    finally:
-        threads.shutdown(wait=False, cancel_futures=True)
-        for worker in workers:
-            worker.process.terminate()
-        threads.shutdown()
-        for worker in workers:
-            worker.close()
+    with tempfile.TemporaryFile() as program:
+        written = threads.submit(_write_program, program, function, prepare)
+        try:
+            yield submit
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.process.terminate()
+            threads.shutdown()
+            for worker in workers:
+                worker.close()
 
 
 @contextmanager

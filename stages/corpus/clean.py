@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json
 from stages.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, decide, joined
 from stages.corpus.documents import FOUND, Documents, Findings, Sentences, examine
+from stages.corpus.language import shared_model
 from stages.corpus.overview import Overview, Written, read_origins
 from stages.corpus.schema import (
     ARTICLES_DIRECTORY,
@@ -210,7 +211,8 @@ def main() -> None:
         )
         with ThreadPoolExecutor(1) as beside:
             reading = beside.submit(read_origins, parts)  # while the processes start
-            with map_shards(work, shards(texts, clean.shard_documents), params.shards) as findings:
+            drawn = shards(texts, clean.shard_documents)
+            with map_shards(work, drawn, params.shards, prepare=shared_model) as findings:
                 spool.fill(findings)
             origins = reading.result()
         threads = processes_here(params.shards)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from stages.corpus.documents import FAULTS, Documents, Sentences
 from stages.corpus.duplicates import near_duplicates
+from stages.corpus.identities import among, repeats
 from stages.params import Clean
 
 DOCUMENT_REASONS = ("", "empty", "duplicate", "language", "near-duplicate")
@@ -98,7 +99,7 @@ def _document_reasons(
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     reasons = np.zeros(len(documents.sentences), np.uint8)
     reasons[~documents.in_language] = DOCUMENT_REASONS.index("language")
-    reasons[_repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
+    reasons[repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
     reasons[documents.sentences == 0] = DOCUMENT_REASONS.index("empty")
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would ask for equal documents, which are found without it
@@ -122,37 +123,21 @@ def _sentence_reasons(
     lines = sentences.line ^ (np.repeat(sources, counts).astype(np.uint64) * _MIX)
     tests = {
         "boilerplate: repeated line": _frequent(lines, sentences.opens & in_kept, clean.line_repeats),
-        "held-out": _among(sentences.identity, np.unique(held_out)),
+        "held-out": among(sentences.identity, np.unique(held_out)),
         "limit": _beyond(counts),
     }
     reasons = sentences.fault.copy()
     for name, failed in tests.items():
         reasons[failed & (reasons == 0)] = SENTENCE_REASONS.index(name)
     left = np.flatnonzero((reasons == 0) & in_kept)
-    reasons[left[_repeats(sentences.identity[left])]] = SENTENCE_REASONS.index("duplicate")
+    reasons[left[repeats(sentences.identity[left])]] = SENTENCE_REASONS.index("duplicate")
     return reasons
-
-
-def _repeats(identities: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each identity stood before."""
-    order = np.argsort(identities, kind="stable")
-    repeats = np.zeros(len(identities), bool)
-    repeats[order[1:]] = identities[order[1:]] == identities[order[:-1]]
-    return repeats
 
 
 def _frequent(values: NDArray[np.uint64], counted: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
     """Whether each value stands at `least` times or more among those that are counted."""
     distinct, counts = np.unique(values[counted], return_counts=True)
-    return _among(values, distinct[counts >= least])
-
-
-def _among(values: NDArray[np.uint64], table: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each value stands in `table`, which is sorted; np.isin would sort the values, which are many more."""
-    if not len(table):
-        return np.zeros(len(values), bool)
-    places = np.minimum(np.searchsorted(table, values), len(table) - 1)
-    return np.asarray(table[places] == values)
+    return among(values, distinct[counts >= least])
 
 
 def _beyond(counts: NDArray[np.int64]) -> NDArray[np.bool_]:

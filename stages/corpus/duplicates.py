@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rensa import RMinHash
 
+from stages.corpus.identities import shared
+
 PERMUTATIONS = 128
 SEED = 1
 RECALL = 0.99
@@ -48,10 +50,10 @@ def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: in
     count = bands(threshold)
     original = np.full(len(documents), -1, np.int64)
     with ThreadPoolExecutor(threads) as pool:
-        shared = np.stack([*pool.map(partial(_shared, documents, count), range(count))], axis=1)
+        recurs = np.stack([*pool.map(partial(_shared, documents, count), range(count))], axis=1)
     kept: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
-    for document in np.flatnonzero(shared.any(axis=1)).tolist():
-        places = [(band, _band(documents[document], band, count)) for band in np.flatnonzero(shared[document]).tolist()]
+    for document in np.flatnonzero(recurs.any(axis=1)).tolist():
+        places = [(band, _band(documents[document], band, count)) for band in np.flatnonzero(recurs[document]).tolist()]
         candidates = sorted({other for place in places for other in kept[place]})
         agreement = (documents[candidates] == documents[document]).mean(axis=1)
         alike = np.flatnonzero(agreement >= threshold)
@@ -75,8 +77,4 @@ def _shared(documents: NDArray[np.uint16], count: int, band: int) -> NDArray[np.
     for hashes in documents[:, band * rows : (band + 1) * rows].T:
         keys = (keys ^ hashes) * _MIX
         keys ^= keys >> np.uint64(32)
-    order = np.argsort(keys)
-    equal = keys[order][1:] == keys[order][:-1]
-    shared = np.zeros(len(documents), bool)
-    shared[order[1:][equal]] = shared[order[:-1][equal]] = True
-    return shared
+    return shared(keys)

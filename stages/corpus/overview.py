@@ -80,9 +80,9 @@ class Overview:
         self._kept_documents = decisions.documents == 0
         self._sentences = np.zeros(len(decisions.documents), np.int64)
         self._words = np.zeros(len(decisions.documents), np.int64)
-        self._vocabulary: set[str] = set()
-        self._growth: list[tuple[int, int]] = [(0, 0)]
         self._pieces = max(1, POINTS // parts)  # of a part, for the growth of the vocabulary
+        self._lengths: list[int] = []  # of each piece, and its different words
+        self._different: list[pa.StringArray] = []
         self._lines: Counter[str] = Counter()
         generator = np.random.default_rng(SEED)
         self._rows = _draw_sentences(decisions, generator)
@@ -107,9 +107,14 @@ class Overview:
         size = max(1, -(-len(words) // self._pieces))
         for begin in range(0, len(words), size):
             piece = words.indices[begin : begin + size]
-            new = words.dictionary.take(pc.unique(piece))
-            self._vocabulary.update(new.to_numpy(zero_copy_only=False).tolist())  # a third of to_pylist's time
-            self._growth.append((self._growth[-1][0] + len(piece), len(self._vocabulary)))
+            self._lengths.append(len(piece))
+            self._different.append(words.dictionary.take(pc.unique(piece)))
+
+    def _growth(self) -> list[tuple[int, int]]:
+        """How many words were read, and how many different ones, after each piece."""
+        codes = pa.chunked_array(self._different, pa.string()).dictionary_encode()  # by their first appearance
+        known = np.maximum.accumulate([pc.max(chunk.indices).as_py() + 1 for chunk in codes.chunks])
+        return [(0, 0), *zip(np.cumsum(self._lengths).tolist(), known.tolist(), strict=True)]
 
     def _excerpt(self, part: Written) -> None:
         starts, texts = part.decisions.starts, part.found["text"]
@@ -126,7 +131,7 @@ class Overview:
         return {
             "sources": self._by(self._origins.sources, self._origins.names.__getitem__, SOURCES),
             "times": self._by_time(),
-            "growth": _thinned(self._growth),
+            "growth": _thinned(self._growth()),
             "lines": [{"text": _shortened(text), "count": count} for text, count in self._lines.most_common(LINES)],
             "near_duplicates": [
                 {"dropped": self._document_texts[copy], "kept": self._document_texts[original]}

@@ -4,6 +4,7 @@ import itertools
 import json
 import operator
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from stages.artifacts import InputError
 from stages.corpus import bench, clean, crawl, decisions
 from stages.corpus.duplicates import bands, near_duplicates, signatures
-from stages.corpus.language import is_in_language
+from stages.corpus.language import _identifier, is_in_language, shared_model
 from stages.corpus.schema import DROPPED, DROPPED_FILE, OVERVIEW, SENTENCES, SENTENCES_DIRECTORY
 from stages.corpus.words import find_words
 from tests.corpus.conftest import ROOT, Workspace, content
@@ -182,6 +183,24 @@ def test_unknown_language(workspace: Workspace) -> None:
 )
 def test_language(text: str, expected: bool) -> None:
     assert is_in_language(text, "en") is expected
+
+
+def test_a_shared_model_is_the_same() -> None:
+    texts = [
+        FIRST,
+        "Das Kabinett tagt am Montag in Berlin und berät über neue Regeln für kleine und große Banken im Land.",
+    ]
+    program = (
+        "import pickle, sys\n"
+        "from stages.corpus import language\n"
+        "language.LanguageIdentifier.from_model_file = None  # nothing is loaded\n"
+        "adopt, texts = pickle.load(sys.stdin.buffer)\n"
+        "adopt()\n"
+        "print([language._identifier().rank(text) for text in texts])\n"
+    )
+    message = pickle.dumps((shared_model(), texts))
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=message, capture_output=True, check=True)
+    assert ended.stdout.decode().strip() == str([_identifier().rank(text) for text in texts])
 
 
 def test_bands_find_what_the_threshold_asks_for() -> None:

@@ -1,0 +1,36 @@
+"""Questions to many identities, 64-bit hashes, answered without an order of all of them, which takes the most time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Identities = NDArray[np.uint64]
+
+_LOW_BITS = np.uint64(2**22 - 1)
+
+
+def among(values: Identities, table: Identities) -> NDArray[np.bool_]:
+    """(values,) whether each stands in `table`, which is sorted.
+
+    Only those that share their low bits with one of the table are looked up.
+    """
+    marked = np.zeros(_LOW_BITS + 1, bool)
+    marked[table & _LOW_BITS] = True
+    found: NDArray[np.bool_] = marked[values & _LOW_BITS]
+    left = np.flatnonzero(found)
+    found[left] = table[np.minimum(np.searchsorted(table, values[left]), len(table) - 1)] == values[left]
+    return found
+
+
+def shared(values: Identities) -> NDArray[np.bool_]:
+    """(values,) whether each stands there more than once."""
+    ordered = np.sort(values)  # a fifth of the time of argsort
+    return among(values, ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def repeats(values: Identities) -> NDArray[np.bool_]:
+    """(values,) whether each stood there before."""
+    rows = np.flatnonzero(shared(values))
+    order = rows[np.argsort(values[rows], kind="stable")]
+    found = np.zeros(len(values), bool)
+    found[order[1:]] = values[order[1:]] == values[order[:-1]]
+    return found
