@@ -25,7 +25,7 @@ import yaml
 
 from stages.artifacts import read_json, table_parts, write_table
 from stages.corpus.clean import HELD_OUT_FILE
-from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY
+from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY, SENTENCES_DIRECTORY
 from stages.params import PARAMS
 from stages.stage import COUNTERS
 
@@ -66,7 +66,9 @@ def prepare(directory: Path, count: int) -> float:
 
 
 def clean(directory: Path, processes: int) -> dict[str, Any]:
-    """Run the stage in `directory` and return its counters."""
+    """Run the stage in `directory` and return its counters; nothing is left of an earlier run that it would replace."""
+    shutil.rmtree(directory / SENTENCES_DIRECTORY, ignore_errors=True)
+    os.sync()
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
     params["shards"] = {"processes": processes, "dask": None}
     (directory / PARAMS).write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
