@@ -97,7 +97,8 @@ class _Worker(Generic[Item, Result]):
         ours, theirs = socket.socketpair()
         handles = theirs.fileno(), program.fileno()
         command = [sys.executable, "-c", f"from stages.shards import serve; serve{handles}"]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(command, pass_fds=handles, env=environment)
         theirs.close()  # the child's copy is the only one left
         self._pipe = _file(ours)
