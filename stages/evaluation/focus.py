@@ -6,7 +6,8 @@ cells are scored on each draw, seed by seed, and the middle 95% of the mean gain
 interval holds 0 could be the luck of these test pairs.
 
 The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper; each
-encoder of the grid is scored so as well, before any training.
+encoder of the grid is scored so as well, before any training. For each of them as it is the weight is learnt, too
+(stages/pairs/focus_weights.py).
 
 Writes reports/component_focus.csv, in the columns of results.csv, and reports/component_focus.json for the report.
 """
@@ -26,7 +27,8 @@ from stages.artifacts import read_json, read_table, write_json
 from stages.benchmarks.data import PairSet, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.evaluation.results import FOCUS, Result, write_results
-from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.component_cells import CELL, CELLS, LEARNT, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.focus_weights import Kind, Learnt, learn_all
 from stages.params import ComponentFocus
 from stages.ragged import Floats
 from stages.stage import Counters, stage
@@ -48,11 +50,17 @@ class Outcome:
 
     encoder: str
     task: str
-    weight: float
+    weight: float | Kind  # W_cf, or how it was learnt
     gold: NDArray[np.float32]  # (pairs,)
     cosines: Floats  # (seeds, pairs)
     right: NDArray[np.bool_]  # (seeds, pairs)
     absent: str = ""
+
+    @property
+    def system(self) -> str:
+        """Its name in the results."""
+        learnt = isinstance(self.weight, str)
+        return f"{self.encoder}, W_cf {f'learnt: {self.weight}' if learnt else f'= {self.weight:g}'}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class Gain:
     encoder: str
     task: str
     metric: str
-    weight: float
+    weight: float | Kind
     gain: float
     low: float
     high: float
@@ -99,7 +107,7 @@ def _outcome(name: str, task: str, weight: float, table: pa.Table) -> Outcome:
 
 def outcome_figures(cell: Outcome) -> list[Result]:
     """Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
-    system, n, seeds = f"{cell.encoder}, W_cf = {cell.weight:g}", len(cell.gold), len(cell.cosines)
+    system, n, seeds = cell.system, len(cell.gold), len(cell.cosines)
     if cell.absent:
         names = ("pearson", "spearman")
         return [_row(system, cell.task, name, Undefined(cell.absent), 0, 1, None, "5") for name in names]
@@ -159,7 +167,7 @@ def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
             axis=0,
         )
     }
-    if base.right.size:
+    if base.right.size and cell.right.size:
         better = cell.right.mean(axis=0) - base.right.mean(axis=0)
         differences["accuracy"] = np.concatenate([every, counts]) @ better / len(better)
     found = []
@@ -206,6 +214,21 @@ def inference(pairs: PairSet, weight: float, rows: NDArray[np.int64], vectors: F
     return Outcome(f"student, {UNTRAINED}", pairs.name, weight, gold, found, right)
 
 
+def learnt_weights(focus: ComponentFocus, trees: dict[str, Tree]) -> list[tuple[Outcome, Learnt]]:
+    """What is learnt here for the static student, and what the stage focus_weights has learnt for each encoder."""
+    student = StaticEncoder.load(STUDENT)
+    found = {("student", task): learn_all(task, student.encode, trees) for task in focus.tasks}
+    for name in focus.encoders:
+        tasks: dict[str, list[dict[str, Any]]] = read_json(CELLS / f"{name}-learnt" / LEARNT)["learnt"]
+        found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
+    return [(_learnt(name, task, each), each) for (name, task), every in found.items() for each in every]
+
+
+def _learnt(name: str, task: str, learnt: Learnt) -> Outcome:
+    gold, found = np.array(learnt.gold, np.float32), np.array([learnt.cosines], np.float32)
+    return Outcome(f"{name}, {UNTRAINED}", task, learnt.kind, gold, found, NO_LABELS)
+
+
 def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
     """Some trees that fit on a page: the paper's own sentences where they are, and others spread over the run."""
     short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
@@ -218,6 +241,8 @@ def main() -> None:
         focus, trees = params.component_focus, read_trees()
         grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
         cells = [cell for place in grid for cell in read_outcomes(*place)] + at_inference(focus, trees, counters)
+        learnt = learnt_weights(focus, trees)
+        cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, str], list[Outcome]] = {}
         for cell in cells:
             counters.drop(cell.absent) if cell.absent else counters.keep()
@@ -225,6 +250,10 @@ def main() -> None:
         measured = [gain for group in series.values() for gain in gains_over_none(group)]
         write_results(FOCUS, [row for group in series.values() for cell in group for row in outcome_figures(cell)])
         about = {"gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured], "trees": shown(trees)}
+        about["learnt"] = [
+            {"encoder": cell.encoder, "task": cell.task, "kind": said.kind, "step": said.step, "weights": said.weights}
+            for cell, said in learnt
+        ]
         training = {"epochs": params.focus_training.epochs, "seeds": params.focus_training.seeds}
         write_json(ABOUT, about | {"draws": DRAWS} | training)
 

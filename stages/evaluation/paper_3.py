@@ -66,6 +66,7 @@ TABLE_7 = {  # Pearson of CF-BERT-large by W_cf
         81.10,
     ),
 }
+LISTED = 6  # learnt weights of an encoder
 CLAIMED = 0.2  # the weight that the paper calls the best
 PERCENT = Metric("", factor=100, digits=2, better=1)
 
@@ -112,8 +113,8 @@ def grid(rows: Sequence[Row]) -> list[tuple[str, dict[float, float]]]:
     """(name, Pearson by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
     own: dict[tuple[str, str], dict[float, float]] = {}
     for row in rows:
-        encoder, _, weight = row["system"].partition(", W_cf = ")
-        if row["metric"] == "pearson" and (value := number(row)) is not None:
+        encoder, fixed, weight = row["system"].partition(", W_cf = ")
+        if fixed and row["metric"] == "pearson" and (value := number(row)) is not None:
             own.setdefault((row["dataset"], encoder), {})[float(weight)] = value
     lines = []
     for task in unique(task for task, _ in own):
@@ -166,12 +167,19 @@ def drawings(about: Mapping[str, Any]) -> list[Drawing]:
     return [draw(Tree(**{key: value for key, value in tree.items() if key != "text"})) for tree in about["trees"]]
 
 
+def largest(weights: Mapping[str, float]) -> str:
+    """The weights farthest from 0, in words."""
+    chosen = sorted(weights.items(), key=lambda item: -abs(item[1]))[:LISTED]
+    return ", ".join(f"{name} {weight:+.2f}".replace("-", "−") for name, weight in chosen)
+
+
 def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
     """All that the section needs."""
     return {
         "tables": tables(rows),
         "curves": figure_3(rows),
         "gains": about["gains"],
+        "learnt": [weights | {"weights": largest(weights["weights"])} for weights in about["learnt"]],
         "statement": statement(about["gains"]),
         "draws": about["draws"],
         "seeds": about["seeds"],

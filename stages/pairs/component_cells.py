@@ -4,6 +4,8 @@ data/component_focus/<encoder>-<task>-<W_cf>/
     predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
                            that logistic regression gave it (SICK-E); without a seed: before any training
     cell.json              what it was; why it is absent, or null
+data/component_focus/<encoder>-learnt/
+    learnt.json            weights that were learnt, by task; why there are none, or null
 """
 
 from pathlib import Path
@@ -22,6 +24,7 @@ from stages.syntax.trees import Tree
 CELLS = Path("data/component_focus")
 PREDICTIONS = "predictions.parquet"
 CELL = "cell.json"
+LEARNT = "learnt.json"
 FOLDS = 10
 SCHEMA = pa.schema(
     [

@@ -29,19 +29,26 @@ from typing import Literal
 
 from stages.syntax.trees import Tree
 
+Route = Literal["relations", "tags", "whole"]
+Role = Literal["subject", "predicate", "object"]
+
 SUBJECTS = {"nsubj", "nsubj:pass", "nsubj:outer", "csubj", "csubj:pass", "csubj:outer"}
 OBJECTS = {"obj", "iobj"}
+_TAGGED: dict[str, Role] = {"NN": "subject", "VB": "predicate"}
 NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "nothing", "nowhere"}
-
-Route = Literal["relations", "tags", "whole"]
 
 
 @dataclass(frozen=True)
 class Component:
-    """The words that carry a sentence and how they were found; `rows` are their places in the sentence, from 0 on."""
+    """The words that carry a sentence and how they were found; `rows` are their places in the sentence, from 0 on.
+
+    `roles` says what each is; a negation is what the word is before which it stands. Where nouns and verbs stand for
+    subjects and predicates they are called so, and where the whole sentence does, all of it is a predicate.
+    """
 
     words: list[str]
     rows: list[int]
+    roles: list[Role]
     route: Route
 
     @property
@@ -52,18 +59,21 @@ class Component:
 
 def component(tree: Tree) -> Component:
     """The component-enhanced part of a sentence (S_cf in the paper); never empty where the tree is not."""
-    rows = _by_relations(tree)
+    roles = _by_relations(tree)
     route: Route = "relations"
-    if not rows:
-        rows, route = [row for row, tag in enumerate(tree.xpos) if tag.startswith(("NN", "VB"))], "tags"
-    if not rows:
-        rows, route = list(range(len(tree.tokens))), "whole"
-    rows = _with_negations(tree, rows)
-    return Component([_word(tree, row) for row in rows], rows, route)
+    if not roles:
+        roles, route = {row: role for row, tag in enumerate(tree.xpos) if (role := _TAGGED.get(tag[:2]))}, "tags"
+    if not roles:
+        roles, route = dict.fromkeys(range(len(tree.tokens)), "predicate"), "whole"
+    roles = _with_negations(tree, roles)
+    return Component([_word(tree, row) for row in roles], list(roles), list(roles.values()), route)
 
 
-def _by_relations(tree: Tree) -> list[int]:
-    """Subjects, predicate and objects of each predicate, predicates in the order of the sentence; a word once."""
+def _by_relations(tree: Tree) -> dict[int, Role]:
+    """Subjects, predicate and objects of each predicate, predicates in the order of the sentence; a word once.
+
+    A word that is several of these is what it was first.
+    """
     subjects: dict[int, list[int]] = {}
     objects: dict[int, list[int]] = {}
     for row in range(len(tree.tokens)):
@@ -72,10 +82,14 @@ def _by_relations(tree: Tree) -> list[int]:
             kind.setdefault(tree.heads[row] - 1, []).append(row)
     governors = subjects.keys() | objects.keys()
     controlled = {row for row in range(len(tree.tokens)) if _is_controlled(tree, row, governors)}
-    found: dict[int, None] = {}
+    found: dict[int, Role] = {}
     for predicate in sorted(governors | controlled):
-        found |= dict.fromkeys([*subjects.get(predicate, []), predicate, *objects.get(predicate, [])])
-    return list(found)
+        for row in subjects.get(predicate, []):
+            found.setdefault(row, "subject")
+        found.setdefault(predicate, "predicate")
+        for row in objects.get(predicate, []):
+            found.setdefault(row, "object")
+    return found
 
 
 def _is_object(tree: Tree, row: int) -> bool:
@@ -94,17 +108,17 @@ def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
             yield other, tree.relations[other]
 
 
-def _with_negations(tree: Tree, rows: list[int]) -> list[int]:
-    """`rows` with each negation of the sentence: before the word it depends on, or else before the next word kept."""
-    kept = dict.fromkeys(rows)
-    negations = [row for row, token in enumerate(tree.tokens) if token.lower() in NEGATIONS and row not in kept]
+def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
+    """`roles` with each negation of the sentence: before the word it depends on, or else before the next word kept."""
+    negations = [row for row, token in enumerate(tree.tokens) if token.lower() in NEGATIONS and row not in roles]
     placed: dict[int, list[int]] = {}
     last: list[int] = []
     for row in negations:
         head = tree.heads[row] - 1
-        target = head if head in kept else min((other for other in kept if other > row), default=None)
+        target = head if head in roles else min((other for other in roles if other > row), default=None)
         (last if target is None else placed.setdefault(target, [])).append(row)
-    return [row for word in kept for row in (*placed.get(word, []), word)] + last
+    found = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
+    return found | dict.fromkeys(last, "predicate")
 
 
 def _word(tree: Tree, row: int) -> str:

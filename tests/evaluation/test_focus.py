@@ -1,6 +1,7 @@
 """What the grid of paper 3 comes to: figures, gains and their intervals, against NumPy and by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,21 @@ def test_figures_are_means_over_the_seeds() -> None:
     assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
     assert spearman.metric == "spearman"
     assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds", "6")
+
+
+def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
+    cell = replace(outcome(0.2, 0.3), weight="roles", right=focus.NO_LABELS)
+    rows = outcome_figures(cell)
+    assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
+    assert paper_3.grid([row(rows[0].system, "sick", "pearson", 0.8), *ROWS]) == paper_3.grid(ROWS)
+    counts = draws(len(GOLD), 100)
+    (gain,) = gains(outcome(0.0, 0.5), cell, counts)
+    assert (gain.weight, gain.metric, gain.verdict) == ("roles", "pearson", "better")
+
+
+def test_the_largest_weights_come_first() -> None:
+    weights = {"a": 0.1, "b": -0.5, "c": 0.25, "d": 0.0, "e": 0.01, "f": 0.02, "g": 0.03}
+    assert paper_3.largest(weights) == "b −0.50, c +0.25, a +0.10, g +0.03, f +0.02, e +0.01"
 
 
 def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> None:

@@ -1,0 +1,203 @@
+"""Stage `focus_weights@{encoder}`: the weight of the component learnt, for an encoder as it is (beyond paper 3).
+
+    emb_S = e(S) + sum_k w_k e(S_k)          loss = mean (cos(emb_A, emb_B) - gold)^2
+
+    one      S_1 is the component of S: the W_cf of equation 1
+    roles    S_1, S_2, S_3 are the subjects, the predicates and the objects in it
+    tags     S_k are the words of S with the universal part of speech k (the paper's future work)
+    gate     S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own
+
+All of it starts at 0, from the encoder alone, and takes STEPS steps of Adam over all training pairs at once: there is
+nothing to draw, and no seed. The step with the best Spearman on dev counts, which may be the start. The static student
+has no stage of its own: `focus` learns its weights.
+
+Writes data/component_focus/<encoder>-learnt/learnt.json: what was learnt by task, or why nothing was.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from stages.artifacts import write_json
+from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.similarity import Undefined, correlations, cosines
+from stages.pairs.component_cells import CELLS, LEARNT
+from stages.pairs.encoder import PairEncoder, Pooling
+from stages.ragged import Floats
+from stages.stage import stage
+from stages.syntax.components import component
+from stages.syntax.trees import Tree, read_trees
+from stages.teacher.encoders import AbsentModelError, load_encoder
+
+Kind = Literal["one", "roles", "tags", "gate"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+STEPS = 150
+LEARNING_RATE = 0.02
+
+Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
+
+log = logging.getLogger("stages")
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """The weights by part (under a gate: b), at which step they stood, and the cosines of the test pairs by them."""
+
+    kind: Kind
+    weights: dict[str, float]
+    step: int
+    dev: float  # Spearman
+    cosines: list[float]
+    gold: list[float]  # on [0, 1]
+
+
+def parts_of(tree: Tree, kind: Kind) -> dict[str, str]:
+    """The parts of a sentence by name, each as a text."""
+    if kind == "tags":
+        return _grouped(tree.upos, tree.tokens)
+    found = component(tree)
+    return _grouped(found.roles, found.words) if kind == "roles" else {"component": found.text}
+
+
+def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    groups: dict[str, list[str]] = {}
+    for name, word in zip(names, words, strict=True):
+        groups.setdefault(name, []).append(word)
+    return {name: " ".join(group) for name, group in groups.items()}
+
+
+class Mixture(nn.Module):
+    """The weights, (parts,), and the direction of a gate where there is one."""
+
+    def __init__(self, parts: int, dimension: int, gated: bool) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(parts))
+        self.gate = nn.Parameter(torch.zeros(dimension)) if gated else None
+
+    def forward(self, basic: Tensor, parts: Tensor) -> Tensor:
+        """(sentences, dimension) of basic (sentences, dimension) and parts (sentences, parts, dimension)."""
+        weights = self.weights.expand(len(basic), -1)
+        if self.gate is not None:
+            weights = weights + (F.normalize(basic, dim=1) @ self.gate)[:, None]
+        return basic + torch.einsum("sk,skd->sd", weights, parts)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The pairs of a split as places of sentences, (pairs, 2), and their scores on [0, 1]."""
+
+    rows: NDArray[np.int64]
+    gold: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
+        if pairs.scores is None or pairs.scale is None:
+            raise ValueError(f"The set {pairs.name} has no scores.")
+        low, high = pairs.scale
+        rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
+        return cls(rows, ((pairs.scores - low) / (high - low)).astype(np.float32))
+
+
+def learn_all(task: str, embed: Embed, trees: dict[str, Tree]) -> list[Learnt]:
+    """Learn the weights of each kind on the task's training pairs; nothing where the task is absent.
+
+    A sentence without a tree has no parts.
+    """
+    if task not in available(kind="pairs"):
+        return []
+    pairs = {split: load_pairs(task, split) for split in SPLITS}
+    texts = list(dict.fromkeys(text for each in pairs.values() for text in (*each.sentences1, *each.sentences2)))
+    place = {text: row for row, text in enumerate(texts)}
+    sides = {split: Sides.of(each, place) for split, each in pairs.items()}
+    basic = torch.from_numpy(embed(texts))
+    found = []
+    for kind in KINDS:
+        parts = [parts_of(trees[text], kind) if text in trees else {} for text in texts]
+        names = sorted({name for each in parts for name in each})
+        found.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
+    return found
+
+
+def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed) -> Floats:
+    """(sentences, names, dimension) of the parts of each sentence; zero for one that it doesn't have."""
+    texts = list(dict.fromkeys(text for each in parts for text in each.values()))
+    vectors = embed(texts)
+    place = {text: row for row, text in enumerate(texts)}
+    found = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
+    for row, each in enumerate(parts):
+        for name, text in each.items():
+            found[row, names.index(name)] = vectors[place[text]]
+    return found
+
+
+def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides: dict[Split, Sides]) -> Learnt:
+    """Learn on train, choose the step on dev, and give the cosines of test."""
+    mixture = Mixture(len(names), basic.shape[1], kind == "gate")
+    optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
+    train = sides["train"]
+    gold = torch.from_numpy(train.gold)
+    needed = np.unique(np.concatenate([train.rows, sides["dev"].rows]))
+    one, other = (torch.from_numpy(np.searchsorted(needed, side)) for side in train.rows.T)
+    state, best, at = {}, -np.inf, 0
+    for step in range(STEPS + 1):
+        vectors = mixture(basic[needed], parts[needed])
+        known = torch.zeros_like(basic)
+        known[needed] = vectors.detach()
+        if (dev := _spearman(known, sides["dev"])) > best:
+            state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, dev, step
+        loss = F.mse_loss(F.cosine_similarity(vectors[one], vectors[other]), gold)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    mixture.load_state_dict(state)
+    with torch.inference_mode():
+        vectors = mixture(basic, parts)
+    weights = dict(zip(names, mixture.weights.tolist(), strict=True))
+    return Learnt(kind, weights, at, best, _cosines(vectors, sides["test"]).tolist(), sides["test"].gold.tolist())
+
+
+def _cosines(vectors: Tensor, sides: Sides) -> Floats:
+    one, other = (vectors[side].numpy() for side in sides.rows.T)
+    return cosines(one, other)
+
+
+def _spearman(vectors: Tensor, sides: Sides) -> float:
+    """-1 where it is undefined."""
+    found = correlations(_cosines(vectors, sides), sides.gold)["spearman"]
+    return -1.0 if isinstance(found, Undefined) else found
+
+
+def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:
+    """(texts, dimension) float32, as the encoder is."""
+    return encoder.embed(encoder.tokens(texts))
+
+
+def main() -> None:
+    (name,) = sys.argv[1:]
+    with stage(f"focus_weights@{name}", unit="weights") as (params, counters):
+        absent, learnt = None, {}
+        try:
+            encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(params.focus_training.pooling))
+            embed, trees = partial(embed_with, encoder), read_trees()
+            learnt = {task: learn_all(task, embed, trees) for task in params.component_focus.tasks}
+        except AbsentModelError as error:
+            log.warning("%s is left out: %s", name, error)
+            absent = "weights not available here"
+            counters.drop(absent)
+        counters.keep(sum(map(len, learnt.values())))
+        found = {task: [asdict(each) for each in all] for task, all in learnt.items()}
+        write_json(CELLS / f"{name}-learnt" / LEARNT, {"absent": absent, "learnt": found})
+
+
+if __name__ == "__main__":
+    main()
