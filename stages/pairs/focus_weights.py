@@ -1,6 +1,6 @@
 """Stage `focus_weights@{encoder}`: the weight of the component learnt, for an encoder as it is (beyond paper 3).
 
-    emb_S = e(S) + sum_k w_k e(S_k)          loss = mean (cos(emb_A, emb_B) - gold)^2
+    emb_S = e(S) + sum_k w_k e(S_k)          loss = -Pearson(cos(emb_A, emb_B), gold)
 
     one      S_1 is the component of S: the W_cf of equation 1
     roles    S_1, S_2, S_3 are the subjects, the predicates and the objects in it
@@ -155,7 +155,7 @@ def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides:
         known[needed] = vectors.detach()
         if (dev := _spearman(known, sides["dev"])) > best:
             state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, dev, step
-        loss = F.mse_loss(F.cosine_similarity(vectors[one], vectors[other]), gold)
+        loss = -torch.corrcoef(torch.stack([F.cosine_similarity(vectors[one], vectors[other]), gold]))[0, 1]
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
