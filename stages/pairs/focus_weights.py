@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from stages.artifacts import write_json
 from stages.benchmarks.data import PairSet, Split, available, load_pairs
-from stages.benchmarks.similarity import Undefined, correlations, cosines
+from stages.benchmarks.similarity import Undefined, correlations
 from stages.pairs.component_cells import CELLS, LEARNT
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.ragged import Floats
@@ -43,6 +43,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 STEPS = 150
 LEARNING_RATE = 0.02
+TINY = 1e-12  # the least product of two squared lengths that is divided by
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
@@ -76,6 +77,27 @@ def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
     return {name: " ".join(group) for name, group in groups.items()}
 
 
+@dataclass(frozen=True)
+class Products:
+    """All that the cosines of some pairs need, whatever the weights: what each part has in common with each other one.
+
+    `across` (pairs, 1 + parts, 1 + parts) are the inner products of one side's sentence and parts with the other's,
+    `within` those of each side with itself; `units` (pairs, dimension) of each side, the sentences at unit length, are
+    what a gate looks at.
+    """
+
+    across: Tensor
+    within: tuple[Tensor, Tensor]
+    units: tuple[Tensor, Tensor]
+    gold: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, sides: "Sides", basic: Tensor, parts: Tensor) -> "Products":
+        one, other = (torch.cat([basic[side, None], parts[side]], dim=1) for side in sides.rows.T)
+        units = F.normalize(one[:, 0], dim=1), F.normalize(other[:, 0], dim=1)
+        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.gold)
+
+
 class Mixture(nn.Module):
     """The weights, (parts,), and the direction of a gate where there is one."""
 
@@ -84,12 +106,23 @@ class Mixture(nn.Module):
         self.weights = nn.Parameter(torch.zeros(parts))
         self.gate = nn.Parameter(torch.zeros(dimension)) if gated else None
 
-    def forward(self, basic: Tensor, parts: Tensor) -> Tensor:
-        """(sentences, dimension) of basic (sentences, dimension) and parts (sentences, parts, dimension)."""
-        weights = self.weights.expand(len(basic), -1)
+    def forward(self, products: Products) -> Tensor:
+        """(pairs,) cosines."""
+        one, other = map(self._weights, products.units)
+        lengths = [_form(side, within, side) for side, within in zip((one, other), products.within, strict=True)]
+        return _form(one, products.across, other) / (lengths[0] * lengths[1]).clamp_min(TINY).sqrt()
+
+    def _weights(self, units: Tensor) -> Tensor:
+        """(pairs, 1 + parts) of the sentences of a side, which have the weight 1 themselves."""
+        weights = self.weights.expand(len(units), -1)
         if self.gate is not None:
-            weights = weights + (F.normalize(basic, dim=1) @ self.gate)[:, None]
-        return basic + torch.einsum("sk,skd->sd", weights, parts)
+            weights = weights + (units @ self.gate)[:, None]
+        return F.pad(weights, (1, 0), value=1.0)
+
+
+def _form(one: Tensor, products: Tensor, other: Tensor) -> Tensor:
+    """(pairs,) sums of products (pairs, n, n) with the weights (pairs, n) of both sides."""
+    return torch.einsum("pk,pkl,pl->p", one, products, other)
 
 
 @dataclass(frozen=True)
@@ -144,36 +177,28 @@ def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides:
     """Learn on train, choose the step on dev, and give the cosines of test."""
     mixture = Mixture(len(names), basic.shape[1], kind == "gate")
     optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
-    train = sides["train"]
+    train, dev, test = (Products.of(sides[split], basic, parts) for split in SPLITS)
     gold = torch.from_numpy(train.gold)
-    needed = np.unique(np.concatenate([train.rows, sides["dev"].rows]))
-    one, other = (torch.from_numpy(np.searchsorted(needed, side)) for side in train.rows.T)
     state, best, at = {}, -np.inf, 0
     for step in range(STEPS + 1):
-        vectors = mixture(basic[needed], parts[needed])
-        known = torch.zeros_like(basic)
-        known[needed] = vectors.detach()
-        if (dev := _spearman(known, sides["dev"])) > best:
-            state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, dev, step
-        loss = -torch.corrcoef(torch.stack([F.cosine_similarity(vectors[one], vectors[other]), gold]))[0, 1]
+        if (figure := _spearman(mixture, dev)) > best:
+            state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, figure, step
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        (-torch.corrcoef(torch.stack([mixture(train), gold]))[0, 1]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     mixture.load_state_dict(state)
-    with torch.inference_mode():
-        vectors = mixture(basic, parts)
     weights = dict(zip(names, mixture.weights.tolist(), strict=True))
-    return Learnt(kind, weights, at, best, _cosines(vectors, sides["test"]).tolist(), sides["test"].gold.tolist())
+    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.gold.tolist())
 
 
-def _cosines(vectors: Tensor, sides: Sides) -> Floats:
-    one, other = (vectors[side].numpy() for side in sides.rows.T)
-    return cosines(one, other)
+@torch.inference_mode()
+def _cosines(mixture: Mixture, products: Products) -> Floats:
+    return np.asarray(mixture(products).numpy())
 
 
-def _spearman(vectors: Tensor, sides: Sides) -> float:
+def _spearman(mixture: Mixture, products: Products) -> float:
     """-1 where it is undefined."""
-    found = correlations(_cosines(vectors, sides), sides.gold)["spearman"]
+    found = correlations(_cosines(mixture, products), products.gold)["spearman"]
     return -1.0 if isinstance(found, Undefined) else found
 
 
