@@ -113,7 +113,8 @@ def write_focus() -> None:
     gain |= {"high": 0.02, "pairs": 84, "seeds": 1, "verdict": "no difference to be seen"}
     tree: dict[str, Any] = {"text": "x", "tokens": ["dogs", HOSTILE], "lemmas": ["dog", "x"], "upos": ["NOUN", "VERB"]}
     tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
-    about = {"gains": [gain], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
+    learnt = {"encoder": HOSTILE, "task": "sick", "kind": "tags", "step": 37, "weights": {HOSTILE: 0.1, "PART": -0.54}}
+    about = {"gains": [gain], "learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
     write_json(FOCUS.with_suffix(".json"), about)
     write_json(report.PARSER, {"test": {"UAS": 80.25, "LAS": 76.5}})
 
@@ -509,6 +510,7 @@ def test_paper_3_and_the_trees(workspace: Path) -> None:
     text = page()
     assert "W_cf = 0.2 is better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here." in text
     assert "+1.23" in text and "−0.10 to +2.00" in text
+    assert "PART −0.54, " in text and HOSTILE not in text
     assert "81.23" in text and "89.29" in text  # ours, and what the paper printed
     assert "UAS 80.25 and LAS 76.5" in text
     assert text.count('class="arc"') == 2
