@@ -2,7 +2,8 @@
 
 reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
-reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone
+reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
+                                                beside the cells that earlier runs made
 """
 
 import argparse
@@ -17,8 +18,11 @@ from stages.evaluation.results import FOCUS, PARAPHRASE, RESULTS, as_row, read_r
 from stages.evaluation.spread import over_seeds
 from stages.params import load_params
 
+Rows = list[dict[str, str]]
+
 RUNS = Path("reports/runs")
 README = Path("README.md")
+BESIDE = " | "  # between the runs that a matrix comes from, the latest first
 BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
 DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
 
@@ -39,12 +43,31 @@ def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
 
 
 def keep_matrix(source: Path, command: str, date: str) -> Path:
-    """Copy a matrix to reports/runs, as far as it has grown; raises InputError where there is none."""
+    """Copy a matrix to reports/runs, beside the cells that are there of earlier runs; raises InputError without one."""
     rows = read_results(source)
     sets = dict.fromkeys(Path(row["dataset"]).name for row in rows)
     target = RUNS / source.stem / f"{'-'.join(sets)}.csv"
-    write_rows(target, rows, comment=f"{command}; {date}; {machine()}")
+    runs = [f"{command}; {date}; {machine()}"]
+    if target.exists() and (earlier := earlier_figures(rows, read_results(target))):
+        filled = set(map(_cell, earlier))
+        rows = [*(row for row in rows if _cell(row) not in filled), *earlier]
+        runs += _comment(target).split(BESIDE)
+    write_rows(target, rows, BESIDE.join(dict.fromkeys(runs)))
     return target
+
+
+def earlier_figures(rows: Rows, former: Rows) -> Rows:
+    """A former file's figures for the cells of a matrix that this run has not made.
+
+    They count only where this run has others of as many test pairs of the same set: else the pairs have changed.
+    """
+    made = [row for row in rows if not row["value"].startswith("undefined")]
+    cells, sizes = set(map(_cell, made)), {(row["dataset"], row["n"]) for row in made}
+    return [row for row in former if _cell(row) not in cells and (row["dataset"], row["n"]) in sizes]
+
+
+def _cell(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("table", "system", "dataset", "split", "protocol"))
 
 
 def table(run: Path) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from stages.artifacts import InputError
 from stages.benchmarks.similarity import Figure, Undefined
-from stages.evaluation.publish import keep_run, table
-from stages.evaluation.results import RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.publish import BESIDE, keep_matrix, keep_run, table
+from stages.evaluation.results import PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
@@ -44,3 +44,38 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path, monke
     assert len(read_results(keep_run("best", [], "a command", "2026-11-21"))) == 3
     with pytest.raises(InputError, match=r"seeds/4\.csv cannot be read"):
         keep_run("best", [2, 4], "a command", "2026-11-21")
+
+
+def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell made anew replaces its former figures; one that this run has not made stays; other pairs count nothing."""
+    monkeypatch.chdir(tmp_path)
+    no = Undefined("not run")
+
+    def publish(*cells: tuple[str, Figure, int], command: str) -> list[tuple[str, str]]:
+        write_results(PARAPHRASE, [Result("L3", "mrpc", "test", *cell[:1], "f1", *cell[1:]) for cell in cells])
+        kept = keep_matrix(PARAPHRASE, command, "2026-11-22")
+        assert kept == Path("reports/runs/paraphrase/mrpc.csv")
+        return [(row["protocol"], row["value"]) for row in read_results(kept)]
+
+    def commands() -> list[str]:
+        first = Path("reports/runs/paraphrase/mrpc.csv").read_text(encoding="utf-8").splitlines()[0]
+        return [run.split(";")[0] for run in first.removeprefix("# ").split(BESIDE)]
+
+    assert publish(("cosine", 0.8, 1725), ("pair", no, 0), command="one") == [
+        ("cosine", "0.8000"),
+        ("pair", "undefined: not run"),
+    ]
+    both = [("pair", "0.8500"), ("cosine", "0.8000")]
+    assert publish(("cosine", no, 0), ("pair", 0.85, 1725), command="two") == both
+    assert commands() == ["two", "one"]
+    assert publish(("pair", 0.86, 1725), ("triplet", no, 0), command="two") == [
+        ("pair", "0.8600"),
+        ("triplet", "undefined: not run"),
+        ("cosine", "0.8000"),
+    ]
+    assert commands() == ["two", "one"]
+    assert publish(("pair", 0.87, 1700), ("cosine", no, 0), command="three") == [
+        ("pair", "0.8700"),
+        ("cosine", "undefined: not run"),
+    ]
+    assert commands() == ["three"]
