@@ -219,6 +219,7 @@ class Simcse(Teacher):
 class SoftLabels(Section):
     batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
     minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
+    further_words: Annotated[int, Field(ge=0)] = Field(title="GloVe's most frequent that the corpus lacks, likewise")
     further_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
 
 
@@ -249,6 +250,7 @@ class Gold(Section):
     batch_size: Annotated[int, Field(ge=2)]
     turn_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
     weight_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
+    direction_rate: Positive = Field(title="learning rate of the direction that weighs a token by its share of it")
     seed: Seed
 
 

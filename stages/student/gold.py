@@ -1,11 +1,12 @@
 """Stage `gold`: the student tuned on people's scores, a variant of its own beside the one that never saw any.
 
-    v(S) = sum_{w in S} exp(a_w) x_w T        x_w: the student's token vectors, which stay as they are
-    loss = - Pearson(cos(v(S), v(S')), score)  over a batch of pairs of STS-B train
+    v(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w T      x_w: the student's token vectors, which stay as they are
+    loss = - Pearson(cos(v(S), v(S')), score)                over a batch of pairs of STS-B train
 
-Learnt are one linear map T for all tokens, from the identity, and the logarithm a_w of a weight for each token, from 0:
-5,000 pairs are too few for the vectors themselves (docs/levers.md). Both fold into the table, so what comes out is a
-student like any other. Pairs with a sentence that evaluation scores on are left out, and counted.
+Learnt are one linear map T for all tokens, from the identity, and the logarithm of each token's weight, from 0: a_w of
+its own, and what a direction g says of all, so that a token which no pair has is weighed as those that it resembles.
+5,000 pairs are too few for the vectors themselves (docs/levers.md). All of it folds into the table, so what comes out
+is a student like any other. Pairs with a sentence that evaluation scores on are left out, and counted.
 
 Worked example: cosines 0.1, 0.5, 0.9 beside the scores 1, 3, 5 lie on a line, the loss is -1; beside 5, 3, 1 it is 1.
 """
@@ -25,7 +26,7 @@ from stages.benchmarks.data import PairSet, available, load_pairs
 from stages.benchmarks.guard import load_held_out, shared_rows
 from stages.params import Gold
 from stages.progress import track
-from stages.ragged import Floats, TokenIds
+from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
 from stages.student.encoder import CONFIG, GOLD, GOLD_ABSENT, STUDENT, StaticEncoder
 from stages.student.export import write_card, write_model
@@ -46,26 +47,32 @@ class Turned(nn.Module):
     """Token vectors (vocabulary, dimension) times a weight each, and through one linear map."""
 
     vectors: Tensor
+    units: Tensor
 
     def __init__(self, table: Floats) -> None:
         super().__init__()
         self.register_buffer("vectors", torch.tensor(table))
+        self.register_buffer("units", torch.from_numpy(unit_rows(table)))
         self.turn = nn.Parameter(torch.eye(table.shape[1]))
         self.weights = nn.Parameter(torch.zeros(len(table)))
+        self.direction = nn.Parameter(torch.zeros(table.shape[1]))
+
+    def weight(self, ids: Tensor | slice) -> Tensor:
+        """Of each of some tokens, positive, (tokens,)."""
+        return torch.exp(self.weights[ids] + self.units[ids] @ self.direction)
 
     def forward(self, tokens: TokenIds) -> Tensor:
         """(sentences, dimension) sums."""
         ids = torch.from_numpy(tokens.ids.astype(np.int64))
         offsets = torch.from_numpy(tokens.offsets[:-1])
-        weights = torch.exp(self.weights[ids])
-        sums = F.embedding_bag(ids, self.vectors, offsets, mode="sum", per_sample_weights=weights)
+        sums = F.embedding_bag(ids, self.vectors, offsets, mode="sum", per_sample_weights=self.weight(ids))
         turned: Tensor = sums @ self.turn
         return turned
 
     @torch.no_grad()
     def table(self) -> Floats:
         """The vectors with weights and map folded in, (vocabulary, dimension) float32."""
-        folded: Floats = ((self.vectors * torch.exp(self.weights)[:, None]) @ self.turn).numpy()
+        folded: Floats = ((self.vectors * self.weight(slice(None))[:, None]) @ self.turn).numpy()
         return folded
 
 
@@ -87,9 +94,13 @@ def batches(count: int, params: Gold) -> Iterator[NDArray[np.int64]]:
 
 
 def tune(table: Floats, pairs: Rated, params: Gold) -> Floats:
-    """The tuned table; both learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
+    """The tuned table; all learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
     model = Turned(table)
-    rates = {model.turn: params.turn_rate, model.weights: params.weight_rate}
+    rates = {
+        model.turn: params.turn_rate,
+        model.weights: params.weight_rate,
+        model.direction: params.direction_rate,
+    }
     optimizer = torch.optim.Adam([{"params": [values], "lr": rate} for values, rate in rates.items()])
     planned = list(batches(len(pairs.scores), params))
     for step, rows in enumerate(track(planned, len(planned), "steps")):
@@ -101,7 +112,7 @@ def tune(table: Floats, pairs: Rated, params: Gold) -> Floats:
         optimizer.step()
     found = model.table()
     if not np.isfinite(found).all():
-        raise InputError("The tuned student is not finite; lower gold.turn_rate and gold.weight_rate.")
+        raise InputError("The tuned student is not finite; lower the rates of section gold.")
     return found
 
 

@@ -43,6 +43,11 @@ def words(text: str) -> list[str]:
     return [mark for mark, _ in marks if len(mark) <= LONGEST and not is_punctuation(mark)]
 
 
+def is_word(text: str) -> bool:
+    """Whether `words` leaves `text` as it is."""
+    return words(text) == [text]
+
+
 @cache
 def _stands_apart(character: str) -> bool:
     return len(SPLITTER.pre_tokenize_str(f"a{character}a")) == 3
@@ -73,7 +78,7 @@ def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
         trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False)
         learnt.train_from_iterator(sorted(counts), trainer)
         pieces = sorted(learnt.get_vocab())
-    return [piece for piece in pieces if words(bare(piece)) == [bare(piece)]]
+    return [piece for piece in pieces if is_word(bare(piece))]
 
 
 def bare(piece: str) -> str:

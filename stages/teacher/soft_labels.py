@@ -11,7 +11,7 @@ is new. A run that ends removes the shards that it did not use.
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,14 +23,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_directory, read_table, table_parts, write_json, write_table
-from stages.params import Shards, Teacher
+from stages.params import Shards, SoftLabels, Teacher
 from stages.progress import track
 from stages.ragged import unit_rows
 from stages.shards import map_shards
 from stages.stage import stage
-from stages.student.tokenizer import bare, count_words, word_pieces
+from stages.student.tokenizer import bare, count_words, is_word, word_pieces
 from stages.teacher.embedder import Embedder
 from stages.teacher.encoders import Encoder, load_encoder
+from stages.vectors.glove import glove_words
 
 SENTENCES = Path("data/corpus/sentences")
 SOFT_LABELS = Path("data/soft_labels")
@@ -148,18 +149,30 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
     return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(shelves)))
 
 
-def vocabulary(parts: list[Path], encoder: Encoder, minimum_count: int) -> dict[str, int]:
-    """The count of each frequent word and each word piece, which get a soft label as if they were sentences.
+def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dict[str, int]:
+    """The count of each frequent word, each word piece and each further word: they get a soft label as if sentences.
 
-    Words come first, most frequent first; a piece that no text holds has count 0.
+    Words come first, most frequent first, further ones last; what no text holds has count 0. A further word is learnt
+    from its soft label alone, and spares the student pieces.
     """
     counts: Counter[str] = Counter()
     for part in parts:
         counts += count_words(part_texts(part))
     frequent = sorted(
-        (word for word in counts if counts[word] >= minimum_count), key=lambda word: (-counts[word], word)
+        (word for word in counts if counts[word] >= settings.minimum_count), key=lambda word: (-counts[word], word)
     )
-    return {word: counts[word] for word in (*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, counts))}
+    known = dict.fromkeys([*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, counts)])
+    return {word: counts[word] for word in (*known, *further_words(known, settings.further_words))}
+
+
+def further_words(known: Container[str], count: int) -> list[str]:
+    """GloVe's most frequent words that are not `known` and no tokenizer cuts; raises InputError where they are few."""
+    if count == 0:
+        return []  # and GloVe need not be there
+    found = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
+    if len(found) < count:
+        raise InputError(f"soft_labels.further_words = {count:,}, but GloVe has only {len(found):,} more; lower it.")
+    return found
 
 
 def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
@@ -201,7 +214,7 @@ def main() -> None:
         parts = table_parts(SENTENCES)
         teachers = [params.teacher, *params.soft_labels.further_teachers]
         shelves = [Shelf(load_encoder(teacher)) for teacher in teachers]
-        words = vocabulary(parts, shelves[0].encoder, params.soft_labels.minimum_count)
+        words = vocabulary(parts, shelves[0].encoder, params.soft_labels)
         sources: list[Source] = [partial(part_texts, part) for part in parts]
         sources.append(lambda: [bare(word) for word in words])
         kept = 0

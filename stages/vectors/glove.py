@@ -21,6 +21,12 @@ FILES = {  # name -> SHA-256
 SCHEMA = pa.schema([("index", pa.string())])
 
 
+def glove_words() -> list[str]:
+    """Its 400,000 words, most frequent first; raises InputError where the package is not as pinned."""
+    found: list[str] = read_table(_file("glove_6B_index.parquet"), SCHEMA)["index"].to_pylist()
+    return found
+
+
 def load_glove() -> WordVectors:
     """The whole table, most frequent word first, every count 1; raises InputError where the package is not as pinned.
 

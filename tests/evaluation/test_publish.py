@@ -52,7 +52,7 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path, monkeypatch: p
     no = Undefined("not run")
 
     def publish(*cells: tuple[str, Figure, int], command: str) -> list[tuple[str, str]]:
-        write_results(PARAPHRASE, [Result("L3", "mrpc", "test", *cell[:1], "f1", *cell[1:]) for cell in cells])
+        write_results(PARAPHRASE, [Result("L3", "mrpc", "test", name, "f1", value, n) for name, value, n in cells])
         kept = keep_matrix(PARAPHRASE, command, "2026-11-22")
         assert kept == Path("reports/runs/paraphrase/mrpc.csv")
         return [(row["protocol"], row["value"]) for row in read_results(kept)]

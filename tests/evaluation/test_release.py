@@ -83,6 +83,17 @@ def _cosines() -> Floats:
     return vectors @ vectors.T
 
 
+def test_rare_words_are_cut_into_pieces() -> None:
+    """Common words, continuations and single characters keep their vectors; another word has those of its pieces."""
+    vocabulary = [UNKNOWN, "storm", "zxqvstorm", "z", "##xqv", "##storm"]
+    encoder = StaticEncoder(static_tokenizer(vocabulary), table()[: len(vocabulary)])
+    common = release.with_common_words(encoder)
+    assert sorted(common.tokenizer.get_vocab()) == sorted([UNKNOWN, "storm", "z", "##xqv", "##storm"])
+    np.testing.assert_array_equal(common.encode(["the storm"]), encoder.encode(["the storm"]))
+    pieces = table()[3:6].sum(axis=0)
+    np.testing.assert_allclose(common.encode(["zxqvstorm"])[0], pieces / np.linalg.norm(pieces), atol=1e-6)
+
+
 def test_a_worse_student_is_refused(workspace: Path) -> None:
     release.release()
     before = files(RELEASED)

@@ -70,12 +70,14 @@ def test_weights_and_map_fold_into_the_table() -> None:
     model = Turned(table(5, 3))
     model.turn.data = torch.randn(3, 3, generator=torch.Generator().manual_seed(1))
     model.weights.data = torch.arange(5) / 10
+    model.direction.data = torch.tensor([0.5, -1.0, 2.0])
     tokens = TokenIds.from_lists([[1, 2, 2], [], [4]])
     turn, vectors = model.turn.detach().numpy(), table(5, 3)
     expected = np.zeros((3, 3))
     for row, ids in enumerate(([1, 2, 2], [], [4])):
         for token in ids:
-            expected[row] += np.exp(token / 10) * vectors[token] @ turn
+            share = (vectors[token] / np.linalg.norm(vectors[token])) @ [0.5, -1.0, 2.0]
+            expected[row] += np.exp(token / 10 + share) * vectors[token] @ turn
     np.testing.assert_allclose(model(tokens).detach().numpy(), expected, atol=1e-5)
     np.testing.assert_allclose(tokens.sums(model.table()), expected, atol=1e-5)
     np.testing.assert_allclose(Turned(vectors).table(), vectors, atol=1e-7)
@@ -133,5 +135,5 @@ def test_a_rate_that_is_too_high() -> None:
     """fault 23: it ends with what to lower."""
     scores = np.array([1, 2, 5], np.float32)
     pairs = Rated(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
-    with pytest.raises(InputError, match=r"not finite; lower gold\.turn_rate and gold\.weight_rate"):
+    with pytest.raises(InputError, match=r"not finite; lower the rates of section gold"):
         tune(table(4, 3), pairs, PARAMS.model_copy(update={"weight_rate": 1e4}))

@@ -32,6 +32,7 @@ from stages.teacher.soft_labels import (
     soft_label_schema,
     word_schema,
 )
+from stages.vectors.glove import glove_words
 from tests.vectors.conftest import write_corpus, write_params
 
 from .conftest import teacher
@@ -55,9 +56,12 @@ SETTINGS: dict[str, object] = {"reference": "./teacher", "revision": None, "sha2
 
 
 def configure(
-    shards: dict[str, object] | None = None, further: list[dict[str, object]] | None = None, **changes: object
+    shards: dict[str, object] | None = None,
+    further: list[dict[str, object]] | None = None,
+    words: int = 0,
+    **changes: object,
 ) -> None:
-    labels = {"minimum_count": 3, "further_teachers": further or []}
+    labels = {"minimum_count": 3, "further_words": words, "further_teachers": further or []}
     write_params(teacher=SETTINGS | changes, soft_labels=labels, shards=shards or {})
 
 
@@ -121,6 +125,28 @@ def test_words(workspace: Path) -> None:
     row = next(row for row, word in enumerate(vocabulary) if word.startswith("##"))
     (vector,) = encoder.embed(encoder.token_ids([vocabulary[row].removeprefix("##")]), 100)
     np.testing.assert_allclose(embedding_array(table["embedding"])[row], vector[0], atol=2e-3)
+
+
+def test_further_words(workspace: Path) -> None:
+    """GloVe's most frequent ones stand last, each once and whole; what the corpus has of them is counted."""
+    soft_labels.main()
+    before = read_table(SOFT_LABELS / WORDS, word_schema(16))["word"].to_pylist()
+    configure(words=50)
+    soft_labels.main()
+    table = read_table(SOFT_LABELS / WORDS, word_schema(16))
+    vocabulary, counts = table["word"].to_pylist(), table["count"].to_pylist()
+    assert vocabulary[: len(before)] == before
+    further = vocabulary[len(before) :]
+    assert len(further) == 50 and not set(further) & set(before)
+    assert "'s" not in further and [word for word in glove_words() if word in set(further)] == further
+    corpus = count_words(text for path in SENTENCES.iterdir() for text in pq.read_table(path)["text"].to_pylist())
+    assert counts[len(before) :] == [corpus[word] for word in further]
+
+
+def test_more_further_words_than_there_are(workspace: Path) -> None:
+    configure(words=400_000)
+    with pytest.raises(SystemExit, match=r"further_words = 400,000, but GloVe has only [\d,]+ more; lower it"):
+        soft_labels.main()
 
 
 def test_two_teachers(workspace: Path, roberta: Path) -> None:
