@@ -3,8 +3,8 @@
     models/student -> common words, fewer dimensions, 255 levels -> models/released, 16 MB at most
 
 It is in git and in the wheel. Common is what GloVe has among its first 40,000 words; a word that goes is cut into
-pieces from then on. A smaller vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK trial
-(docs/levers.md).
+pieces from then on. A smaller vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK
+trial (docs/levers.md).
 
 A release takes the place of another only where no figure gets worse by more than TOLERANCE. Both are scored now, on the
 same benchmark files, so that a figure from another day or another copy of a set decides nothing. To begin anew, remove
