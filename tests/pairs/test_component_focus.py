@@ -1,11 +1,18 @@
 """Paper 3's encoder on a BERT of a few thousand weights: what it computes, that it resumes, and what a cell leaves."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
+from safetensors import safe_open
 
 from stages.artifacts import InputError, read_json, read_table, write_table
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -14,10 +21,12 @@ from stages.pairs import component_focus
 from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
 from stages.pairs.component_focus import Cell, Material, embed, focused, material, rise_and_fall
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
+from stages.params import PARAMS as PARAMS_FILE
 from stages.params import FocusTraining, Teacher
 from stages.stage import Counters
 from stages.syntax.trees import TREES, Tree, to_table
 from stages.teacher.encoders import load_encoder
+from tests.student.conftest import files
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
 
@@ -193,6 +202,32 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(about["seeds"]["1"]) == 1  # epoch
     counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
     assert counted["kept"] == 125
+
+
+def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 1, fault 2: nothing stands at the final path, and the cell goes on to the bytes of an undisturbed one."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["focus_training"]["epochs"] = 30
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    arguments = ["tiny", "samples", "0.2"]
+    checkpoint = component_focus.CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.pairs.component_focus", *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    assert not CELLS.exists() or not [path for path in CELLS.iterdir() if not path.name.startswith(".")]
+    with safe_open(checkpoint, framework="pt") as file:
+        assert 1 <= len(json.loads(file.metadata()["notes"])) < 30
+    resumed = files(run_cell(monkeypatch, *arguments))
+    shutil.rmtree(component_focus.CHECKPOINTS)
+    assert files(run_cell(monkeypatch, *arguments)) == resumed
 
 
 @pytest.mark.parametrize(
