@@ -39,7 +39,7 @@ SHARDS = Path("data/checkpoints/soft_labels")
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
-CHUNK = 2_000  # sentences that are embedded at a time; batches of similar length are made within
+CHUNK = 2_000  # sentences that are embedded, or joined, at a time; batches of similar length are made within
 
 Source = Callable[[], list[str]]  # reads the texts of one shard
 
@@ -129,8 +129,12 @@ def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
     """
     if len(shelves) == 1:
         return shelves[0].embeddings(texts)
-    parts = [unit_rows(embedding_array(shelf.embeddings(texts)).astype(np.float32)) for shelf in shelves]
-    return pa.chunked_array([embedding_column(np.concatenate(parts, axis=1) / np.sqrt(len(parts)))])
+    arrays = [embedding_array(shelf.embeddings(texts)) for shelf in shelves]
+    columns = []
+    for start in range(0, len(texts) or 1, CHUNK):
+        parts = [unit_rows(array[start : start + CHUNK].astype(np.float32)) for array in arrays]
+        columns.append(embedding_column(np.concatenate(parts, axis=1) / np.sqrt(len(parts))))
+    return pa.chunked_array(columns)
 
 
 def dimension(shelves: list[Shelf]) -> int:
