@@ -58,7 +58,7 @@ class Clone:
     def dvc(self, *arguments: str, status: int = 0) -> str:
         """What DVC and the stages print."""
         process = self.start(*arguments)
-        output = process.communicate(timeout=300)[0]
+        output = process.communicate(timeout=900)[0]
         assert process.returncode == status, output
         return output
 
