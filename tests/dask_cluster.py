@@ -20,7 +20,7 @@ def scheduler(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The address of a scheduler without workers, and its process; `directory` takes what it writes."""
     file = directory / "scheduler.json"
     with _running(directory, "scheduler", "--port", "0", "--scheduler-file", str(file)) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not file.exists() or not file.read_text(encoding="utf-8").endswith("}"):
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)

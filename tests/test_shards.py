@@ -76,7 +76,7 @@ def results(function: object, items: range, where: Shards) -> list[object]:
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 50
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -179,14 +179,14 @@ def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> N
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not (tmp_path / "started").exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     workers = worker_processes(process.pid)
     assert len(workers) == 2
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1].decode()
+    stderr = process.communicate(timeout=50)[1].decode()
     assert process.returncode == (143 if number is signal.SIGTERM else -number)
     wait_until_gone(workers)
     assert "SpawnProcess" not in stderr  # the workers say nothing

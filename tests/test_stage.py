@@ -40,7 +40,7 @@ def start(body: str) -> subprocess.Popen[str]:
 def run(body: str) -> tuple[int, str]:
     """Exit status and stderr of a stage with this body."""
     process = start(body)
-    stderr = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=120)[1]
     return process.returncode, stderr
 
 
@@ -124,7 +124,7 @@ def test_a_signal_removes_partial_files(number: signal.Signals, workspace: Path)
     )
     wait_for(Path("reports/.thing.csv.partial"), process)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=50)
     assert process.returncode == (143 if number is signal.SIGTERM else -signal.SIGINT)
     left = sorted(str(path) for folder in ("models", "reports") for path in Path(folder).rglob("*") if path.is_file())
     assert left == ["models/thing/earlier"]
@@ -146,6 +146,6 @@ def test_sigterm_reaps_children(workspace: Path) -> None:
     wait_for(Path("child"), process)
     child = int(Path("child").read_text())
     process.terminate()
-    process.communicate(timeout=30)
+    process.communicate(timeout=50)
     assert process.returncode == 143
     assert not Path(f"/proc/{child}").exists()

@@ -357,12 +357,12 @@ def test_a_killed_worker(workspace: Workspace) -> None:
     crawl.main()
     command = [sys.executable, "-m", "stages.corpus.clean"]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not (workers := worker_processes(process.pid)):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)
     os.kill(workers[0], signal.SIGKILL)
-    stderr = process.communicate(timeout=30)[1]
+    stderr = process.communicate(timeout=120)[1]
     assert process.returncode == 1
     assert stderr.startswith("clean: A worker process died (SIGKILL). If the machine is short of memory, lower shards")
     assert len(stderr.splitlines()) == 1
@@ -411,7 +411,7 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(workspace: Workspace)
     command = [sys.executable, "-m", "stages.corpus.clean"]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
     partial = SENTENCES_DIRECTORY.with_name(".sentences.partial")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not (partial / "part-00005.parquet").exists():
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)

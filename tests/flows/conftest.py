@@ -101,7 +101,7 @@ def pipeline(root: Path, *options: str, **environment: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=180,
+        timeout=300,
     )
 
 

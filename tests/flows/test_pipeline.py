@@ -122,7 +122,7 @@ def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as file:
         process = subprocess.Popen(command(), cwd=chain, stdout=file, stderr=file)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not started(log)() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(number)
@@ -150,7 +150,7 @@ def test_two_runs_and_a_developer(pair: Path) -> None:
         for value in (2, 3)  # not the developer's, whose result they could take over
     ]
     here = subprocess.run([*command()[:2], "dvc", "repro", "--quiet"], cwd=pair, check=False)
-    outputs = [run.communicate(timeout=120)[0] for run in runs]
+    outputs = [run.communicate(timeout=300)[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
     assert here.returncode == 0
     assert all("b: Ran" in output for output in outputs)

@@ -42,7 +42,7 @@ def promote_model(root: Path, model: str, channel: Channel = CHANNEL) -> Version
 
 def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "flows.promotion", *options]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=180)
 
 
 def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:

