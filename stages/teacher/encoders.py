@@ -139,7 +139,10 @@ def load_encoder(teacher: Teacher) -> Encoder:
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{directory} does not load as an encoder: {error}") from error
     # A pooler stands behind the token outputs, which are all that is used here; many encoders are saved without one.
+    # transformers then draws one by chance: zeros instead, or each process would have an encoder of its own.
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    for name in report["missing_keys"] - set(missing):
+        model.get_parameter(name).data.zero_()
     if missing:
         raise InputError(f"{weights} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew.")
     if not isinstance(tokenizer, TokenizersBackend):

@@ -145,12 +145,16 @@ def test_a_missing_tensor(broken: Path) -> None:
 
 
 def test_a_missing_pooler_does_not_matter(broken: Path) -> None:
+    """Nor is it drawn by chance: a checkpoint of the encoder is known by its weights (fault 2)."""
     tensors = {
         name: value for name, value in load((broken / WEIGHTS).read_bytes()).items() if not name.startswith("pooler.")
     }
     save_file(tensors, broken / WEIGHTS, metadata={"format": "pt"})
     encoder = load_encoder(teacher(broken))
     assert np.isfinite(encoder.embed(encoder.token_ids(SENTENCES), 100)[0]).all()
+    again = load_encoder(teacher(broken)).model.state_dict()
+    assert "pooler.dense.weight" in again
+    assert all(torch.equal(tensor, again[name]) for name, tensor in encoder.model.state_dict().items())
 
 
 def test_a_wrong_dimension(broken: Path) -> None:
