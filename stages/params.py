@@ -243,6 +243,18 @@ class MyModel(Section):
     seed: Seed
 
 
+class Deep(Section):
+    """The student with a hidden layer behind its sum."""
+
+    units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0: no such variant")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
+    temperature: Positive = Field(title="of the in-batch similarity distributions")
+    seed: Seed
+
+
 class Gold(Section):
     """The student tuned on people's scores, those of STS-B train."""
 
@@ -407,6 +419,7 @@ class Params(Section):
     simcse: Simcse
     student: Student
     my_model: MyModel
+    deep: Deep
     gold: Gold
     seeds: Seeds
     evaluate: Evaluate

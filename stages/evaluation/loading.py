@@ -9,7 +9,7 @@ from pathlib import Path
 from stages.artifacts import read_json
 from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from stages.params import Params, Reference, Teacher
-from stages.student.encoder import GOLD, GOLD_ABSENT, MY_MODEL, STUDENT, StaticEncoder
+from stages.student.encoder import DEEP, GOLD, MY_MODEL, STUDENT, VARIANT, StaticEncoder
 from stages.teacher.encoders import AbsentModelError, load_encoder
 from stages.teacher.simcse import CONFIG as SIMCSE_CONFIG
 from stages.teacher.simcse import SIMCSE
@@ -46,7 +46,8 @@ def loaders(params: Params, words: Callable[[], Iterable[str]], student: Path = 
         lambda: WordSystem("FastText", SubwordVectors.load().extended(words()), params.fasttext.tokens == "content"),
         lambda: StudentSystem(StaticEncoder.load(MY_MODEL), "MyModel"),
         lambda: StudentSystem(StaticEncoder.load(student)),
-        load_gold,
+        lambda: load_variant("student, deep", DEEP),
+        lambda: load_variant("student, gold", GOLD),
         lambda: TeacherSystem(load_encoder(params.teacher), params.soft_labels.batch_tokens),
         lambda: load_simcse(params),
         *(
@@ -65,10 +66,10 @@ def load_reference(reference: Reference, batch_tokens: int) -> System | Absent:
         return Absent(reference.name, NOT_HERE)
 
 
-def load_gold() -> System | Absent:
-    """The student that the gold stage tuned on people's scores, or why it tuned none."""
-    name, absent = "student, gold", read_json(GOLD / GOLD_ABSENT)["absent"]
-    return Absent(name, absent) if absent else StudentSystem(StaticEncoder.load(GOLD), name)
+def load_variant(name: str, directory: Path) -> System | Absent:
+    """What a stage made of the student, or why it made nothing."""
+    absent = read_json(directory / VARIANT)["absent"]
+    return Absent(name, absent) if absent else StudentSystem(StaticEncoder.load(directory), name)
 
 
 def load_simcse(params: Params) -> System | Absent:

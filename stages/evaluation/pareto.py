@@ -207,7 +207,7 @@ def main() -> None:
         params = load_params()
         require_benchmarks()
         encoder = StaticEncoder.load(STUDENT)
-        if encoder.linear is not None:
+        if encoder.kind == "paper":
             raise InputError(f"{STUDENT} is of kind paper; only a static student can be compressed.")
         sentences = read_corpus()[:SENTENCES]
         rows = [*own_rows(encoder, sentences), *released_rows(sentences)]

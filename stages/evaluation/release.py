@@ -79,7 +79,7 @@ def read_source(params: Params) -> tuple[StaticEncoder, dict[str, Any]]:
                 f"{STUDENT} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': run "
                 f"`dvc exp run -S profile={PROFILE}`."
             )
-    if encoder.linear is not None:
+    if encoder.kind == "paper":
         raise InputError(f"{STUDENT} is of kind paper; only a static student is released.")
     return encoder, config
 

@@ -43,6 +43,7 @@ STAGES = (
     "simcse",
     "student",
     "my_model",
+    "deep",
     "gold",
     "parse",
     "evaluate",

@@ -1,7 +1,8 @@
 """Stage `seeds@{seed}`: what trains in minutes, trained again with another seed.
 
-Skip-gram, the refinement, FastText and the student; reports/seeds/<seed>.csv has the columns of results.csv, with each
-system's own mean on every test split of sentence pairs that has scores. The report says how far the figures move.
+Skip-gram, the refinement, FastText, the student and its variants; reports/seeds/<seed>.csv has the columns of
+results.csv, with each system's own mean on every test split of sentence pairs that has scores. The report says how far
+the figures move.
 """
 
 import argparse
@@ -22,6 +23,9 @@ from stages.params import Params
 from stages.progress import track
 from stages.ragged import TokenIds
 from stages.stage import Counters, stage
+from stages.student.deep import deepened
+from stages.student.encoder import StaticEncoder
+from stages.student.gold import tuned
 from stages.student.student import train_paper, train_static
 from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
 from stages.vectors import fasttext, skipgram
@@ -50,7 +54,7 @@ def word_vectors(params: Params, seed: int) -> Iterator[System]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """As in the stage `refine`."""
+    """As in the stages `refine` and `gold`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -67,14 +71,24 @@ def subwords(params: Params, seed: int) -> Iterator[System]:
     yield WordSystem("FastText", vectors, settings.tokens == "content")
 
 
-def student(params: Params, seed: int) -> Iterator[System]:
-    """The student, on the same soft labels; an interrupted training goes on at its last epoch."""
+def students(params: Params, seed: int) -> Iterator[System]:
+    """The student and what is made of it, on the same soft labels; an interrupted one goes on at its last epoch."""
     settings = params.student.model_copy(update={"seed": seed})
     train = train_static if settings.kind == "static" else train_paper
     checkpoint = CHECKPOINTS / f"{seed}.safetensors"
     encoder, _, _ = train(settings, read_json(SOFT_LABELS / TEACHER)["dimension"], Counters("sentences"), checkpoint)
     yield StudentSystem(encoder)
-    checkpoint.unlink(missing_ok=True)
+    layer = CHECKPOINTS / f"{seed}-deep.safetensors"
+    deep = deepened(encoder, params.deep.model_copy(update={"seed": seed}), Counters("sentences"), layer)
+    if isinstance(deep, StaticEncoder):
+        yield StudentSystem(deep, "student, deep")
+        encoder = deep
+    with _one_thread():
+        gold = tuned(encoder, params.gold.model_copy(update={"seed": seed}), Counters("pairs"))
+    if isinstance(gold, StaticEncoder):
+        yield StudentSystem(gold, "student, gold")
+    for file in (checkpoint, layer):
+        file.unlink(missing_ok=True)
 
 
 def scored_sets() -> list[PairSet]:
@@ -94,7 +108,7 @@ def measured(system: System, sets: list[PairSet]) -> Iterator[Result]:
 
 def refuse_own_seed(params: Params, seed: int) -> None:
     """Raises InputError where the seed would count twice."""
-    for name in ("skipgram", "fasttext", "student"):
+    for name in ("skipgram", "fasttext", "student", "deep", "gold"):
         if seed == getattr(params, name).seed:
             raise InputError(f"seeds.values has {seed}, which is {name}.seed: the run's own; give others.")
 
@@ -107,7 +121,7 @@ def main() -> None:
         logging.getLogger("gensim").setLevel(logging.WARNING)
         refuse_own_seed(params, seed)
         sets, results = scored_sets(), list[Result]()
-        trainings = (word_vectors, subwords, student)
+        trainings = (word_vectors, subwords, students)
         for train in track(trainings, len(trainings), "trainings"):
             for system in train(params, seed):
                 results.extend(measured(system, sets))

@@ -37,8 +37,9 @@ from stages.student.tokenizer import is_punctuation
 
 STUDENT = Path("models/student")
 MY_MODEL = Path("models/my_model")  # paper 1's own
+DEEP = Path("models/deep")  # the student with a hidden layer behind its sum
 GOLD = Path("models/gold")  # the student tuned on people's scores
-GOLD_ABSENT = "gold.json"  # why there is none, or null
+VARIANT = "variant.json"  # why there is no such variant of the student, or null
 BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
@@ -50,6 +51,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 DENSE = "1_Dense"
+NARROW = "2_Dense"
 TABLE = "embeddings"  # model2vec's name, which sentence-transformers knows too
 FORMER_TABLE = "embedding.weight"
 
@@ -85,10 +87,12 @@ _PUNCTUATION = _Blanks()
 
 
 class StaticEncoder:
-    """The mean of token vectors, scaled to unit length; after a linear layer where the student has one (kind: paper).
+    """The mean of token vectors, scaled to unit length; after a hidden layer where the student has one (kind: deep), or
+    a linear one (kind: paper).
 
     `stored` (vocabulary, dimension) float32, float16 or int8, row 0 is the unknown token's and zero; float16 may hold
-    multiples k of `step`, -127 <= k <= 127. `linear` is a weight (output, dimension) and a bias (output,), float32.
+    multiples k of `step`, -127 <= k <= 127. `linear` is a weight (output, dimension) and a bias (output,), float32;
+    `hidden` are A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
     `tokenizer` may be a path, read when a sentence needs more than `words`, the tokens in the order of their ids.
     """
 
@@ -99,10 +103,12 @@ class StaticEncoder:
         linear: tuple[Floats, Floats] | None = None,
         step: float | None = None,
         words: list[str] | None = None,
+        hidden: tuple[Floats, Floats] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self.stored = stored
         self.linear = linear
+        self.hidden = hidden
         self.step = step
         self._tokens = words
         self._known_cuts: dict[str, list[int]] = {}
@@ -115,16 +121,15 @@ class StaticEncoder:
         The table is mapped: its pages are read when they are needed, and shared by all processes that have it.
         """
         config = _Config.read(directory / CONFIG)
-        if config.kind == "static":
+        if config.kind != "paper":
             words = _read_words(directory / TOKENIZER)
             stored = _read_table(directory / WEIGHTS, (len(words), config.token_dimension), config.step)
-            return cls(directory / TOKENIZER, stored, None, config.step, words)
+            hidden = _read_hidden(directory, config.dimension, config.units) if config.units else None
+            return cls(directory / TOKENIZER, stored, None, config.step, words, hidden)
         tokenizer = _read_tokenizer(directory / TOKENIZER)
         stored = _read_table(directory / WEIGHTS, (tokenizer.get_vocab_size(), config.token_dimension), None)
         shapes = {"linear.weight": (config.dimension, config.token_dimension), "linear.bias": (config.dimension,)}
-        layer = map_tensors(directory / DENSE / WEIGHTS, shapes)
-        for name, array in layer.items():
-            _check_finite(directory / DENSE / WEIGHTS, name, array)
+        layer = _read_layer(directory / DENSE, shapes)
         return cls(tokenizer, stored, (layer["linear.weight"], layer["linear.bias"]))
 
     @cached_property
@@ -142,6 +147,13 @@ class StaticEncoder:
         if self.stored.dtype == np.int8:
             return self.stored.astype(np.int16)
         return None if self.step is None else _levels(self.stored, self.step)
+
+    @property
+    def kind(self) -> str:
+        """What stands behind the mean: nothing (static), a hidden layer (deep) or a linear one (paper)."""
+        if self.linear is not None:
+            return "paper"
+        return "static" if self.hidden is None else "deep"
 
     @property
     def dimension(self) -> int:
@@ -178,13 +190,21 @@ class StaticEncoder:
         if self.linear is not None:
             return self.pool(tokens)
         if self._levels is None or tokens.lengths.max(initial=0) > EXACT:
-            return tokens.sums(self.table)
-        return tokens.sums(self._levels).astype(np.float32)
+            return self._deepened(tokens.sums(self.table))
+        return self._deepened(tokens.sums(self._levels).astype(np.float32))
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """(sentences, dimension) float32 means of token vectors, each times its token's weight, (vocabulary,)."""
         means = tokens.means(self.table, weights)
-        return means if self.linear is None else means @ self.linear[0].T + self.linear[1]
+        return self._deepened(means) if self.linear is None else means @ self.linear[0].T + self.linear[1]
+
+    def _deepened(self, sums: Floats) -> Floats:
+        """Behind the hidden layer, if there is one; it has no bias, so a multiple of a sum stays one."""
+        if self.hidden is None:
+            return sums
+        widen, narrow = self.hidden
+        deepened: Floats = sums + np.maximum(sums @ widen, 0.0) @ narrow
+        return deepened
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         """Look up the words of each sentence; id 0 is an unknown one. Punctuation may be left out or unknown."""
@@ -305,18 +325,26 @@ def _by_id(vocabulary: dict[str, int]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Config:
-    """`token_dimension` is of a token vector, `dimension` of an embedding, `step` between the levels of float16."""
+    """`token_dimension` is of a token vector, `dimension` of an embedding, `step` between the levels of float16;
+    `units` are of the hidden layer, 0 where there is none."""
 
     kind: str
     token_dimension: int
     dimension: int
     step: float | None
+    units: int
 
     @classmethod
     def read(cls, path: Path) -> "_Config":
         config = read_json(path)
         try:
-            return cls(config["kind"], config["token_dimension"], config["dimension"], config.get("step"))
+            return cls(
+                config["kind"],
+                config["token_dimension"],
+                config["dimension"],
+                config.get("step"),
+                config.get("units", 0),
+            )
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(f"{path} is not of a student ({error}). {_REMEDY}") from error
 
@@ -329,6 +357,21 @@ def _read_table(path: Path, shape: tuple[int, int], step: float | None) -> NDArr
     elif table.dtype != np.float16 or (_levels(table, step) == _NO_LEVEL).any():
         raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
     return table
+
+
+def _read_layer(directory: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
+    layer = map_tensors(directory / WEIGHTS, shapes)
+    for name, array in layer.items():
+        _check_finite(directory / WEIGHTS, name, array)
+    return layer
+
+
+def _read_hidden(directory: Path, dimension: int, units: int) -> tuple[Floats, Floats]:
+    """A and B of `StaticEncoder` out of the layers that export.py writes: [I, -I, A] and [I, -I, B], ReLU between."""
+    wide = 2 * dimension + units
+    widen = _read_layer(directory / DENSE, {"linear.weight": (wide, dimension)})["linear.weight"]
+    narrow = _read_layer(directory / NARROW, {"linear.weight": (dimension, wide)})["linear.weight"]
+    return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
 
 
 def _levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:

@@ -2,7 +2,8 @@
 
 modules.json, config_sentence_transformers.json   which modules, in which order
 model.safetensors, tokenizer.json                 token vectors, and the text's way to them
-1_Dense/                                          the linear layer (kind: paper), which model2vec doesn't know
+1_Dense/, 2_Dense/                                the layers behind the mean (kinds paper and deep), which model2vec
+                                                  doesn't know
 config.json, README.md                            what it was made from, model2vec's settings, and the model card
 """
 
@@ -13,7 +14,8 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stages.artifacts import atomic_directory, write_json, write_tensors
-from stages.student.encoder import CONFIG, DENSE, STUDENT, TABLE, TOKENIZER, WEIGHTS, StaticEncoder
+from stages.ragged import Floats
+from stages.student.encoder import CONFIG, DENSE, NARROW, STUDENT, TABLE, TOKENIZER, WEIGHTS, StaticEncoder
 
 MODULES = "sentence_transformers.models."  # names of every version since 3
 SENTENCE_TRANSFORMERS = {
@@ -34,12 +36,13 @@ def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path =
 def write_model(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> dict[str, object]:
     """Write all but the model card, the same bytes for the same encoder; returns what config.json says."""
     config: dict[str, object] = {
-        "kind": "static" if encoder.linear is None else "paper",
+        "kind": encoder.kind,
         "dimension": encoder.dimension,
         "token_dimension": int(encoder.stored.shape[1]),
         "vocabulary": len(encoder.stored),
         "embedding_dtype": encoder.stored.dtype.name,
         "step": encoder.step,
+        "units": 0 if encoder.hidden is None else encoder.hidden[0].shape[1],
         "normalize": True,  # model2vec's name for unit length
         "max_length": None,  # tokens; model2vec's default is 512
         **card,
@@ -48,20 +51,41 @@ def write_model(encoder: StaticEncoder, card: Mapping[str, object], directory: P
     write_json(directory / "config_sentence_transformers.json", SENTENCE_TRANSFORMERS)
     write_tensors(directory / WEIGHTS, {TABLE: encoder.stored})
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
-    modules = [("StaticEmbedding", ""), *([("Dense", DENSE)] if encoder.linear else []), ("Normalize", "2_Normalize")]
+    layers = _write_layers(encoder, directory)
+    modules = [
+        ("StaticEmbedding", ""),
+        *(("Dense", layer) for layer in layers),
+        ("Normalize", f"{len(layers) + 1}_Normalize"),
+    ]
     rows = [{"idx": i, "name": str(i), "path": path, "type": MODULES + name} for i, (name, path) in enumerate(modules)]
     write_json(directory / "modules.json", rows)
-    if encoder.linear is not None:
-        _write_dense(encoder.linear[0], encoder.linear[1], directory / DENSE)
     return config
 
 
-def _write_dense(weight: np.ndarray, bias: np.ndarray, directory: Path) -> None:
-    """sentence-transformers' Dense without an activation."""
+def _write_layers(encoder: StaticEncoder, directory: Path) -> list[str]:
+    """The layers behind the mean as modules of sentence-transformers; returns their folders.
+
+    These know no sum of a layer's input and output. Since s = relu(s) - relu(-s), two layers say the same:
+    s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
+    """
+    if encoder.linear is not None:
+        _write_dense(encoder.linear[0], directory / DENSE, "linear.Identity", encoder.linear[1])
+        return [DENSE]
+    if encoder.hidden is None:
+        return []
+    widen, narrow = encoder.hidden
+    same = np.eye(encoder.dimension, dtype=np.float32)
+    _write_dense(np.concatenate([same, -same, widen.T]), directory / DENSE, "activation.ReLU")
+    _write_dense(np.concatenate([same, -same, narrow.T], axis=1), directory / NARROW, "linear.Identity")
+    return [DENSE, NARROW]
+
+
+def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats | None = None) -> None:
+    """sentence-transformers' Dense; `weight` (output, input)."""
     output, width = weight.shape
-    config = {"in_features": width, "out_features": output, "bias": True}
-    write_json(directory / CONFIG, {**config, "activation_function": "torch.nn.modules.linear.Identity"})
-    write_tensors(directory / WEIGHTS, {"linear.weight": weight, "linear.bias": bias})
+    config = {"in_features": width, "out_features": output, "bias": bias is not None}
+    write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
+    write_tensors(directory / WEIGHTS, {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias}))
 
 
 def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:

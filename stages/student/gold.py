@@ -1,12 +1,16 @@
 """Stage `gold`: the student tuned on people's scores, a variant of its own beside the one that never saw any.
 
-    v(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w T      x_w: the student's token vectors, which stay as they are
+    s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which stay as they are
+    v(S) = (s + relu(s A) B) T                              A, B: its hidden layer, if stage `deep` made it one
     loss = - Pearson(cos(v(S), v(S')), score)                over a batch of pairs of STS-B train
 
-Learnt are one linear map T for all tokens, from the identity, and the logarithm of each token's weight, from 0: a_w of
-its own, and what a direction g says of all, so that a token which no pair has is weighed as those that it resembles.
-5,000 pairs are too few for the vectors themselves (docs/levers.md). All of it folds into the table, so what comes out
-is a student like any other. Pairs with a sentence that evaluation scores on are left out, and counted.
+Learnt are one linear map T for all sentences, from the identity, and the logarithm of each token's weight, from 0: a_w
+of its own, and what a direction g says of all, so that a token which no pair has is weighed as those that it resembles.
+5,000 pairs are too few for the vectors or the layer themselves (docs/levers.md). All of it folds into what is there:
+
+    x'_w = exp(...) x_w T,   A' = inverse(T) A,   B' = B T
+
+so what comes out is a student like any other. Pairs with a sentence that evaluation scores on are left out, counted.
 
 Worked example: cosines 0.1, 0.5, 0.9 beside the scores 1, 3, 5 lie on a line, the loss is -1; beside 5, 3, 1 it is 1.
 """
@@ -19,6 +23,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, read_json, write_json
@@ -28,7 +33,7 @@ from stages.params import Gold
 from stages.progress import track
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
-from stages.student.encoder import CONFIG, GOLD, GOLD_ABSENT, STUDENT, StaticEncoder
+from stages.student.encoder import CONFIG, DEEP, GOLD, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import write_card, write_model
 
 BENCHMARK = "stsb"
@@ -44,15 +49,17 @@ class Rated:
 
 
 class Turned(nn.Module):
-    """Token vectors (vocabulary, dimension) times a weight each, and through one linear map."""
+    """A static or deep student with a weight for each of its tokens and one linear map for what comes out."""
 
     vectors: Tensor
     units: Tensor
 
-    def __init__(self, table: Floats) -> None:
+    def __init__(self, encoder: StaticEncoder) -> None:
         super().__init__()
+        table = encoder.table
         self.register_buffer("vectors", torch.tensor(table))
         self.register_buffer("units", torch.from_numpy(unit_rows(table)))
+        self.hidden = [torch.tensor(layer) for layer in encoder.hidden or ()]
         self.turn = nn.Parameter(torch.eye(table.shape[1]))
         self.weights = nn.Parameter(torch.zeros(len(table)))
         self.direction = nn.Parameter(torch.zeros(table.shape[1]))
@@ -62,18 +69,24 @@ class Turned(nn.Module):
         return torch.exp(self.weights[ids] + self.units[ids] @ self.direction)
 
     def forward(self, tokens: TokenIds) -> Tensor:
-        """(sentences, dimension) sums."""
+        """(sentences, dimension), of any length."""
         ids = torch.from_numpy(tokens.ids.astype(np.int64))
         offsets = torch.from_numpy(tokens.offsets[:-1])
         sums = F.embedding_bag(ids, self.vectors, offsets, mode="sum", per_sample_weights=self.weight(ids))
+        if self.hidden:
+            sums = sums + F.relu(sums @ self.hidden[0]) @ self.hidden[1]
         turned: Tensor = sums @ self.turn
         return turned
 
     @torch.no_grad()
-    def table(self) -> Floats:
-        """The vectors with weights and map folded in, (vocabulary, dimension) float32."""
-        folded: Floats = ((self.vectors * self.weight(slice(None))[:, None]) @ self.turn).numpy()
-        return folded
+    def folded(self, tokenizer: Tokenizer) -> StaticEncoder:
+        """The student with weights and map folded into its table and its layer."""
+        table: Floats = ((self.vectors * self.weight(slice(None))[:, None]) @ self.turn).numpy()
+        if not self.hidden:
+            return StaticEncoder(tokenizer, table)
+        widen, narrow = self.hidden
+        hidden = (torch.linalg.solve(self.turn, widen).numpy(), (narrow @ self.turn).numpy())
+        return StaticEncoder(tokenizer, table, hidden=hidden)
 
 
 def pearson_loss(cosines: Tensor, scores: Tensor) -> Tensor:
@@ -93,9 +106,9 @@ def batches(count: int, params: Gold) -> Iterator[NDArray[np.int64]]:
                 yield rows
 
 
-def tune(table: Floats, pairs: Rated, params: Gold) -> Floats:
-    """The tuned table; all learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
-    model = Turned(table)
+def tune(encoder: StaticEncoder, pairs: Rated, params: Gold) -> StaticEncoder:
+    """The tuned student; all learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
+    model = Turned(encoder)
     rates = {
         model.turn: params.turn_rate,
         model.weights: params.weight_rate,
@@ -110,10 +123,9 @@ def tune(table: Floats, pairs: Rated, params: Gold) -> Floats:
         for group, rate in zip(optimizer.param_groups, rates.values(), strict=True):
             group["lr"] = rate * (1 - step / len(planned))
         optimizer.step()
-    found = model.table()
-    if not np.isfinite(found).all():
+    if not all(torch.isfinite(values).all() for values in model.parameters()):
         raise InputError("The tuned student is not finite; lower the rates of section gold.")
-    return found
+    return model.folded(encoder.tokenizer)
 
 
 def rated(encoder: StaticEncoder, pairs: PairSet, counters: Counters) -> Rated:
@@ -127,21 +139,29 @@ def rated(encoder: StaticEncoder, pairs: PairSet, counters: Counters) -> Rated:
     return Rated(left, right, pairs.scores[rows])
 
 
-def tune_into(directory: Path, params: Gold, counters: Counters) -> str | None:
-    """Why there is no tuned student, or None where one was written to `directory`."""
+def tuned(encoder: StaticEncoder, params: Gold, counters: Counters) -> StaticEncoder | str:
+    """The tuned student, or why there is none."""
     if params.epochs == 0:
         return "not tuned in this run: gold.epochs is 0"
     if BENCHMARK not in available(kind="pairs"):
         return "STS-B is absent from this run"
-    encoder, config = StaticEncoder.load(STUDENT), read_json(STUDENT / CONFIG)
-    if encoder.linear is not None:
+    if encoder.kind == "paper":
         return "the student of this run is of kind paper"
     pairs = rated(encoder, load_pairs(BENCHMARK, "train"), counters)
     if len(pairs.scores) < 2:
         return f"{len(pairs.scores)} pairs of STS-B train share no sentence with what evaluation scores on"
-    tuned = StaticEncoder(encoder.tokenizer, tune(encoder.table, pairs, params))
+    return tune(encoder, pairs, params)
+
+
+def tune_into(directory: Path, params: Gold, counters: Counters) -> str | None:
+    """Why there is no tuned student, or None where one was written to `directory`."""
+    student = STUDENT if read_json(DEEP / VARIANT)["absent"] else DEEP
+    encoder, config = StaticEncoder.load(student), read_json(student / CONFIG)
+    found = tuned(encoder, params, counters)
+    if isinstance(found, str):
+        return found
     made_from = {name: config[name] for name in ("profile", "language", "teacher", "sentences", "epochs", "seed")}
-    described = write_model(tuned, made_from | {"gold_pairs": len(pairs.scores)}, directory)
+    described = write_model(found, made_from | {"gold_pairs": counters.kept}, directory)
     write_card("model_card.md", described | {"path": GOLD}, directory)
     return None
 
@@ -151,7 +171,7 @@ def main() -> None:
         torch.set_num_threads(1)  # more of them only wait for each other, and change the last bits
         with atomic_directory(GOLD) as directory:
             reason = tune_into(directory, params.gold, counters)
-            write_json(directory / GOLD_ABSENT, {"absent": reason})
+            write_json(directory / VARIANT, {"absent": reason})
 
 
 if __name__ == "__main__":

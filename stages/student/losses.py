@@ -7,6 +7,15 @@ from torch import Tensor
 ITSELF = -1e4  # stands for -inf, whose product with a probability of 0 is no number
 
 
+def distillation_loss(
+    student: Tensor, teacher: Tensor, relational_weight: float, temperature: float
+) -> dict[str, Tensor]:
+    """Both of the below for a batch, and as "loss" the first plus `relational_weight` times the second."""
+    cosine = cosine_loss(student, teacher)
+    relational = relational_loss(student, teacher, temperature)
+    return {"loss": cosine + relational_weight * relational, "cosine": cosine, "relational": relational}
+
+
 def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
     """1 - mean cosine of (batch, dimension) student and teacher embeddings: 0 when all directions agree, at most 2."""
     return 1.0 - F.cosine_similarity(student, teacher, dim=1).mean()

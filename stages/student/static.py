@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from stages.ragged import Floats, TokenIds
-from stages.student.losses import cosine_loss, relational_loss
+from stages.student.losses import distillation_loss
 
 SMOOTHING = 1e-3  # a of the initial weights
 ROWS = 20_000  # soft labels turned to float32 at a time
@@ -28,13 +28,16 @@ ROWS = 20_000  # soft labels turned to float32 at a time
 def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:
     """The `dimension` leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
 
-    Not centred: a cosine is measured from the origin, so that is where the projection must keep it.
+    Not centred: a cosine is measured from the origin, so that is where the projection must keep it. The largest entry
+    of each is positive, since another library may turn them round.
     """
     gram = np.zeros((targets.shape[1], targets.shape[1]))
     for rows in _slices(len(targets)):
         block = targets[rows].astype(np.float32)
         gram += block.T @ block
-    return np.linalg.eigh(gram)[1][:, ::-1][:, :dimension].astype(np.float32)
+    directions = np.linalg.eigh(gram)[1][:, ::-1][:, :dimension]
+    largest = np.abs(directions).argmax(axis=0)
+    return np.asarray(directions * np.sign(np.take_along_axis(directions, largest[None], axis=0)), dtype=np.float32)
 
 
 def project(targets: NDArray[np.float16], directions: Floats) -> NDArray[np.float16]:
@@ -85,6 +88,4 @@ class StaticLoss:
         ids = torch.from_numpy(batch.ids).to(where)
         student = self.model(ids, torch.from_numpy(batch.offsets[:-1].astype(np.int32)).to(where))
         teacher = torch.from_numpy(self.targets[rows].astype(np.float32)).to(where)
-        cosine = cosine_loss(student, teacher)
-        relational = relational_loss(student, teacher, self.temperature)
-        return {"loss": cosine + self.relational_weight * relational, "cosine": cosine, "relational": relational}
+        return distillation_loss(student, teacher, self.relational_weight, self.temperature)

@@ -17,7 +17,7 @@ from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.similarity import cosines, similarity_figures
 from stages.corpus.text import STOP_WORDS
 from stages.device import device
-from stages.params import MyModel, Student
+from stages.params import Deep, MyModel, Student
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
 from stages.student.encoder import STUDENT, StaticEncoder
@@ -54,7 +54,7 @@ class Labelled:
     tokens: TokenIds
     targets: NDArray[np.float16]
 
-    def key(self, params: Student | MyModel, table: Floats) -> str:
+    def key(self, params: Student | MyModel | Deep, table: Floats) -> str:
         """Changes with whatever the trained student depends on; `table` are the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
         for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):

@@ -1,4 +1,4 @@
-"""One training loop for both students: resumable, and it stops where going on would be a waste.
+"""One training loop for every student: resumable, and it stops where going on would be a waste.
 
 A checkpoint after each epoch holds the tensors of the model and of Adam. The order of the sentences depends only on the
 seed and the epoch, so a run that resumes ends with the bytes of a run that was never interrupted.
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from stages.artifacts import InputError, atomic_file
-from stages.params import MyModel, Student
+from stages.params import Deep, MyModel, Student
 from stages.progress import track
 
 COLLAPSED = 0.99
@@ -70,7 +70,7 @@ class Training:
     key: str
     decay: bool
 
-    def run(self, loss: Loss, count: int, params: Student | MyModel, watch: Watch = dict) -> Curve:
+    def run(self, loss: Loss, count: int, params: Student | MyModel | Deep, watch: Watch = dict) -> Curve:
         """Train in place on `count` sentences and return, for each epoch, the mean of each loss and what `watch` saw.
 
         `loss` maps the rows of a batch to named terms, whose "loss" is minimised. Raises InputError where it is not

@@ -14,8 +14,8 @@ from stages.evaluation import seeds
 from stages.evaluation.results import SEEDS, Result, as_row, read_results, write_results
 from stages.evaluation.spread import over_seeds
 from stages.evaluation.systems import StudentSystem, System, WordSystem
-from stages.student import student
-from stages.student.encoder import STUDENT, StaticEncoder
+from stages.student import deep, gold, student
+from stages.student.encoder import DEEP, GOLD, STUDENT, StaticEncoder
 from stages.vectors import fasttext, refine, skipgram
 from stages.vectors.model import REFINED, SKIPGRAM, WordVectors
 from tests.student.conftest import DOCUMENTS, write_benchmarks, write_soft_labels
@@ -27,6 +27,8 @@ SECTIONS: dict[str, Any] = {
     "fasttext": SMALL | {"buckets": 50},
     "contrastive": {"epochs": 1},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
+    "deep": {"units": 4, "epochs": 2, "batch_size": 64},
+    "gold": {"epochs": 1, "batch_size": 16},
 }
 
 
@@ -49,7 +51,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_corpus(DOCUMENTS[:4], part=0)
         write_corpus(DOCUMENTS[4:], part=1)
         write_soft_labels()
-        write_benchmarks(samples=("dev", "test"))
+        write_benchmarks(stsb=("train", "dev", "test"))
         write_params(**SECTIONS)
         yield Path()
     torch.set_num_threads(threads)
@@ -77,8 +79,9 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
     for seed in (2, 3):
         train_again(seed, monkeypatch)
     rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
-    assert list(dict.fromkeys(row["system"] for row in rows)) == ["skip-gram", "refined", "FastText", "student"]
-    assert {(row["dataset"], row["protocol"]) for row in rows} == {("samples", "mean")}
+    systems = ["skip-gram", "refined", "FastText", "student", "student, deep", "student, gold"]
+    assert list(dict.fromkeys(row["system"] for row in rows)) == systems
+    assert {(row["dataset"], row["protocol"]) for row in rows} == {("stsb", "mean")}
     assert [row["metric"] for row in rows[:3]] == ["pearson", "spearman", "mae"]
     for row, other in zip(rows, others, strict=True):
         assert row["metric"] != "pearson" or row["value"] != other["value"]
@@ -91,13 +94,15 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """What a seed gives is what the stages of the run give with it."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    for stage in (skipgram, fasttext, refine, student):
+    for stage in (skipgram, fasttext, refine, student, deep, gold):
         stage.main()
     sets = seeds.scored_sets()
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content_only=True),
         WordSystem("refined", WordVectors.load(REFINED), content_only=True),
         StudentSystem(StaticEncoder.load(STUDENT)),
+        StudentSystem(StaticEncoder.load(DEEP), "student, deep"),
+        StudentSystem(StaticEncoder.load(GOLD), "student, gold"),
     ]
     found = [as_row(result) for system in own for result in seeds.measured(system, sets)]
     assert found == [row for row in read_results(SEEDS / "2.csv") if row["system"] != "FastText"]

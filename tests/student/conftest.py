@@ -50,6 +50,12 @@ def static_encoder() -> StaticEncoder:
     return StaticEncoder(static_tokenizer(vocabulary), table(len(vocabulary), 8))
 
 
+def deep_encoder() -> StaticEncoder:
+    static, rng = static_encoder(), np.random.default_rng(4)
+    hidden = (rng.normal(size=(8, 5)).astype(np.float32), rng.normal(size=(5, 8)).astype(np.float32))
+    return StaticEncoder(static.tokenizer, static.stored, hidden=hidden)
+
+
 def paper_encoder() -> StaticEncoder:
     vocabulary = [UNKNOWN, "storm", "closed", "port", "don't", "cafe", "café", "港", "½", "x", "unk", "ing"]
     rng = np.random.default_rng(1)
@@ -57,11 +63,12 @@ def paper_encoder() -> StaticEncoder:
     return StaticEncoder(content_tokenizer(vocabulary, STOP_WORDS["en"]), table(len(vocabulary), 8), linear)
 
 
-@pytest.fixture(scope="session", params=["static", "paper"])
+@pytest.fixture(scope="session", params=["static", "deep", "paper"])
 def student(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a small student of each kind."""
     directory = tmp_path_factory.mktemp("students") / str(request.param)
-    export(static_encoder() if request.param == "static" else paper_encoder(), CARD, directory)
+    makers = {"static": static_encoder, "deep": deep_encoder, "paper": paper_encoder}
+    export(makers[request.param](), CARD, directory)
     return directory
 
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from stages.artifacts import InputError, write_table
+from stages.artifacts import InputError, write_json, write_table
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
 from stages.params import Gold
-from stages.ragged import TokenIds
+from stages.ragged import TokenIds, unit_rows
 from stages.student import gold
-from stages.student.encoder import GOLD, GOLD_ABSENT, STUDENT, StaticEncoder
+from stages.student.encoder import DEEP, GOLD, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import export
 from stages.student.gold import Rated, Turned, batches, pearson_loss, tune
 from stages.student.tokenizer import UNKNOWN, count_words, static_tokenizer
@@ -38,6 +38,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.chdir(tmp_path)
     write_params(gold={"batch_size": 16, "epochs": 20})
     export(encoder(), CARD, STUDENT)
+    write_json(DEEP / VARIANT, {"absent": "not trained in this test"})
     write_benchmarks(stsb=("train", "dev"))
     threads = torch.get_num_threads()
     yield tmp_path
@@ -45,7 +46,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def reason() -> str | None:
-    found: str | None = json.loads((GOLD / GOLD_ABSENT).read_text(encoding="utf-8"))["absent"]
+    found: str | None = json.loads((GOLD / VARIANT).read_text(encoding="utf-8"))["absent"]
     return found
 
 
@@ -65,9 +66,12 @@ def test_loss_by_hand() -> None:
     assert pearson_loss(torch.ones(3), scores).item() == 0.0
 
 
-def test_weights_and_map_fold_into_the_table() -> None:
-    """v(S) by loops over tokens, and as sums of the folded table."""
-    model = Turned(table(5, 3))
+@pytest.mark.parametrize("deep", [False, True])
+def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
+    """v(S) by loops over tokens, and as the folded student has it."""
+    hidden = (table(4, 2)[1:], table(3, 3)[1:]) if deep else None
+    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abcd"]), table(5, 3), hidden=hidden)
+    model = Turned(encoder)
     model.turn.data = torch.randn(3, 3, generator=torch.Generator().manual_seed(1))
     model.weights.data = torch.arange(5) / 10
     model.direction.data = torch.tensor([0.5, -1.0, 2.0])
@@ -77,10 +81,15 @@ def test_weights_and_map_fold_into_the_table() -> None:
     for row, ids in enumerate(([1, 2, 2], [], [4])):
         for token in ids:
             share = (vectors[token] / np.linalg.norm(vectors[token])) @ [0.5, -1.0, 2.0]
-            expected[row] += np.exp(token / 10 + share) * vectors[token] @ turn
-    np.testing.assert_allclose(model(tokens).detach().numpy(), expected, atol=1e-5)
-    np.testing.assert_allclose(tokens.sums(model.table()), expected, atol=1e-5)
-    np.testing.assert_allclose(Turned(vectors).table(), vectors, atol=1e-7)
+            expected[row] += np.exp(token / 10 + share) * vectors[token]
+    if hidden:
+        expected += np.maximum(expected @ hidden[0], 0.0) @ hidden[1]
+    units = unit_rows((expected @ turn).astype(np.float32))
+    np.testing.assert_allclose(unit_rows(model(tokens).detach().numpy()), units, atol=1e-5)
+    np.testing.assert_allclose(model.folded(encoder.tokenizer).embed(tokens), units, atol=1e-5)
+    same = Turned(encoder).folded(encoder.tokenizer)
+    np.testing.assert_allclose(same.table, vectors, atol=1e-7)
+    np.testing.assert_allclose(same.embed(tokens), encoder.embed(tokens), atol=1e-6)
 
 
 def test_every_pair_once_an_epoch() -> None:
@@ -101,6 +110,16 @@ def test_the_tuned_student_agrees_better(workspace: Path) -> None:
     first = files(GOLD)
     gold.main()
     assert files(GOLD) == first
+
+
+def test_the_deep_student_is_tuned_where_there_is_one(workspace: Path) -> None:
+    static, layers = encoder(), (table(9, 4)[1:], table(5, 8)[1:])
+    export(StaticEncoder(static.tokenizer, static.stored, hidden=layers), CARD, DEEP)
+    write_json(DEEP / VARIANT, {"absent": None})
+    gold.main()
+    tuned = StaticEncoder.load(GOLD)
+    assert tuned.kind == "deep"
+    assert agreement(tuned) > agreement(StaticEncoder.load(DEEP)) + 0.05
 
 
 def test_pairs_that_are_scored_on_are_left_out(workspace: Path) -> None:
@@ -128,12 +147,13 @@ def test_why_there_is_none(workspace: Path) -> None:
     write_params(gold={"epochs": 0})
     gold.main()
     assert reason() == "not tuned in this run: gold.epochs is 0"
-    assert sorted(file.name for file in GOLD.iterdir()) == [GOLD_ABSENT]
+    assert sorted(file.name for file in GOLD.iterdir()) == [VARIANT]
 
 
 def test_a_rate_that_is_too_high() -> None:
     """fault 23: it ends with what to lower."""
     scores = np.array([1, 2, 5], np.float32)
     pairs = Rated(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
+    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))
     with pytest.raises(InputError, match=r"not finite; lower the rates of section gold"):
-        tune(table(4, 3), pairs, PARAMS.model_copy(update={"weight_rate": 1e4}))
+        tune(encoder, pairs, PARAMS.model_copy(update={"weight_rate": 1e4}))
