@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from stages.artifacts import InputError, map_tensors, read_json, tensor_names
@@ -169,7 +170,8 @@ class StaticEncoder:
         if len(spans) <= 1:
             self._encode(sentences, vectors)
             return vectors
-        with ThreadPoolExecutor(threads) as pool:  # Arrow and SciPy release Python's lock
+        # Arrow, SciPy and BLAS release Python's lock; threads of BLAS' own would only wait for each other.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
             for done in [pool.submit(self._encode, sentences[span], vectors[span]) for span in spans]:
                 done.result()
         return vectors
