@@ -54,7 +54,7 @@ def word_vectors(params: Params, seed: int) -> Iterator[System]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """As in the stages `refine` and `gold`."""
+    """As in the stages `refine`, `deep` and `gold`."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -79,7 +79,8 @@ def students(params: Params, seed: int) -> Iterator[System]:
     encoder, _, _ = train(settings, read_json(SOFT_LABELS / TEACHER)["dimension"], Counters("sentences"), checkpoint)
     yield StudentSystem(encoder)
     layer = CHECKPOINTS / f"{seed}-deep.safetensors"
-    deep = deepened(encoder, params.deep.model_copy(update={"seed": seed}), Counters("sentences"), layer)
+    with _one_thread():
+        deep = deepened(encoder, params.deep.model_copy(update={"seed": seed}), Counters("sentences"), layer)
     if isinstance(deep, StaticEncoder):
         yield StudentSystem(deep, "student, deep")
         encoder = deep

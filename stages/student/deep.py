@@ -86,6 +86,7 @@ def deepen(encoder: StaticEncoder, params: Deep, counters: Counters, checkpoint:
 
 def main() -> None:
     with stage("deep", unit="sentences") as (params, counters), atomic_directory(DEEP) as directory:
+        torch.set_num_threads(1)  # on a machine that others use, more of them wait for each other five times as long
         found = deepened(StaticEncoder.load(STUDENT), params.deep, counters)
         if isinstance(found, StaticEncoder):
             config = read_json(STUDENT / CONFIG)
