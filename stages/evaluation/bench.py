@@ -2,6 +2,7 @@
 
     own                    stages.student.encoder
     own int8               the same in 255 levels, whose vectors differ in the third decimal
+    own deep               the same with the hidden layer of models/deep, if the run has one
     model2vec              StaticModel with the same table and tokenizer, one process
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length
@@ -28,11 +29,13 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from stages.artifacts import InputError, write_json
+from stages.evaluation.loading import load_variant
 from stages.evaluation.material import read_corpus
+from stages.evaluation.systems import StudentSystem
 from stages.params import load_params
 from stages.progress import track
 from stages.student.compress import levels
-from stages.student.encoder import STUDENT, StaticEncoder
+from stages.student.encoder import DEEP, STUDENT, StaticEncoder
 from stages.teacher.encoders import load_encoder
 
 BENCH = Path("reports/bench.json")
@@ -58,9 +61,11 @@ def systems(directory: Path) -> dict[str, Encode]:
     transformers = SentenceTransformer(str(directory), device="cpu")
     teacher = load_encoder(params.teacher)
     budget = params.soft_labels.batch_tokens
+    deep = load_variant("own deep", DEEP)
     return {
         "own": own.encode,
         "own int8": StaticEncoder(own.tokenizer, levels(own.table)).encode,
+        **({deep.name: deep.encoder.encode} if isinstance(deep, StudentSystem) else {}),
         "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
         "teacher": lambda texts: teacher.embed(teacher.token_ids(texts[:TEACHER_SENTENCES]), budget),

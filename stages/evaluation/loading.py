@@ -66,7 +66,7 @@ def load_reference(reference: Reference, batch_tokens: int) -> System | Absent:
         return Absent(reference.name, NOT_HERE)
 
 
-def load_variant(name: str, directory: Path) -> System | Absent:
+def load_variant(name: str, directory: Path) -> StudentSystem | Absent:
     """What a stage made of the student, or why it made nothing."""
     absent = read_json(directory / VARIANT)["absent"]
     return Absent(name, absent) if absent else StudentSystem(StaticEncoder.load(directory), name)

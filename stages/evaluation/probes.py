@@ -21,9 +21,11 @@ import numpy as np
 
 from stages.artifacts import InputError, read_json, write_json
 from stages.benchmarks.similarity import cosines
+from stages.evaluation.loading import load_variant
 from stages.evaluation.scores import Encode
+from stages.evaluation.systems import StudentSystem
 from stages.params import load_params
-from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
+from stages.student.encoder import CONFIG, DEEP, STUDENT, StaticEncoder
 from stages.teacher.encoders import load_encoder
 
 SOURCE = Path("data/samples/probes.csv")
@@ -101,6 +103,9 @@ def main() -> None:
             "student": StaticEncoder.load(STUDENT).encode,
             "teacher": lambda texts: teacher.embed(teacher.token_ids(texts), params.soft_labels.batch_tokens)[0],
         }
+        deep = load_variant("student, deep", DEEP)
+        if isinstance(deep, StudentSystem):
+            encoders[deep.name] = deep.encoder.encode
         profile = read_json(STUDENT / CONFIG).get("profile")
         found = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
         summaries = {name: summary(probes, pairs) for name, pairs in found.items()}
@@ -110,7 +115,7 @@ def main() -> None:
     for name, groups in summaries.items():
         for kind, row in groups.items():
             print(
-                f"{name:8} {kind:16} n {row['n']:3.0f}   passed {row['passed']:6.1%}   paraphrase "
+                f"{name:13} {kind:16} n {row['n']:3.0f}   passed {row['passed']:6.1%}   paraphrase "
                 f"{row['paraphrase']:.3f}   distractor {row['distractor']:.3f}"
             )
 
