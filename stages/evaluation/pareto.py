@@ -27,14 +27,14 @@ from model2vec import StaticModel
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import InputError, atomic_file, read_table
+from stages.artifacts import InputError, atomic_file, read_json, read_table
 from stages.evaluation.material import read_corpus
 from stages.evaluation.scores import Encode, require_benchmarks, scores
 from stages.evaluation.systems import WordSystem
 from stages.params import Params, load_params
 from stages.progress import track
 from stages.student.compress import Precision, compressed, principal_directions
-from stages.student.encoder import STUDENT, StaticEncoder
+from stages.student.encoder import DEEP, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import write_model
 from stages.student.tokenizer import UNKNOWN_ID
 from stages.teacher.encoders import load_encoder
@@ -112,6 +112,13 @@ def released_rows(sentences: list[str]) -> Iterator[Row]:
     if RELEASED.is_dir():
         shape = (Precision.LEVELS.value, StaticEncoder.load(RELEASED).dimension, megabytes(RELEASED))
         yield _row("released", "own", shape, partial(StaticEncoder.load, RELEASED), sentences)
+
+
+def deep_rows(sentences: list[str]) -> Iterator[Row]:
+    """The student with a hidden layer, where the run has one."""
+    if read_json(DEEP / VARIANT)["absent"] is None:
+        shape = (Precision.FLOAT32.value, StaticEncoder.load(DEEP).dimension, megabytes(DEEP))
+        yield _row("deep", "own", shape, partial(StaticEncoder.load, DEEP), sentences)
 
 
 def peer_rows(encoder: StaticEncoder, params: Params, sentences: list[str]) -> Iterator[Row]:
@@ -210,7 +217,7 @@ def main() -> None:
         if encoder.kind == "paper":
             raise InputError(f"{STUDENT} is of kind paper; only a static student can be compressed.")
         sentences = read_corpus()[:SENTENCES]
-        rows = [*own_rows(encoder, sentences), *released_rows(sentences)]
+        rows = [*own_rows(encoder, sentences), *released_rows(sentences), *deep_rows(sentences)]
         rows += peer_rows(encoder, params, sentences[:PEER_SENTENCES])
     except InputError as error:
         sys.exit(f"pareto: {error}")

@@ -37,8 +37,8 @@ def named(rows: list[dict[str, str]]) -> Iterator[tuple[str, dict[str, str]]]:
         if row["system"] == "own":
             if row["precision"] == ("float32" if int(row["dimension"]) == largest else "int8"):
                 yield f"student {row['precision']} {row['dimension']}", row
-        elif row["system"] == "released":
-            yield "student released", row
+        elif row["system"] in ("released", "deep"):
+            yield f"student {row['system']}", row
         elif row["kind"] == "published" or row["system"] == "GloVe":
             yield row["system"], row
 

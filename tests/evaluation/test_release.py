@@ -13,10 +13,10 @@ from sentence_transformers import SentenceTransformer
 from stages.artifacts import InputError, write_json, write_table
 from stages.benchmarks.data import PAIRS
 from stages.evaluation import bench, pareto, release
-from stages.evaluation.pareto import PARETO, RELEASED, own_rows, released_rows, token_counts
+from stages.evaluation.pareto import PARETO, RELEASED, deep_rows, own_rows, released_rows, token_counts
 from stages.ragged import Floats
-from stages.student.encoder import CONFIG, STUDENT, StaticEncoder
-from stages.student.export import export
+from stages.student.encoder import CONFIG, DEEP, STUDENT, VARIANT, StaticEncoder
+from stages.student.export import export, write_model
 from stages.student.tokenizer import UNKNOWN, static_tokenizer
 from stages.teacher.soft_labels import SOFT_LABELS, WORDS
 from tests.benchmarks.conftest import real
@@ -169,6 +169,18 @@ def test_a_row_for_what_ships(workspace: Path) -> None:
     (row,) = released_rows(SENTENCES)
     assert (row["system"], row["precision"], row["dimension"]) == ("released", "levels", 16)
     assert row["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
+
+
+def test_a_row_for_the_deep_student(workspace: Path) -> None:
+    write_json(DEEP / VARIANT, {"absent": "not trained in this test"})
+    assert list(deep_rows(SENTENCES)) == []
+    static = StaticEncoder.load(STUDENT)
+    hidden = (np.eye(static.dimension, 3, dtype=np.float32), np.eye(3, static.dimension, dtype=np.float32))
+    write_model(StaticEncoder(static.tokenizer, static.table, hidden=hidden), {}, DEEP)
+    write_json(DEEP / VARIANT, {"absent": None})
+    (row,) = deep_rows(SENTENCES)
+    assert (row["system"], row["precision"], row["dimension"]) == ("deep", "float32", static.dimension)
+    assert row["stsb/test/spearman"] != next(own_rows(static, SENTENCES))["stsb/test/spearman"]
 
 
 def test_counts_of_other_words(workspace: Path) -> None:
