@@ -36,6 +36,10 @@ def _day(text: str) -> str:
 Day = Annotated[str, AfterValidator(_day)]
 Host = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:[0-9]{1,5})?$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+Precision = Annotated[
+    Literal["float32", "bfloat16"],
+    Field(title="of the matrix products until the best epoch is known; bfloat16 is fast where the processor has it"),
+]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 
@@ -221,6 +225,7 @@ class SoftLabels(Section):
     minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
     further_words: Annotated[int, Field(ge=0)] = Field(title="GloVe's most frequent that the corpus lacks, likewise")
     further_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
+    precision: Precision
 
 
 class Student(Section):
@@ -263,6 +268,22 @@ class Gold(Section):
     turn_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
     weight_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
     direction_rate: Positive = Field(title="learning rate of the direction that weighs a token by its share of it")
+    seed: Seed
+
+
+class ScoredTraining(Section):
+    """How an encoder is trained on pairs with scores."""
+
+    epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3, the best by dev counts; 0 trains nothing")
+    batch_size: Count = Field(title="pairs; 16 in the paper")
+    learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
+    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
+    precision: Precision
+
+
+class GoldTeacher(ScoredTraining):
+    """The teachers tuned on people's scores, for the student that is; `precision` is that of their labels, too."""
+
     seed: Seed
 
 
@@ -321,6 +342,7 @@ class Learning(Section):
     head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
     patience: Count | None = Field(title="epochs without a better held-out accuracy before the end; null: never")
     pair_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
+    precision: Precision
 
 
 class MetricLearning(Learning):
@@ -363,17 +385,11 @@ class ComponentFocus(Section):
     weights: list[Annotated[float, Field(ge=0.0)]] = Field(min_length=1, title="W_cf; 0 is SBERT")
 
 
-class FocusTraining(Section):
-    """How a cell of that grid is trained."""
+class FocusTraining(ScoredTraining):
+    """How a cell of that grid is trained; with 0 epochs the component comes at inference alone."""
 
     seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
     pooling: Literal["mean", "max", "cls"]
-    epochs: Annotated[int, Field(ge=0)] = Field(
-        title="4 in the paper, the best by dev counts; 0 trains nothing: the component comes at inference alone"
-    )
-    batch_size: Count = Field(title="pairs; 16 in the paper")
-    learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
-    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
 
 
 class Shards(Section):
@@ -420,6 +436,7 @@ class Params(Section):
     student: Student
     my_model: MyModel
     deep: Deep
+    gold_teacher: GoldTeacher
     gold: Gold
     seeds: Seeds
     evaluate: Evaluate

@@ -55,6 +55,13 @@ class PairSet:
     labels: list[str] | None
     scale: tuple[float, float] | None
 
+    def take(self, rows: NDArray[np.int64]) -> "PairSet":
+        """The pairs at `rows`, in that order."""
+        left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
+        scores = None if self.scores is None else self.scores[rows]
+        labels = None if self.labels is None else [self.labels[row] for row in rows]
+        return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
+
 
 @dataclass(frozen=True)
 class DocumentSet:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, read_table
-from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, PairSet
 from stages.benchmarks.overlaps import fingerprints
+from stages.stage import Counters
 
 
 def load_held_out(directory: Path = BENCHMARKS_DIRECTORY) -> NDArray[np.uint64]:
@@ -29,6 +30,14 @@ def shared_rows(columns: Sequence[Sequence[str]], held_out: NDArray[np.uint64]) 
     marks = np.stack([fingerprints(column) for column in columns])
     found: NDArray[np.bool_] = (np.isin(marks, held_out) & (marks != 0)).any(axis=0)
     return found
+
+
+def unseen(pairs: PairSet, counters: Counters) -> PairSet:
+    """The pairs that share no text with what is scored on; the others are dropped and counted."""
+    shared = shared_rows((pairs.sentences1, pairs.sentences2), load_held_out())
+    counters.drop("sentence held out", int(shared.sum()))
+    counters.keep(int((~shared).sum()))
+    return pairs.take(np.flatnonzero(~shared))
 
 
 def refuse_shared(columns: Sequence[Sequence[str]], held_out: NDArray[np.uint64], where: str, remedy: str) -> None:

@@ -14,7 +14,7 @@ Writes reports/component_focus.csv, in the columns of results.csv, and reports/c
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,13 @@ class Outcome:
     cosines: Floats  # (seeds, pairs)
     right: NDArray[np.bool_]  # (seeds, pairs)
     absent: str = ""
+    seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
+
+    def of(self, seeds: Sequence[int | None]) -> "Outcome":
+        """What these seeds have left, in their order."""
+        rows = [self.seeds.index(seed) for seed in seeds]
+        right = self.right[rows] if self.right.size else NO_LABELS
+        return replace(self, cosines=self.cosines[rows], right=right, seeds=tuple(seeds))
 
     @property
     def system(self) -> str:
@@ -97,12 +104,12 @@ def read_outcomes(encoder: str, task: str, weight: float) -> list[Outcome]:
 
 
 def _outcome(name: str, task: str, weight: float, table: pa.Table) -> Outcome:
-    seeds = len(set(table["seed"].to_pylist()))
+    seeds = tuple(dict.fromkeys(table["seed"].to_pylist()))
     gold, found, labels, predicted = (
-        table[column].to_numpy().reshape(seeds, -1) for column in ("score", "cosine", "label", "predicted")
+        table[column].to_numpy().reshape(len(seeds), -1) for column in ("score", "cosine", "label", "predicted")
     )
     right = labels == predicted if table["predicted"].null_count == 0 else NO_LABELS
-    return Outcome(name, task, weight, gold[0], found, right)
+    return Outcome(name, task, weight, gold[0], found, right, seeds=seeds)
 
 
 def outcome_figures(cell: Outcome) -> list[Result]:
@@ -155,7 +162,11 @@ def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> F
 
 
 def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
-    """The gain of `cell` over `base`, which has W_cf = 0, by metric."""
+    """The gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have; or nothing."""
+    both = [seed for seed in cell.seeds if seed in base.seeds]
+    if not both:
+        return []
+    base, cell = base.of(both), cell.of(both)
     every = np.ones((1, len(base.gold)), dtype=np.float32)
     differences = {
         "pearson": np.mean(

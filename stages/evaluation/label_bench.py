@@ -26,7 +26,8 @@ from stages.params import Params, Teacher, load_params
 from stages.ragged import Floats
 from stages.teacher.embedder import Embedder
 from stages.teacher.encoders import find_model, load_encoder
-from stages.teacher.soft_labels import Shelf
+from stages.teacher.labels import Shelf
+from stages.teacher.soft_labels import SHARDS
 
 LABEL_BENCH = Path("reports/label_bench.json")
 SENTENCES = 1_000
@@ -39,8 +40,10 @@ Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
 def own(params: Params) -> Embed:
     """As the stage `soft_labels` does it."""
     encoder = load_encoder(params.teacher)
-    shelf = Shelf(encoder)
-    embedder = Embedder(encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens)
+    shelf = Shelf(encoder, params.soft_labels.precision, SHARDS)
+    embedder = Embedder(
+        encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
+    )
     return lambda texts: np.concatenate([embedder(chunk)[1].astype(np.float32) for chunk in shelf.chunks(texts)])
 
 

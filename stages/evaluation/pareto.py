@@ -38,7 +38,7 @@ from stages.student.encoder import DEEP, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import write_model
 from stages.student.tokenizer import UNKNOWN_ID
 from stages.teacher.encoders import load_encoder
-from stages.teacher.soft_labels import SOFT_LABELS, WORDS
+from stages.teacher.labels import SOFT_LABELS, WORDS
 from stages.vectors.glove import load_glove
 
 Row = dict[str, object]

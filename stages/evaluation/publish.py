@@ -45,7 +45,7 @@ def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
 def keep_matrix(source: Path, command: str, date: str) -> Path:
     """Copy a matrix to reports/runs, beside the cells that are there of earlier runs; raises InputError without one."""
     rows = read_results(source)
-    sets = dict.fromkeys(Path(row["dataset"]).name for row in rows)
+    sets = sorted({Path(row["dataset"]).name for row in rows})
     target = RUNS / source.stem / f"{'-'.join(sets)}.csv"
     runs = [f"{command}; {date}; {machine()}"]
     if target.exists() and (earlier := earlier_figures(rows, read_results(target))):

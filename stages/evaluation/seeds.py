@@ -1,8 +1,8 @@
 """Stage `seeds@{seed}`: what trains in minutes, trained again with another seed.
 
-Skip-gram, the refinement, FastText, the student and its variants; reports/seeds/<seed>.csv has the columns of
-results.csv, with each system's own mean on every test split of sentence pairs that has scores. The report says how far
-the figures move.
+Skip-gram, the refinement, FastText, SimCSE, MyModel over the run's own refined vectors, the student and its variants
+from the run's own teachers. reports/seeds/<seed>.csv has the columns of results.csv, with each system's own mean on
+every test split of sentence pairs that has scores. The report says how far the figures move.
 """
 
 import argparse
@@ -18,16 +18,17 @@ from stages.benchmarks.data import PairSet, available, load_pairs, splits
 from stages.benchmarks.similarity import cosines, similarity_figures
 from stages.corpus.text import tokenize
 from stages.evaluation.results import SEEDS, Result, write_results
-from stages.evaluation.systems import StudentSystem, System, WordSystem
+from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from stages.params import Params
 from stages.progress import track
 from stages.ragged import TokenIds
 from stages.stage import Counters, stage
 from stages.student.deep import deepened
 from stages.student.encoder import StaticEncoder
-from stages.student.gold import tuned
+from stages.student.gold import trained
 from stages.student.student import train_paper, train_static
-from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
+from stages.teacher import simcse
+from stages.teacher.labels import SOFT_LABELS, TEACHER
 from stages.vectors import fasttext, skipgram
 from stages.vectors.corpus import SENTENCES, read_sentences
 from stages.vectors.refine import contrast, repel
@@ -71,24 +72,42 @@ def subwords(params: Params, seed: int) -> Iterator[System]:
     yield WordSystem("FastText", vectors, settings.tokens == "content")
 
 
+def paper_student(params: Params, seed: int) -> Iterator[System]:
+    """MyModel."""
+    settings, checkpoint = params.my_model.model_copy(update={"seed": seed}), CHECKPOINTS / f"{seed}-paper.safetensors"
+    dimension = read_json(SOFT_LABELS / TEACHER)["dimension"]
+    encoder, _, _ = train_paper(settings, dimension, Counters("sentences"), checkpoint)
+    yield StudentSystem(encoder, "MyModel")
+    checkpoint.unlink(missing_ok=True)
+
+
+def contrasted(params: Params, seed: int) -> Iterator[System]:
+    """SimCSE, where the run has it."""
+    settings, checkpoint = params.simcse.model_copy(update={"seed": seed}), CHECKPOINTS / f"{seed}-simcse.safetensors"
+    found = simcse.tuned(settings, Counters("examples"), checkpoint)
+    if not isinstance(found, str):
+        yield TeacherSystem(found[0], params.soft_labels.batch_tokens, "SimCSE")
+    checkpoint.unlink(missing_ok=True)
+
+
 def students(params: Params, seed: int) -> Iterator[System]:
-    """The student and what is made of it, on the same soft labels; an interrupted one goes on at its last epoch."""
+    """The student and its variants, on the same soft labels; an interrupted one goes on at its last epoch."""
     settings = params.student.model_copy(update={"seed": seed})
     train = train_static if settings.kind == "static" else train_paper
     checkpoint = CHECKPOINTS / f"{seed}.safetensors"
     encoder, _, _ = train(settings, read_json(SOFT_LABELS / TEACHER)["dimension"], Counters("sentences"), checkpoint)
     yield StudentSystem(encoder)
-    layer = CHECKPOINTS / f"{seed}-deep.safetensors"
+    layer, layer_file = params.deep.model_copy(update={"seed": seed}), CHECKPOINTS / f"{seed}-deep.safetensors"
     with _one_thread():
-        deep = deepened(encoder, params.deep.model_copy(update={"seed": seed}), Counters("sentences"), layer)
+        deep = deepened(encoder, layer, Counters("sentences"), layer_file)
     if isinstance(deep, StaticEncoder):
         yield StudentSystem(deep, "student, deep")
-        encoder = deep
     with _one_thread():
-        gold = tuned(encoder, params.gold.model_copy(update={"seed": seed}), Counters("pairs"))
+        tuning = params.gold.model_copy(update={"seed": seed})
+        gold = trained(settings, layer, tuning, Counters("pairs"), CHECKPOINTS / f"{seed}-gold")
     if isinstance(gold, StaticEncoder):
         yield StudentSystem(gold, "student, gold")
-    for file in (checkpoint, layer):
+    for file in (checkpoint, layer_file):
         file.unlink(missing_ok=True)
 
 
@@ -109,7 +128,7 @@ def measured(system: System, sets: list[PairSet]) -> Iterator[Result]:
 
 def refuse_own_seed(params: Params, seed: int) -> None:
     """Raises InputError where the seed would count twice."""
-    for name in ("skipgram", "fasttext", "student", "deep", "gold"):
+    for name in ("skipgram", "fasttext", "my_model", "simcse", "student", "deep", "gold"):
         if seed == getattr(params, name).seed:
             raise InputError(f"seeds.values has {seed}, which is {name}.seed: the run's own; give others.")
 
@@ -122,7 +141,7 @@ def main() -> None:
         logging.getLogger("gensim").setLevel(logging.WARNING)
         refuse_own_seed(params, seed)
         sets, results = scored_sets(), list[Result]()
-        trainings = (word_vectors, subwords, students)
+        trainings = (word_vectors, subwords, paper_student, contrasted, students)
         for train in track(trainings, len(trainings), "trainings"):
             for system in train(params, seed):
                 results.extend(measured(system, sets))

@@ -35,7 +35,7 @@ from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.checkpoint import Checkpoint
 from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
-from stages.params import FocusTraining, Params
+from stages.params import Params, ScoredTraining
 from stages.progress import track
 from stages.ragged import Floats
 from stages.stage import Counters, stage
@@ -107,13 +107,14 @@ class Cell:
     """One training: a task and a weight of the component, with one seed."""
 
     encoder: PairEncoder
-    params: FocusTraining
+    params: ScoredTraining
     weight: float
     seed: int
     checkpoint: Path
 
     def run(self, data: Material, key: str) -> list[dict[str, float]]:
         """Train in place and return the loss and dev Spearman of each epoch; the encoder ends as after the best."""
+        self.encoder.precision = self.params.precision
         optimizer = torch.optim.Adam(self.encoder.parameters(), lr=self.params.learning_rate, fused=True)
         state = Checkpoint(self.checkpoint, key, self.encoder, optimizer)
         best = self.checkpoint.with_suffix(".best")
@@ -126,6 +127,7 @@ class Cell:
                     with atomic_file(best) as partial:
                         save_file({name: t.contiguous() for name, t in self.encoder.state_dict().items()}, partial)
                 state.save(notes)
+        self.encoder.precision = "float32"
         self.encoder.load_state_dict(load_file(best))
         return notes
 
@@ -197,13 +199,13 @@ def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) 
     return pa.concat_tables(parts)
 
 
-def fingerprint(data: Material, encoder: PairEncoder, params: FocusTraining) -> str:
+def fingerprint(data: Material, encoder: PairEncoder, params: ScoredTraining) -> str:
     """A hash of everything that a training depends on but its weight and its seed."""
     digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
     digest.update(params.model_dump_json(exclude={"seeds"}).encode())
     digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
-    for split in SPLITS:
-        digest.update(data.rows[split].tobytes() + data.gold[split].tobytes())
+    for split, rows in data.rows.items():
+        digest.update(rows.tobytes() + data.gold[split].tobytes())
     return digest.hexdigest()
 
 
@@ -217,6 +219,7 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
     notes: Notes = {}
     for seed in training.seeds if training.epochs else ():
         encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+        encoder.keep_only(data.tokens)
         checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
         notes[seed] = Cell(encoder, training, options.weight, seed, checkpoint).run(data, key)

@@ -7,7 +7,8 @@
 (Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
 
 A batch goes through the transformer in groups of similar length, so that little of the work is padding: of 24 sentences
-of MRPC padded together a third of the positions are empty.
+of MRPC padded together a third of the positions are empty. In training the groups are larger while the table of tokens
+is whole, since each one's backward pass adds to the gradients of all of it.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from stages.params import Precision
 from stages.ragged import Floats
 from stages.teacher.encoders import CPU_TOKENS, Encoder
 from stages.teacher.pooling import length_batches, weighted_mean
 
 GPU_TOKENS = 2**16  # in a group, padding included
+LARGE_GROUP = 2**11  # the same on a CPU, where each group has to do with the whole table of tokens
 
 
 class Pooling(StrEnum):
@@ -57,18 +60,55 @@ class Tokens:
 
 
 class PairEncoder(nn.Module):
-    """The transformer of an `Encoder` with a pooling; `transformer` has the parameters that training changes."""
+    """The transformer of an `Encoder` with a pooling; `transformer` has the parameters that training changes.
+
+    `precision` is of the matrix products, for training; weights, gradients and pooling are float32 either way.
+    """
+
+    precision: Precision = "float32"
+    places: Tensor | None = None  # of token ids in the table, where that was cut
 
     def __init__(self, encoder: Encoder, pooling: Pooling) -> None:
         super().__init__()
         self.encoder = encoder
         self.transformer = encoder.model
         self.pooling = pooling
-        self.group_tokens = CPU_TOKENS if encoder.model.device.type == "cpu" else GPU_TOKENS
 
     @property
     def dimension(self) -> int:
         return self.encoder.dimension
+
+    @property
+    def table(self) -> nn.Embedding:
+        """A row for each token of the tokenizer, or of those that `keep_only` has left."""
+        found = self.transformer.get_input_embeddings()
+        assert isinstance(found, nn.Embedding)
+        return found
+
+    @property
+    def group_tokens(self) -> int:
+        """Tokens that go through the transformer together, padding included."""
+        if self.transformer.device.type != "cpu":
+            return GPU_TOKENS
+        return LARGE_GROUP if self.training and self.places is None else CPU_TOKENS
+
+    def keep_only(self, tokens: Tokens) -> None:
+        """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
+
+        The other rows never get a gradient, so training without weight decay leaves them as they are. But each step of
+        Adam goes through all of them, and they are two thirds of a small encoder's parameters.
+        """
+        table = self.table
+        first = range(max(self._filler, table.padding_idx or 0) + 1)  # in their places: MPNet counts positions by them
+        kept = torch.tensor(sorted({*first, *(token for ids in tokens.ids for token in ids)}))
+        self.places = torch.full((table.num_embeddings,), -1)
+        self.places[kept] = torch.arange(len(kept))
+        table.weight = nn.Parameter(table.weight.detach()[kept])
+        table.num_embeddings = len(kept)
+
+    @property
+    def _filler(self) -> int:
+        return self.encoder.tokenizer.pad_token_id or 0
 
     def tokens(self, sentences: Sequence[str], partners: Sequence[str] | None = None) -> Tokens:
         """Sentences as token ids, alone or each joined with its partner, cut at the encoder's maximum length."""
@@ -87,20 +127,25 @@ class PairEncoder(nn.Module):
         """(sequences, dimension), with gradients, and with dropout where the module is training."""
         order: list[int] = []
         parts = []
-        for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
-            parts.append(self._group(tokens.take(rows)))
-            order += rows
+        with self._autocast(self.precision == "bfloat16"):  # around all groups, which share the rounded weights
+            for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
+                parts.append(self._group(tokens.take(rows)))
+                order += rows
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
     def _group(self, tokens: Tokens) -> Tensor:
         """As `forward`, padded together."""
-        ids, mask = padded(tokens.ids, self.encoder.tokenizer.pad_token_id or 0)
-        inputs = {"input_ids": ids, "attention_mask": mask}
+        ids, mask = padded(tokens.ids, self._filler)
+        inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
         if tokens.types is not None:
             inputs["token_type_ids"] = padded(tokens.types, 0)[0]
         inputs = {name: tensor.to(self.transformer.device) for name, tensor in inputs.items()}
         hidden = self.transformer(**inputs).last_hidden_state
-        return pool(hidden, inputs["attention_mask"], self.pooling)
+        with self._autocast(False):
+            return pool(hidden.float(), inputs["attention_mask"], self.pooling)
+
+    def _autocast(self, enabled: bool) -> torch.autocast:
+        return torch.autocast(self.transformer.device.type, torch.bfloat16, enabled=enabled)
 
     @torch.inference_mode()
     def embed(self, tokens: Tokens) -> Floats:

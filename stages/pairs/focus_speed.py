@@ -91,6 +91,7 @@ def compare(params: Params) -> dict[str, Any]:
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
     data = first(material(pairs, {}, encoder, Counters("pairs")), PAIRS)
+    encoder.keep_only(data.tokens)
     train = pairs["train"]
     columns = {"sentence1": train.sentences1[:PAIRS], "sentence2": train.sentences2[:PAIRS]}
     columns |= {"score": np.asarray(data.gold["train"]).tolist()}

@@ -166,6 +166,7 @@ class Training:
         With patience the model ends as it was after the best epoch, else after the last. Raises InputError where the
         loss is not finite, with the step and the batch.
         """
+        self.model.encoder.precision = self.learning.precision
         optimizer = optimizer_of(self.model, self.learning)
         state = Checkpoint(self.checkpoint, self.key, self.model, optimizer)
         notes: Notes = state.resume()
@@ -180,6 +181,7 @@ class Training:
                     state.save(notes)
         if self.learning.patience is not None and _best(notes) < len(notes) - 1:
             self.model.load_state_dict(load_file(self._best_path))
+        self.model.encoder.precision = "float32"
         return notes
 
     def _left(self, notes: Notes) -> Iterator[int]:

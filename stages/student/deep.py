@@ -27,7 +27,7 @@ from stages.student.static import principal_directions, project
 from stages.student.student import PROBE, read_labelled, watching
 from stages.student.tokenizer import UNKNOWN_ID
 from stages.student.training import Batch, Training, refuse_collapsed
-from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
+from stages.teacher.labels import SOFT_LABELS, TEACHER
 
 CHECKPOINT = Path("models/checkpoints/deep.safetensors")
 
@@ -52,19 +52,25 @@ class HiddenLayer(nn.Module):
 
 
 def deepened(
-    encoder: StaticEncoder, params: Deep, counters: Counters, checkpoint: Path = CHECKPOINT
+    encoder: StaticEncoder,
+    params: Deep,
+    counters: Counters,
+    checkpoint: Path = CHECKPOINT,
+    soft_labels: Path = SOFT_LABELS,
 ) -> StaticEncoder | str:
     """A static student with a layer behind its sums, or why there is none."""
     if params.units == 0:
         return "not trained in this run: deep.units is 0"
     if encoder.kind == "paper":
         return "the student of this run is of kind paper"
-    return deepen(encoder, params, counters, checkpoint)
+    return deepen(encoder, params, counters, checkpoint, soft_labels)
 
 
-def deepen(encoder: StaticEncoder, params: Deep, counters: Counters, checkpoint: Path) -> StaticEncoder:
+def deepen(
+    encoder: StaticEncoder, params: Deep, counters: Counters, checkpoint: Path, soft_labels: Path
+) -> StaticEncoder:
     """The layer is trained on the soft labels that the student was trained on itself."""
-    labelled = read_labelled(encoder, read_json(SOFT_LABELS / TEACHER)["dimension"], counters)
+    labelled = read_labelled(encoder, read_json(soft_labels / TEACHER)["dimension"], counters, soft_labels)
     sums = unit_rows(labelled.tokens.without(UNKNOWN_ID).sums(encoder.table))
     targets = project(labelled.targets, principal_directions(labelled.targets, encoder.dimension))
     model = HiddenLayer(encoder.dimension, params.units, params.seed).to(device())

@@ -165,7 +165,8 @@ class StaticEncoder:
         direction of the bias where there is a linear layer."""
         vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)
         threads = len(os.sched_getaffinity(0))
-        size = min(BATCH, max(SMALLEST_BATCH, -(-len(sentences) // threads)))
+        rounds = max(1, -(-len(sentences) // (threads * BATCH)))  # of equal batches, so that no thread ends alone
+        size = max(SMALLEST_BATCH, -(-len(sentences) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(sentences), size)]
         if len(spans) <= 1:
             self._encode(sentences, vectors)
@@ -245,11 +246,15 @@ class StaticEncoder:
         if codes.min() > 0:
             return blanked, ends
         normalize = self.tokenizer.normalizer.normalize_str
-        plain = _whole(sentences)
+        starts = np.concatenate([[0], ends + 1])
+        parts, done, grown = [], 0, np.zeros_like(ends)
         for row in np.unique(np.searchsorted(ends, np.flatnonzero(codes <= 0))).tolist():
-            plain[row] = normalize(plain[row]).translate(_PUNCTUATION)
-        data, ends = _joined(plain)
-        return data.translate(_ASCII), ends
+            start, end = int(starts[row]), int(ends[row])
+            normalized = normalize(data[start:end].decode()).translate(_PUNCTUATION).encode().translate(_ASCII)
+            parts += [blanked[done:start], normalized]
+            grown[row] = len(normalized) - (end - start)
+            done = end
+        return b"".join([*parts, blanked[done:]]), ends + np.cumsum(grown)
 
     @cached_property
     def _words(self) -> pa.Array:

@@ -1,4 +1,7 @@
-"""Stage `gold`: the student tuned on people's scores, a variant of its own beside the one that never saw any.
+"""Stage `gold`: a student that people's scores have tuned, a variant of its own beside the one that never saw any.
+
+It is trained as `student` and `deep` are, on the labels of teachers that were tuned on the scores of STS-B train
+(stages `gold_teacher` and `gold_labels`), and then tuned on these pairs itself:
 
     s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which stay as they are
     v(S) = (s + relu(s A) B) T                              A, B: its hidden layer, if stage `deep` made it one
@@ -27,16 +30,21 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, read_json, write_json
-from stages.benchmarks.data import PairSet, available, load_pairs
-from stages.benchmarks.guard import load_held_out, shared_rows
-from stages.params import Gold
+from stages.benchmarks.data import PairSet, load_pairs
+from stages.benchmarks.guard import unseen
+from stages.params import Deep, Gold, Student
 from stages.progress import track
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.stage import Counters, stage
-from stages.student.encoder import CONFIG, DEEP, GOLD, STUDENT, VARIANT, StaticEncoder
+from stages.student.deep import deepened
+from stages.student.encoder import CONFIG, GOLD, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import write_card, write_model
+from stages.student.student import train_static
+from stages.teacher.gold_labels import GOLD_LABELS
+from stages.teacher.labels import TEACHER
 
 BENCHMARK = "stsb"
+CHECKPOINTS = Path("models/checkpoints/gold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,50 +136,42 @@ def tune(encoder: StaticEncoder, pairs: Rated, params: Gold) -> StaticEncoder:
     return model.folded(encoder.tokenizer)
 
 
-def rated(encoder: StaticEncoder, pairs: PairSet, counters: Counters) -> Rated:
-    """The pairs whose sentences evaluation does not score on; the others are dropped and counted."""
+def rated(encoder: StaticEncoder, pairs: PairSet) -> Rated:
     assert pairs.scores is not None
-    shared = shared_rows((pairs.sentences1, pairs.sentences2), load_held_out())
-    counters.drop("sentence held out", int(shared.sum()))
-    rows = np.flatnonzero(~shared)
-    counters.keep(len(rows))
-    left, right = (encoder.token_ids(side).take(rows) for side in (pairs.sentences1, pairs.sentences2))
-    return Rated(left, right, pairs.scores[rows])
+    left, right = (encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2))
+    return Rated(left, right, pairs.scores)
 
 
-def tuned(encoder: StaticEncoder, params: Gold, counters: Counters) -> StaticEncoder | str:
-    """The tuned student, or why there is none."""
-    if params.epochs == 0:
-        return "not tuned in this run: gold.epochs is 0"
-    if BENCHMARK not in available(kind="pairs"):
-        return "STS-B is absent from this run"
-    if encoder.kind == "paper":
-        return "the student of this run is of kind paper"
-    pairs = rated(encoder, load_pairs(BENCHMARK, "train"), counters)
-    if len(pairs.scores) < 2:
-        return f"{len(pairs.scores)} pairs of STS-B train share no sentence with what evaluation scores on"
-    return tune(encoder, pairs, params)
-
-
-def tune_into(directory: Path, params: Gold, counters: Counters) -> str | None:
-    """Why there is no tuned student, or None where one was written to `directory`."""
-    student = STUDENT if read_json(DEEP / VARIANT)["absent"] else DEEP
-    encoder, config = StaticEncoder.load(student), read_json(student / CONFIG)
-    found = tuned(encoder, params, counters)
-    if isinstance(found, str):
-        return found
-    made_from = {name: config[name] for name in ("profile", "language", "teacher", "sentences", "epochs", "seed")}
-    described = write_model(found, made_from | {"gold_pairs": counters.kept}, directory)
-    write_card("model_card.md", described | {"path": GOLD}, directory)
-    return None
+def trained(
+    student: Student, layer: Deep, params: Gold, counters: Counters, checkpoints: Path = CHECKPOINTS
+) -> StaticEncoder | str:
+    """The student that people's scores have tuned, or why there is none."""
+    absent: str | None = read_json(GOLD_LABELS / VARIANT)["absent"]
+    if absent is not None:
+        return absent
+    files = checkpoints / "student.safetensors", checkpoints / "deep.safetensors"
+    dimension = read_json(GOLD_LABELS / TEACHER)["dimension"]
+    encoder, _, _ = train_static(student, dimension, Counters("sentences"), files[0], GOLD_LABELS)
+    deep = deepened(encoder, layer, Counters("sentences"), files[1], GOLD_LABELS)
+    encoder = encoder if isinstance(deep, str) else deep
+    found = tune(encoder, rated(encoder, unseen(load_pairs(BENCHMARK, "train"), counters)), params)
+    for file in files:
+        file.unlink(missing_ok=True)
+    return found
 
 
 def main() -> None:
-    with stage("gold", unit="pairs") as (params, counters):
+    with stage("gold", unit="pairs") as (params, counters), atomic_directory(GOLD) as directory:
         torch.set_num_threads(1)  # more of them only wait for each other, and change the last bits
-        with atomic_directory(GOLD) as directory:
-            reason = tune_into(directory, params.gold, counters)
-            write_json(directory / VARIANT, {"absent": reason})
+        found = trained(params.student, params.deep, params.gold, counters)
+        if isinstance(found, StaticEncoder):
+            config = read_json(STUDENT / CONFIG)
+            made_from = {
+                name: config[name] for name in ("profile", "language", "teacher", "sentences", "epochs", "seed")
+            }
+            described = write_model(found, made_from | {"gold_pairs": counters.kept}, directory)
+            write_card("model_card.md", described | {"path": GOLD}, directory)
+        write_json(directory / VARIANT, {"absent": found if isinstance(found, str) else None})
 
 
 if __name__ == "__main__":

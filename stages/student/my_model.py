@@ -13,7 +13,7 @@ from stages.student.encoder import MY_MODEL
 from stages.student.export import export
 from stages.student.student import PROBE, card, train_paper
 from stages.student.training import refuse_collapsed
-from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
+from stages.teacher.labels import SOFT_LABELS, TEACHER
 
 CHECKPOINT = Path("models/checkpoints/my_model.safetensors")
 

@@ -26,7 +26,7 @@ from stages.student.paper import PaperLoss, PaperStudent
 from stages.student.static import StaticLoss, StaticStudent, initial_table, principal_directions, project
 from stages.student.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from stages.student.training import Curve, Training, Watch, refuse_collapsed
-from stages.teacher.soft_labels import (
+from stages.teacher.labels import (
     SENTENCES,
     SOFT_LABELS,
     TEACHER,
@@ -62,7 +62,9 @@ class Labelled:
         return digest.hexdigest()
 
 
-def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) -> Labelled:
+def read_labelled(
+    encoder: StaticEncoder, dimension: int, counters: Counters, soft_labels: Path = SOFT_LABELS
+) -> Labelled:
     """Pair each part of the corpus with its shard of soft labels; a sentence without a known token is dropped, counted.
 
     Raises InputError where a shard belongs to other sentences, or fewer than two sentences are left.
@@ -70,9 +72,10 @@ def read_labelled(encoder: StaticEncoder, dimension: int, counters: Counters) ->
     tokens, targets = [], []
     for part in table_parts(SENTENCES):
         sentences = read_table(part, READ)
-        labels = read_table(SOFT_LABELS / part.name, soft_label_schema(dimension))
+        labels = read_table(soft_labels / part.name, soft_label_schema(dimension))
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
-            raise InputError(f"{SOFT_LABELS / part.name} was not made from {part}; run `dvc repro soft_labels`.")
+            made, remedy = soft_labels / part.name, f"dvc repro {soft_labels.name}"
+            raise InputError(f"{made} was not made from {part}; run `{remedy}`.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
         rows = np.flatnonzero(part_tokens.without(UNKNOWN_ID).lengths)
         counters.keep(len(rows))
@@ -110,14 +113,14 @@ def watching(encoder: StaticEncoder, embed: Embed) -> Watch:
 
 
 def train_static(
-    params: Student, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT
+    params: Student, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT, soft_labels: Path = SOFT_LABELS
 ) -> tuple[StaticEncoder, TokenIds, Curve]:
     """Our own student: start from the teacher's vectors of words, project the soft labels, train."""
     if params.dimension > dimension:
         raise InputError(f"student.dimension = {params.dimension}, but the teacher has only {dimension}; lower it.")
-    words = read_table(SOFT_LABELS / WORDS, word_schema(dimension))
+    words = read_table(soft_labels / WORDS, word_schema(dimension))
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
-    labelled = read_labelled(encoder, dimension, counters)
+    labelled = read_labelled(encoder, dimension, counters, soft_labels)
     directions = principal_directions(labelled.targets, params.dimension)
     start = initial_table(embedding_array(words["embedding"]) @ directions, words["count"].to_numpy())
     key = labelled.key(params, start)  # before training, which may change `start` in place

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError
-from stages.params import Teacher
+from stages.params import Precision, Teacher
 from stages.teacher.encoders import Encoder, load_encoder
 
 # A Dask worker may have several threads, but a tokenizer serves one at a time, and torch has threads of its own.
@@ -25,6 +25,7 @@ class Embedder:
     teacher: Teacher
     fingerprint: str
     batch_tokens: int
+    precision: Precision
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"encoder": None}
@@ -37,7 +38,7 @@ class Embedder:
         shard, texts = chunk
         with _ONE_AT_A_TIME:
             encoder = self.encoder or _same_encoder(self.teacher, self.fingerprint)
-            vectors = encoder.embed(encoder.token_ids(texts), self.batch_tokens)[0]
+            vectors = encoder.embed(encoder.token_ids(texts), self.batch_tokens, precision=self.precision)[0]
         finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
         if not finite.all():
             raise InputError(

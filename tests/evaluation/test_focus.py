@@ -21,7 +21,7 @@ def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> 
     made = np.random.default_rng(7)
     found = np.stack([GOLD + noise * made.standard_normal(len(GOLD)).astype(np.float32) for _ in range(seeds)])
     labels = np.arange(len(GOLD)) < right * len(GOLD)
-    return Outcome("tiny", "sick", weight, GOLD, found, np.stack([labels] * seeds))
+    return Outcome("tiny", "sick", weight, GOLD, found, np.stack([labels] * seeds), seeds=tuple(range(seeds)))
 
 
 def test_each_draw_is_scored_as_numpy_scores_it() -> None:
@@ -45,6 +45,14 @@ def test_a_gain_that_is_real_and_one_that_is_none() -> None:
     assert same.gain == pytest.approx(0, abs=1e-9)
     assert same.verdict == "no difference to be seen"
     assert gains(outcome(0.0, 0.1), outcome(5.0, 0.5), counts)[0].verdict == "worse"
+
+
+def test_gains_on_the_seeds_that_both_have() -> None:
+    """A grid with one seed stands beside cells with five; the order of the seeds does not matter."""
+    base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), draws(200, 100)
+    assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
+    assert gains(base, cell.of([1]), counts)[0].seeds == 1
+    assert gains(base.of([0]), cell.of([1]), counts) == []
 
 
 def test_figures_are_means_over_the_seeds() -> None:

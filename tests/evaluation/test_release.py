@@ -18,7 +18,7 @@ from stages.ragged import Floats
 from stages.student.encoder import CONFIG, DEEP, STUDENT, VARIANT, StaticEncoder
 from stages.student.export import export, write_model
 from stages.student.tokenizer import UNKNOWN, static_tokenizer
-from stages.teacher.soft_labels import SOFT_LABELS, WORDS
+from stages.teacher.labels import SOFT_LABELS, WORDS
 from tests.benchmarks.conftest import real
 from tests.student.conftest import CARD, files
 from tests.workspace import ROOT, write_params

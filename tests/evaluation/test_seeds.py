@@ -10,15 +10,18 @@ import pytest
 import torch
 
 from stages.artifacts import InputError
-from stages.evaluation import seeds
+from stages.evaluation import loading, seeds
 from stages.evaluation.results import SEEDS, Result, as_row, read_results, write_results
 from stages.evaluation.spread import over_seeds
-from stages.evaluation.systems import StudentSystem, System, WordSystem
-from stages.student import deep, gold, student
-from stages.student.encoder import DEEP, GOLD, STUDENT, StaticEncoder
+from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from stages.params import load_params
+from stages.student import deep, gold, my_model, student
+from stages.student.encoder import DEEP, GOLD, MY_MODEL, STUDENT, StaticEncoder
+from stages.teacher import simcse
 from stages.vectors import fasttext, refine, skipgram
 from stages.vectors.model import REFINED, SKIPGRAM, WordVectors
-from tests.student.conftest import DOCUMENTS, write_benchmarks, write_soft_labels
+from tests.student.conftest import DOCUMENTS, write_benchmarks, write_gold_labels, write_refined, write_soft_labels
+from tests.tiny_bert import write_tiny_bert
 from tests.vectors.conftest import write_corpus, write_params
 
 SMALL = {"dimension": 6, "minimum_count": 1, "epochs": 1}
@@ -26,6 +29,8 @@ SECTIONS: dict[str, Any] = {
     "skipgram": SMALL,
     "fasttext": SMALL | {"buckets": 50},
     "contrastive": {"epochs": 1},
+    "my_model": {"epochs": 2},
+    "simcse": {"reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
     "deep": {"units": 4, "epochs": 2, "batch_size": 64},
     "gold": {"epochs": 1, "batch_size": 16},
@@ -51,7 +56,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_corpus(DOCUMENTS[:4], part=0)
         write_corpus(DOCUMENTS[4:], part=1)
         write_soft_labels()
+        write_gold_labels()
+        write_refined()
         write_benchmarks(stsb=("train", "dev", "test"))
+        Path("tiny").mkdir()
+        write_tiny_bert(Path("tiny"))
         write_params(**SECTIONS)
         yield Path()
     torch.set_num_threads(threads)
@@ -79,7 +88,7 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
     for seed in (2, 3):
         train_again(seed, monkeypatch)
     rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
-    systems = ["skip-gram", "refined", "FastText", "student", "student, deep", "student, gold"]
+    systems = ["skip-gram", "refined", "FastText", "MyModel", "SimCSE", "student", "student, deep", "student, gold"]
     assert list(dict.fromkeys(row["system"] for row in rows)) == systems
     assert {(row["dataset"], row["protocol"]) for row in rows} == {("stsb", "mean")}
     assert [row["metric"] for row in rows[:3]] == ["pearson", "spearman", "mae"]
@@ -94,12 +103,16 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """What a seed gives is what the stages of the run give with it."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    for stage in (skipgram, fasttext, refine, student, deep, gold):
+    for stage in (my_model, simcse, skipgram, fasttext, refine, student, deep, gold):
         stage.main()
     sets = seeds.scored_sets()
+    contrasted = loading.load_simcse(load_params())
+    assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content_only=True),
         WordSystem("refined", WordVectors.load(REFINED), content_only=True),
+        StudentSystem(StaticEncoder.load(MY_MODEL), "MyModel"),
+        contrasted,
         StudentSystem(StaticEncoder.load(STUDENT)),
         StudentSystem(StaticEncoder.load(DEEP), "student, deep"),
         StudentSystem(StaticEncoder.load(GOLD), "student, gold"),

@@ -39,7 +39,9 @@ DOG = Tree(
     ["det", "nsubj", "root", "det", "amod", "obj"],
 )
 TEXT = "the dog drinks the cold water"
-PARAMS = FocusTraining(seeds=[1], pooling="mean", epochs=2, batch_size=2, learning_rate=1e-3, warm_up=0.1)
+PARAMS = FocusTraining(
+    seeds=[1], pooling="mean", epochs=2, batch_size=2, learning_rate=1e-3, warm_up=0.1, precision="float32"
+)
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +128,19 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert [rise_and_fall(step, 10, 0.2) for step in (0, 1, 2, 6, 9)] == pytest.approx([1 / 3, 2 / 3, 1, 0.5, 0.125])
 
 
-def test_training_lowers_the_loss_and_keeps_the_best(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
-    cell = Cell(encoder, PARAMS.model_copy(update={"epochs": 4}), 0.2, 1, tmp_path / "cell.safetensors")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_training_lowers_the_loss_and_keeps_the_best(
+    data: Material, encoder: PairEncoder, tmp_path: Path, precision: str
+) -> None:
+    """What is scored afterwards is float32, whatever was trained with."""
+    params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
+    cell = Cell(encoder, params, 0.2, 1, tmp_path / "cell.safetensors")
     notes = cell.run(data, "key")
     assert notes[-1]["loss"] < notes[0]["loss"]
-    assert cell.judge(data) == max(note["dev"] for note in notes)
+    assert encoder.precision == "float32"
+    assert cell.judge(data) == pytest.approx(
+        max(note["dev"] for note in notes), abs=0 if precision == "float32" else 0.1
+    )
 
 
 def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_path: Path) -> None:

@@ -39,12 +39,14 @@ def test_padding() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("pooling", list(Pooling))
-def test_company_does_not_matter(directories: dict[str, Path], architecture: str, pooling: Pooling) -> None:
+def test_company_does_not_matter(
+    directories: dict[str, Path], architecture: str, pooling: Pooling, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sentence has one vector, whatever it is padded with and however the batch is cut."""
     found = encoder(directories[architecture], pooling)
     together = found.embed(found.tokens(SENTENCES))
     alone = np.concatenate([found.embed(found.tokens([text])) for text in SENTENCES])
-    found.group_tokens = 12
+    monkeypatch.setattr("stages.pairs.encoder.CPU_TOKENS", 12)
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(found.embed(found.tokens(SENTENCES)), alone, atol=1e-5)
 
@@ -70,6 +72,42 @@ def test_dropout_in_training_alone(directories: dict[str, Path]) -> None:
     assert not torch.allclose(found(tokens), found(tokens))
     np.testing.assert_array_equal(found.embed(tokens), found.embed(tokens))
     assert found.training
+
+
+def test_bfloat16(directories: dict[str, Path]) -> None:
+    """Its vectors are off in the third digit, and float32, as the gradients are."""
+    found = encoder(directories["bert"])
+    for part in found.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+    tokens = found.tokens(SENTENCES)
+    exact = found.train()(tokens)
+    found.precision = "bfloat16"
+    rough = found(tokens)
+    rough.sum().backward()
+    assert not torch.equal(rough, exact)
+    torch.testing.assert_close(rough, exact, atol=0.03, rtol=0.0)
+    assert {weight.grad.dtype for weight in found.parameters() if weight.grad is not None} == {torch.float32}
+    assert rough.dtype == torch.float32
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_cut_table_of_tokens(directories: dict[str, Path], architecture: str) -> None:
+    """Adam moves it, and everything else, as it moves the whole one, whose other rows stay as they are."""
+    whole, cut = encoder(directories[architecture]), encoder(directories[architecture])
+    tokens = whole.tokens(SENTENCES)
+    cut.keep_only(tokens)
+    before = whole.table.weight.detach().clone()
+    for found in (whole, cut):
+        optimizer = torch.optim.Adam(found.parameters(), lr=1e-3)
+        for rows in ([0, 1], [1, 2]):
+            optimizer.zero_grad()
+            found(tokens.take(rows)).square().sum().backward()
+            optimizer.step()
+    assert len(cut.table.weight) < len(before)
+    torch.testing.assert_close(cut.embed(tokens), whole.embed(tokens))
+    assert cut.places is not None
+    assert torch.equal(whole.table.weight[cut.places < 0], before[cut.places < 0])
 
 
 @pytest.mark.parametrize("pooling", list(Pooling))

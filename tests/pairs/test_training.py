@@ -128,9 +128,11 @@ def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("strategy", ["siamese", "triplet"])
-def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str) -> None:
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str, precision: str) -> None:
     """After it the pairs of label 1 have higher cosines than those of label 0, which they had not."""
-    learning = PAPER.model_copy(update={"epochs": 10, f"{strategy}_rate": 0.5, "halve_every": None})
+    update = {"epochs": 10, f"{strategy}_rate": 0.5, "halve_every": None, "precision": precision}
+    learning = PAPER.model_copy(update=update)
     run = training(directory, tmp_path / "x.safetensors", strategy, learning)
     gaps = []
     for _ in range(2):
@@ -138,6 +140,7 @@ def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, str
         cosine = run.model.scores(vectors[ROWS[:, 0]], vectors[ROWS[:, 1]])
         gaps.append(cosine[LABELS == 1].mean() - cosine[LABELS == 0].mean())
         run.run(examples(run))
+        assert run.model.encoder.precision == "float32"
     assert gaps[1] > gaps[0] + 0.05
 
 

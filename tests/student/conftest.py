@@ -17,7 +17,8 @@ from stages.ragged import Floats
 from stages.student.encoder import StaticEncoder
 from stages.student.export import export
 from stages.student.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
-from stages.teacher.soft_labels import SOFT_LABELS, TEACHER, WORDS, embedding_column, soft_label_schema, word_schema
+from stages.teacher.gold_labels import GOLD_LABELS, VARIANT
+from stages.teacher.labels import SOFT_LABELS, TEACHER, WORDS, embedding_column, soft_label_schema, word_schema
 from stages.vectors.model import REFINED, WordVectors
 from tests.vectors.conftest import write_corpus, write_params
 
@@ -89,7 +90,7 @@ def word_table() -> dict[str, Floats]:
     return {word: rng.normal(size=DIMENSION).astype(np.float32) for word in words}
 
 
-def write_soft_labels(constant: bool = False) -> None:
+def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> None:
     """Soft labels as a teacher would give them: means of fixed word vectors; `constant` gives all the same one."""
     words = word_table()
     for number, part in enumerate(texts()):
@@ -99,16 +100,22 @@ def write_soft_labels(constant: bool = False) -> None:
         sentence = [(d << 20) + p for d in range(4) for p in range(len(part) // 4)]
         columns = [pa.array(sentence, pa.int64()), embedding_column(vectors)]
         labels = pa.table(columns, schema=soft_label_schema(DIMENSION))
-        write_table(SOFT_LABELS / f"part-{number:05d}.parquet", labels)
+        write_table(directory / f"part-{number:05d}.parquet", labels)
     counts = count_words(text for part in texts() for text in part)
     columns = [
         pa.array(list(words)),
         pa.array([counts[word] for word in words]),
         embedding_column(np.stack(list(words.values()))),
     ]
-    write_table(SOFT_LABELS / WORDS, pa.table(columns, schema=word_schema(DIMENSION)))
+    write_table(directory / WORDS, pa.table(columns, schema=word_schema(DIMENSION)))
     teacher = {"reference": "package:x", "revision": None, "sha256": "0" * 64, "pooling": "mean"}
-    write_json(SOFT_LABELS / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "further": []})
+    write_json(directory / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "further": []})
+
+
+def write_gold_labels() -> None:
+    """Those of tuned teachers, which are the others' here."""
+    write_soft_labels(directory=GOLD_LABELS)
+    write_json(GOLD_LABELS / VARIANT, {"absent": None})
 
 
 def write_refined(seed: int = 3) -> None:

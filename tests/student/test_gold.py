@@ -1,8 +1,8 @@
 """The student tuned on people's scores: the loss by hand, what it learns, and what it must not see."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,34 +15,30 @@ from stages.artifacts import InputError, write_json, write_table
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
 from stages.params import Gold
 from stages.ragged import TokenIds, unit_rows
-from stages.student import gold
-from stages.student.encoder import DEEP, GOLD, STUDENT, VARIANT, StaticEncoder
-from stages.student.export import export
+from stages.student import gold, student
+from stages.student.encoder import GOLD, STUDENT, VARIANT, StaticEncoder
 from stages.student.gold import Rated, Turned, batches, pearson_loss, tune
-from stages.student.tokenizer import UNKNOWN, count_words, static_tokenizer
+from stages.student.tokenizer import UNKNOWN, static_tokenizer
+from stages.teacher.gold_labels import GOLD_LABELS
 from tests.workspace import demo_params, write_params
 
-from .conftest import CARD, files, paper_encoder, table, texts, write_benchmarks
+from .conftest import files, table, write_benchmarks, write_gold_labels
 
 PARAMS = Gold(**demo_params()["gold"] | {"batch_size": 16, "epochs": 20})
+SECTIONS: dict[str, Any] = {
+    "student": {"dimension": 6, "epochs": 4, "batch_size": 32, "learning_rate": 0.02},
+    "deep": {"units": 0},
+    "gold": {"batch_size": 16, "epochs": 20},
+}
 
 
-def encoder() -> StaticEncoder:
-    words = sorted(count_words([*(text for part in texts() for text in part), "train dev test"]))
-    return StaticEncoder(static_tokenizer([UNKNOWN, *words]), table(1 + len(words), 8))
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current directory: a small student, and a set in the place of STS-B."""
-    monkeypatch.chdir(tmp_path)
-    write_params(gold={"batch_size": 16, "epochs": 20})
-    export(encoder(), CARD, STUDENT)
-    write_json(DEEP / VARIANT, {"absent": "not trained in this test"})
+@pytest.fixture(autouse=True)
+def place(workspace: Path) -> None:
+    """The labels of tuned teachers, a student that never saw them, and a set in the place of STS-B."""
+    write_params(**SECTIONS)
+    write_gold_labels()
+    student.main()
     write_benchmarks(stsb=("train", "dev"))
-    threads = torch.get_num_threads()
-    yield tmp_path
-    torch.set_num_threads(threads)
 
 
 def reason() -> str | None:
@@ -99,7 +95,7 @@ def test_every_pair_once_an_epoch() -> None:
     assert len(set(np.concatenate(found[:2]).tolist())) == 32
 
 
-def test_the_tuned_student_agrees_better(workspace: Path) -> None:
+def test_the_tuned_student_agrees_better() -> None:
     """fault 27: and two runs write the same bytes."""
     gold.main()
     assert reason() is None
@@ -112,17 +108,18 @@ def test_the_tuned_student_agrees_better(workspace: Path) -> None:
     assert files(GOLD) == first
 
 
-def test_the_deep_student_is_tuned_where_there_is_one(workspace: Path) -> None:
-    static, layers = encoder(), (table(9, 4)[1:], table(5, 8)[1:])
-    export(StaticEncoder(static.tokenizer, static.stored, hidden=layers), CARD, DEEP)
-    write_json(DEEP / VARIANT, {"absent": None})
+def test_it_is_deep_where_the_run_has_a_deep_student() -> None:
     gold.main()
-    tuned = StaticEncoder.load(GOLD)
-    assert tuned.kind == "deep"
-    assert agreement(tuned) > agreement(StaticEncoder.load(DEEP)) + 0.05
+    static = agreement(StaticEncoder.load(GOLD))
+    write_params(**SECTIONS | {"deep": {"units": 8, "epochs": 3, "batch_size": 32}})
+    gold.main()
+    found = StaticEncoder.load(GOLD)
+    assert found.kind == "deep"
+    assert agreement(found) > static - 0.05
+    assert not list(gold.CHECKPOINTS.iterdir())
 
 
-def test_pairs_that_are_scored_on_are_left_out(workspace: Path) -> None:
+def test_pairs_that_are_scored_on_are_left_out() -> None:
     """fault 18: a dev pair among the training pairs, its sides swapped, is found, counted and not learnt."""
     gold.main()
     clean = files(GOLD)
@@ -137,17 +134,12 @@ def test_pairs_that_are_scored_on_are_left_out(workspace: Path) -> None:
     assert files(GOLD) == clean
 
 
-def test_why_there_is_none(workspace: Path) -> None:
-    export(paper_encoder(), CARD, STUDENT)
-    gold.main()
-    assert reason() == "the student of this run is of kind paper"
-    write_benchmarks(samples=("dev",))
+def test_why_there_is_none() -> None:
+    """What stage `gold_teacher` said, handed on."""
+    write_json(GOLD_LABELS / VARIANT, {"absent": "STS-B is absent from this run"})
     gold.main()
     assert reason() == "STS-B is absent from this run"
-    write_params(gold={"epochs": 0})
-    gold.main()
-    assert reason() == "not tuned in this run: gold.epochs is 0"
-    assert sorted(file.name for file in GOLD.iterdir()) == [VARIANT]
+    assert [file.name for file in GOLD.iterdir()] == [VARIANT]
 
 
 def test_a_rate_that_is_too_high() -> None:

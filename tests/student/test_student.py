@@ -19,7 +19,7 @@ from stages.benchmarks.similarity import cosines, similarity_figures
 from stages.student import my_model, student
 from stages.student.encoder import MY_MODEL, STUDENT, StaticEncoder
 from stages.student.student import CHECKPOINT, CURVE
-from stages.teacher.soft_labels import SOFT_LABELS, TEACHER
+from stages.teacher.labels import SOFT_LABELS, TEACHER
 from tests.vectors.conftest import write_corpus
 
 from .conftest import (

@@ -61,6 +61,17 @@ def test_batches_side_by_side(directory: Path) -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bfloat16(directory: Path, threads: int) -> None:
+    """Off in the third digit, in every thread that takes batches."""
+    encoder, before = load_encoder(teacher(directory)), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    exact, rough = (encoder.embed(encoder.token_ids(SENTENCES), 20, precision=p)[0] for p in ("float32", "bfloat16"))
+    torch.set_num_threads(before)
+    assert rough.dtype == np.float32 and (rough != exact).any(axis=1).all()
+    np.testing.assert_allclose(rough, exact, atol=0.03)
+
+
 def test_a_failure_in_a_batch_is_raised(directory: Path) -> None:
     """And not lost in the thread that met it."""
     encoder = load_encoder(teacher(directory))

@@ -13,7 +13,8 @@ from onnx.reference import ReferenceEvaluator
 from stages.artifacts import InputError
 from stages.teacher import onnx_package
 from stages.teacher.encoders import load_encoder
-from stages.teacher.onnx_package import CONVERTED, OnnxPackage
+from stages.teacher.onnx_package import OnnxPackage
+from stages.teacher.packages import MADE
 
 from .conftest import teacher
 
@@ -41,7 +42,7 @@ def test_two_first_loads_at_once(tmp_path: Path) -> None:
     ]
     assert len({load.communicate()[0] for load in loads}) == 1
     assert [load.returncode for load in loads] == [0, 0, 0]
-    (target,) = (tmp_path / CONVERTED).iterdir()
+    (target,) = (tmp_path / MADE).iterdir()
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= {file.name for file in target.iterdir()}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+import yaml
 from safetensors.torch import load, load_file, save_file
 
 from stages.artifacts import read_table
@@ -21,9 +22,8 @@ from stages.student.tokenizer import count_words, words
 from stages.teacher import soft_labels
 from stages.teacher.embedder import Embedder
 from stages.teacher.encoders import WEIGHTS, load_encoder
-from stages.teacher.soft_labels import (
+from stages.teacher.labels import (
     SENTENCES,
-    SHARDS,
     SOFT_LABELS,
     TEACHER,
     WORDS,
@@ -32,6 +32,7 @@ from stages.teacher.soft_labels import (
     soft_label_schema,
     word_schema,
 )
+from stages.teacher.soft_labels import SHARDS
 from stages.vectors.glove import glove_words
 from tests.vectors.conftest import write_corpus, write_params
 
@@ -71,7 +72,7 @@ def written() -> dict[str, bytes]:
 
 def shard(number: int) -> Path:
     """The file that keeps the embeddings of one part of the corpus."""
-    shelf = Shelf(load_encoder(teacher("./teacher")))
+    shelf = Shelf(load_encoder(teacher("./teacher")), "float32", SHARDS)
     assert shelf.has(pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist())
     return shelf.used.pop()
 
@@ -207,8 +208,8 @@ def test_a_cluster_with_another_teacher(
     """A worker that finds other weights under the same name must not fill this machine's shards with them."""
     configure({"dask": dask[0]}, reference=str(workspace / "teacher"))
     encoder = load_encoder(teacher(workspace / "teacher"))
-    embedder = Embedder(encoder, teacher(workspace / "teacher"), "0" * 64, 100)
-    monkeypatch.setattr(soft_labels, "Embedder", lambda *_: embedder)
+    embedder = Embedder(encoder, teacher(workspace / "teacher"), "0" * 64, 100, "float32")
+    monkeypatch.setattr("stages.teacher.labels.Embedder", lambda *_: embedder)
     with pytest.raises(SystemExit, match=r"soft_labels: A worker has other files of the teacher .*/teacher than"):
         soft_labels.main()
     assert not SOFT_LABELS.exists()
@@ -302,7 +303,12 @@ def other_tokenizer() -> None:
     file.write_text(json.dumps(content), encoding="utf-8")
 
 
-@pytest.mark.parametrize("change", [other_length, other_weights, other_tokenizer])
+def other_precision() -> None:
+    params = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+    write_params(**params | {"soft_labels": params["soft_labels"] | {"precision": "bfloat16"}})
+
+
+@pytest.mark.parametrize("change", [other_length, other_weights, other_tokenizer, other_precision])
 def test_another_teacher_keeps_nothing(workspace: Path, change: Callable[[], None]) -> None:
     soft_labels.main()
     before = written()

@@ -1,0 +1,62 @@
+"""Stage `gold_teacher`: the teachers of the run tuned on people's scores, those of STS-B train, for the student `gold`.
+
+    loss = mean (cos(u, v) - score)^2        u, v: a teacher's embeddings of a pair, the score on [0, 1]
+
+4,000 pairs tell a sum of token vectors nothing of the words that they lack; a teacher tuned on them passes on what it
+understood with every sentence of the corpus (stages/teacher/gold_labels.py). Each is trained as a cell of paper 3's
+grid without the component (stages/pairs/component_focus.py), the best epoch by dev counts. Pairs with a sentence that
+evaluation scores on are left out, counted.
+"""
+
+from pathlib import Path
+
+from stages.artifacts import atomic_directory, write_json
+from stages.benchmarks.data import available, load_pairs
+from stages.benchmarks.guard import unseen
+from stages.pairs.component_focus import Cell, fingerprint, material
+from stages.pairs.encoder import PairEncoder, Pooling
+from stages.params import Params
+from stages.stage import Counters, stage
+from stages.teacher.encoders import load_encoder
+from stages.teacher.gold_labels import GOLD_TEACHER, VARIANT
+
+BENCHMARK = "stsb"
+CHECKPOINTS = Path("models/checkpoints/gold_teacher")
+
+
+def why_absent(params: Params) -> str | None:
+    """Why this run has no student `gold`, or None."""
+    if params.gold.epochs == 0:
+        return "not tuned in this run: gold.epochs is 0"
+    if BENCHMARK not in available(kind="pairs"):
+        return "STS-B is absent from this run"
+    if params.student.kind == "paper":
+        return "the student of this run is of kind paper"
+    return None
+
+
+def tune_into(directory: Path, params: Params, counters: Counters) -> str | None:
+    """Why no teacher could be tuned, or None where each was written to a directory of its own, 0, 1, ..."""
+    training = params.gold_teacher
+    train = unseen(load_pairs(BENCHMARK, "train"), counters)
+    if len(train.sentences1) < 2:
+        return f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
+    for number, teacher in enumerate([params.teacher, *params.soft_labels.further_teachers]):
+        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+        data = material({"train": train, "dev": load_pairs(BENCHMARK, "dev")}, {}, encoder, Counters("sentences"))
+        cell = Cell(encoder, training, 0.0, training.seed, CHECKPOINTS / f"{number}.safetensors")
+        if training.epochs:
+            cell.run(data, fingerprint(data, encoder, training))
+        encoder.transformer.save_pretrained(directory / str(number))
+        encoder.encoder.tokenizer.save_pretrained(directory / str(number))
+    return None
+
+
+def main() -> None:
+    with stage("gold_teacher", unit="pairs") as (params, counters), atomic_directory(GOLD_TEACHER) as directory:
+        reason = why_absent(params) or tune_into(directory, params, counters)
+        write_json(directory / VARIANT, {"absent": reason})
+
+
+if __name__ == "__main__":
+    main()
