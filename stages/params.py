@@ -381,7 +381,9 @@ class ComponentFocus(Section):
     """Encoders that see a sentence's component beside it (paper 3); the lists are the axes of the matrix."""
 
     encoders: list[str] = Field(min_length=1, title="names in section `encoders`")
-    tasks: list[str] = Field(min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper")
+    tasks: list[str] = Field(
+        min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper; sick+labels trains on both"
+    )
     weights: list[Annotated[float, Field(ge=0.0)]] = Field(min_length=1, title="W_cf; 0 is SBERT")
 
 
@@ -390,6 +392,7 @@ class FocusTraining(ScoredTraining):
 
     seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
     pooling: Literal["mean", "max", "cls"]
+    label_weight: Positive = Field(title="of the labels' cross-entropy beside the scores' loss, in tasks +labels")
 
 
 class Shards(Section):

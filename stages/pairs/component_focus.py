@@ -8,8 +8,12 @@ the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell
 and one W_cf, trained with each seed; the epoch with the best Spearman on dev counts. The parts of a batch of pairs go
 through the encoder together, sorted by length, and each sentence and component is tokenised once for all epochs.
 
+The task `sick+labels`, which is not the paper's, adds label_weight times the cross-entropy of the pairs' labels, read
+from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
+
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
-logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
+logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4); how strong
+its penalty is the pairs of dev choose.
 
 A checkpoint after each epoch: an interrupted cell goes on there, and ends as one that was never interrupted.
 """
@@ -17,7 +21,7 @@ A checkpoint after each epoch: an interrupted cell goes on there, and ends as on
 import argparse
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +31,21 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
 from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.checkpoint import Checkpoint
-from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.component_cells import (
+    CELL,
+    CELLS,
+    PREDICTIONS,
+    SCHEMA,
+    benchmark_of,
+    components_of,
+    entailment,
+)
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
 from stages.params import Params, ScoredTraining
 from stages.progress import track
@@ -44,6 +56,7 @@ from stages.teacher.encoders import AbsentModelError, load_encoder
 
 CHECKPOINTS = Path("models/checkpoints/component_focus")
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
 Sets = Mapping[Split, PairSet]
 Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman
@@ -62,6 +75,7 @@ class Material:
     parts: NDArray[np.int64]
     rows: dict[Split, NDArray[np.int64]]
     gold: dict[Split, NDArray[np.float32]]  # on [0, 1]
+    labels: list[str] | None = None  # of the training pairs
 
 
 def material(pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, counters: Counters) -> Material:
@@ -72,7 +86,8 @@ def material(pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, counters
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *parts]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
     gold = {name: _on_one(each) for name, each in pairs.items()}
-    return Material(encoder.tokens(list(place)), np.array([place[part] for part in parts]), rows, gold)
+    places = np.array([place[part] for part in parts])
+    return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
 
 
 def _on_one(pairs: PairSet) -> NDArray[np.float32]:
@@ -102,21 +117,42 @@ def embed(encoder: PairEncoder, data: Material, weight: float, *splits: Split) -
     return found
 
 
+class LabelLoss(nn.Module):
+    """Cross-entropy of the labels that a linear layer, zero at first, reads from |u - v|, times a weight."""
+
+    def __init__(self, dimension: int, labels: Sequence[str], weight: float) -> None:
+        super().__init__()
+        names, places = np.unique(labels, return_inverse=True)
+        self.places = torch.from_numpy(places)
+        self.weight = weight
+        self.layer = nn.Linear(dimension, len(names))
+        nn.init.zeros_(self.layer.weight)
+        nn.init.zeros_(self.layer.bias)
+
+    def forward(self, u: Tensor, v: Tensor, pairs: NDArray[np.int64]) -> Tensor:
+        """The mean over these training pairs, whose vectors are u and v, (pairs, dimension) each."""
+        logits = self.layer(LAYER_SCALE * (u - v).abs())
+        return self.weight * F.cross_entropy(logits, self.places[pairs].to(logits.device))
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One training: a task and a weight of the component, with one seed."""
+    """One training: a task and a weight of the component, with one seed; `labels` is a second loss."""
 
     encoder: PairEncoder
     params: ScoredTraining
     weight: float
     seed: int
     checkpoint: Path
+    labels: LabelLoss | None = None
 
     def run(self, data: Material, key: str) -> list[dict[str, float]]:
         """Train in place and return the loss and dev Spearman of each epoch; the encoder ends as after the best."""
         self.encoder.precision = self.params.precision
-        optimizer = torch.optim.Adam(self.encoder.parameters(), lr=self.params.learning_rate, fused=True)
-        state = Checkpoint(self.checkpoint, key, self.encoder, optimizer)
+        model = nn.ModuleList(part for part in (self.encoder, self.labels) if part is not None)
+        model.to(self.encoder.transformer.device)
+        optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
+        state = Checkpoint(self.checkpoint, key, model, optimizer)
         best = self.checkpoint.with_suffix(".best")
         notes = state.resume()
         with torch.random.fork_rng():
@@ -147,8 +183,10 @@ class Cell:
                 group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
             batch = order[number * size : (number + 1) * size]
             found = focused(self.encoder, data, rows[batch].T.ravel(), self.weight)
-            scores = F.cosine_similarity(found[: len(batch)], found[len(batch) :])
-            loss = F.mse_loss(scores, gold[batch].to(scores.device))
+            u, v = found.split(len(batch))
+            loss = F.mse_loss(F.cosine_similarity(u, v), gold[batch].to(found.device))
+            if self.labels is not None:
+                loss = loss + self.labels(u, v, batch)
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step + 1}, on the batch of pairs {batch[:5].tolist()} and "
@@ -187,13 +225,11 @@ def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
 def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
     """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
     parts = []
+    found = {"test": entailment(vectors, data.rows, {split: each.labels for split, each in pairs.items()})}
     for split in SPLITS[1:]:
         count = len(data.rows[split])
-        labels = pairs[split].labels
-        known = split == "test" and labels is not None
-        predicted = entailment(vectors, data.rows[split], labels) if known and labels else [None] * count
         columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
-        columns += [labels or [None] * count, predicted]
+        columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
         parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(parts)
@@ -203,15 +239,23 @@ def fingerprint(data: Material, encoder: PairEncoder, params: ScoredTraining) ->
     """A hash of everything that a training depends on but its weight and its seed."""
     digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
     digest.update(params.model_dump_json(exclude={"seeds"}).encode())
-    digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
+    digest.update(repr([data.tokens.ids, data.parts.tolist(), data.labels]).encode())
     for split, rows in data.rows.items():
         digest.update(rows.tobytes() + data.gold[split].tobytes())
     return digest.hexdigest()
 
 
+def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss:
+    """The second loss of a cell; raises InputError where the training pairs have no labels."""
+    if data.labels is None:
+        raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
+    return LabelLoss(encoder.dimension, data.labels, weight)
+
+
 def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
     """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
-    pairs = {split: load_pairs(options.task, split) for split in SPLITS}
+    benchmark = benchmark_of(options.task)
+    pairs = {split: load_pairs(benchmark, split) for split in SPLITS}
     training, teacher = params.focus_training, params.encoders[options.encoder]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
     data = material(pairs, read_trees(), encoder, counters)
@@ -222,7 +266,8 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
         encoder.keep_only(data.tokens)
         checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
-        notes[seed] = Cell(encoder, training, options.weight, seed, checkpoint).run(data, key)
+        labels = None if options.task == benchmark else label_loss(encoder, data, training.label_weight)
+        notes[seed] = Cell(encoder, training, options.weight, seed, checkpoint, labels).run(data, key)
         tables.append(predictions(embed(encoder, data, options.weight, "dev", "test"), data, pairs, seed))
         counters.keep(len(data.rows["train"]))
     return pa.concat_tables(tables), notes
@@ -230,13 +275,13 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
 
 def why_absent(task: str) -> str:
     """Why a cell cannot be trained, or nothing."""
-    return "" if task in available(kind="pairs") else f"the set {task} is absent"
+    return "" if benchmark_of(task) in available(kind="pairs") else f"the set {benchmark_of(task)} is absent"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
-    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test")
+    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
     parser.add_argument("weight", type=float, help="W_cf, of the component beside the sentence")
     options = parser.parse_args()
     name = f"{options.encoder}-{options.task}-{options.weight}"

@@ -19,7 +19,7 @@ from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.benchmarks.data import PairSet
 from stages.pairs import component_focus
 from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
-from stages.pairs.component_focus import Cell, Material, embed, focused, material, rise_and_fall
+from stages.pairs.component_focus import Cell, LabelLoss, Material, embed, focused, material, rise_and_fall
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
 from stages.params import PARAMS as PARAMS_FILE
 from stages.params import FocusTraining, Teacher
@@ -40,7 +40,14 @@ DOG = Tree(
 )
 TEXT = "the dog drinks the cold water"
 PARAMS = FocusTraining(
-    seeds=[1], pooling="mean", epochs=2, batch_size=2, learning_rate=1e-3, warm_up=0.1, precision="float32"
+    seeds=[1],
+    pooling="mean",
+    label_weight=1.0,
+    epochs=2,
+    batch_size=2,
+    learning_rate=1e-3,
+    warm_up=0.1,
+    precision="float32",
 )
 
 
@@ -174,7 +181,43 @@ def test_ten_folds_find_labels_that_the_difference_shows() -> None:
     vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
     rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
     labels = ["same" if row % 2 == 0 else "other" for row in range(40)]
-    assert entailment(vectors, rows, labels) == labels
+    assert entailment(vectors, {"dev": rows, "test": rows}, {"dev": labels, "test": labels}) == labels
+    assert entailment(vectors, {"dev": rows, "test": rows}, {"dev": None, "test": labels}) is None
+
+
+def test_dev_chooses_the_penalty() -> None:
+    """Forty dimensions of noise beside one that tells little: a weak penalty learns the noise by heart."""
+    made = np.random.default_rng(0)
+    labels = ["yes" if row % 2 else "no" for row in range(120)]
+    signal = np.array([row % 2 for row in range(120)]) + made.normal(0, 0.8, 120)
+    difference = np.concatenate([np.abs(signal)[:, None], np.abs(made.normal(0, 1, (120, 40)))], axis=1)
+    vectors = np.concatenate([difference, np.zeros_like(difference)]).astype(np.float32)
+    rows = np.stack([np.arange(120), np.arange(120, 240)], axis=1)
+
+    def right(penalties: tuple[float, ...]) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stages.pairs.component_cells.PENALTIES", penalties)
+            found = entailment(vectors, {"dev": rows, "test": rows}, {"dev": labels, "test": labels})
+        return sum(one == other for one, other in zip(found or [], labels, strict=True))
+
+    alone = {penalty: right((penalty,)) for penalty in (1e-4, 10.0)}
+    assert alone[10.0] > alone[1e-4]
+    assert right((1e-4, 10.0)) == alone[10.0]
+
+
+def test_the_loss_of_the_labels() -> None:
+    """From zero it is log 3 whatever the vectors; then it learns which dimension tells the labels."""
+    loss = LabelLoss(3, ["NEUTRAL", "ENTAILMENT", "CONTRADICTION", "NEUTRAL"], 0.5)
+    u, v = torch.eye(3)[[2, 1, 0]], torch.zeros(3, 3)
+    pairs = np.array([3, 1, 2])  # places of the alphabet: 2, 1, 0
+    assert loss(u, v, pairs).item() == pytest.approx(0.5 * np.log(3))
+    optimizer = torch.optim.Adam(loss.parameters(), lr=1e-3)
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss(u, v, pairs).backward()
+        optimizer.step()
+    assert loss(u, v, pairs).item() < 0.05
+    assert loss(v, u, pairs).item() == loss(u, v, pairs).item()  # |u - v|
 
 
 @pytest.fixture
@@ -214,6 +257,22 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert counted["kept"] == 125
 
 
+def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same pairs, another loss: it starts from what the labels cost at first, and ends elsewhere."""
+    cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
+    alone, both = (read_table(cell / PREDICTIONS, SCHEMA) for cell in cells)
+    losses = [read_json(cell / CELL)["seeds"]["1"][0]["loss"] for cell in cells]
+    weight = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))["focus_training"]["label_weight"]
+    assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
+    assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
+    assert alone["cosine"] != both["cosine"]
+
+
+def test_labels_that_are_not_there(data: Material, encoder: PairEncoder) -> None:
+    with pytest.raises(InputError, match=r"have no labels; leave \+labels away"):
+        component_focus.label_loss(encoder, data, 1.0)
+
+
 def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 1, fault 2: nothing stands at the final path, and the cell goes on to the bytes of an undisturbed one."""
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
@@ -242,7 +301,11 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("encoder", "task", "reason"),
-    [("tiny", "stsb", "the set stsb is absent"), ("away", "samples", "weights not available here")],
+    [
+        ("tiny", "stsb", "the set stsb is absent"),
+        ("tiny", "sick+labels", "the set sick is absent"),
+        ("away", "samples", "weights not available here"),
+    ],
 )
 def test_what_is_absent_is_said(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
