@@ -384,7 +384,9 @@ class ComponentFocus(Section):
     tasks: list[str] = Field(
         min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper; sick+labels trains on both"
     )
-    weights: list[Annotated[float, Field(ge=0.0)]] = Field(min_length=1, title="W_cf; 0 is SBERT")
+    weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
+        min_length=1, title="W_cf; 0 is SBERT, and a word is a way to learn it with the encoder"
+    )
 
 
 class FocusTraining(ScoredTraining):

@@ -28,6 +28,7 @@ from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.evaluation.results import FOCUS, Result, write_results
 from stages.pairs.component_cells import CELL, CELLS, LEARNT, PREDICTIONS, SCHEMA, Places, components_of, entailment
+from stages.pairs.component_weights import Weight
 from stages.pairs.focus_weights import Kind, Learnt, learn_all
 from stages.params import ComponentFocus
 from stages.ragged import Floats
@@ -91,8 +92,8 @@ class Gain:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
 
 
-def read_outcomes(encoder: str, task: str, weight: float) -> list[Outcome]:
-    """One cell as its stage left it: trained, and before any training."""
+def read_outcomes(encoder: str, task: str, weight: Weight) -> list[Outcome]:
+    """One cell as its stage left it: trained, and before any training if its weight is a number."""
     directory = CELLS / f"{encoder}-{task}-{weight}"
     absent = read_json(directory / CELL)["absent"]
     if absent:
@@ -104,7 +105,7 @@ def read_outcomes(encoder: str, task: str, weight: float) -> list[Outcome]:
     return [_outcome(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
 
 
-def _outcome(name: str, task: str, weight: float, table: pa.Table) -> Outcome:
+def _outcome(name: str, task: str, weight: Weight, table: pa.Table) -> Outcome:
     seeds = tuple(dict.fromkeys(table["seed"].to_pylist()))
     gold, found, labels, predicted = (
         table[column].to_numpy().reshape(len(seeds), -1) for column in ("score", "cosine", "label", "predicted")
@@ -213,7 +214,7 @@ def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counte
         place = {text: row for row, text in enumerate(texts)}
         rows = {split: np.array([[place[text] for text in side] for side in two]).T for split, two in sides.items()}
         basic, part = student.encode(texts), student.encode(components_of(texts, trees, counters))
-        weights = sorted({0.0, *focus.weights})
+        weights = sorted({0.0, *(weight for weight in focus.weights if isinstance(weight, float))})
         found += [inference(pairs, weight, rows, basic + np.float32(weight) * part) for weight in weights]
     return found
 

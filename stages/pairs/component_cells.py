@@ -8,7 +8,7 @@ data/component_focus/<encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,21 @@ Places = Mapping[Split, NDArray[np.int64]]  # (pairs, 2) of the sentences of eac
 def benchmark_of(task: str) -> str:
     """The set of a task: `sick+labels` is SICK, whose labels are trained on beside the scores."""
     return task.removesuffix(WITH_LABELS)
+
+
+def parts_of(tree: Tree, kind: str) -> dict[str, str]:
+    """The parts of a sentence by name, each as a text: under `tags` and `roles` several, else its component."""
+    if kind == "tags":
+        return _grouped(tree.upos, tree.tokens)
+    found = component(tree)
+    return _grouped(found.roles, found.words) if kind == "roles" else {"component": found.text}
+
+
+def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    groups: dict[str, list[str]] = {}
+    for name, word in zip(names, words, strict=True):
+        groups.setdefault(name, []).append(word)
+    return {name: " ".join(group) for name, group in groups.items()}
 
 
 def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) -> list[str]:

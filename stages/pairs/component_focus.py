@@ -5,8 +5,9 @@
 
 emb_basic is the pooled encoding of the sentence, emb_cf that of its component (stages/syntax/components.py), both by
 the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell of the matrix is one encoder, one task
-and one W_cf, trained with each seed; the epoch with the best Spearman on dev counts. The parts of a batch of pairs go
-through the encoder together, sorted by length, and each sentence and component is tokenised once for all epochs.
+and one W_cf, which is a number or learnt with the encoder (stages/pairs/component_weights.py), trained with each seed;
+the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
+length, and each sentence and component is tokenised once for all epochs.
 
 The task `sick+labels`, which is not the paper's, adds label_weight times the cross-entropy of the pairs' labels, read
 from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
@@ -45,7 +46,9 @@ from stages.pairs.component_cells import (
     benchmark_of,
     components_of,
     entailment,
+    parts_of,
 )
+from stages.pairs.component_weights import Weights, weight_of
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
 from stages.params import Params, ScoredTraining
 from stages.progress import track
@@ -56,19 +59,20 @@ from stages.teacher.encoders import AbsentModelError, load_encoder
 
 CHECKPOINTS = Path("models/checkpoints/component_focus")
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+NONE = -1  # the place of a part that a sentence hasn't
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
 Sets = Mapping[Split, PairSet]
-Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman
+Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
 
 log = logging.getLogger("stages")
 
 
 @dataclass(frozen=True)
 class Material:
-    """A task as token ids, tokenised once: sentences, then components.
+    """A task as token ids, tokenised once: sentences, then their parts.
 
-    `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences,) those of their components.
+    `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences, parts) those of what stands beside them.
     """
 
     tokens: Tokens
@@ -78,15 +82,21 @@ class Material:
     labels: list[str] | None = None  # of the training pairs
 
 
-def material(pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, counters: Counters) -> Material:
-    """Sentences first and components behind them, each different text once."""
+def material(
+    pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, weights: Weights, counters: Counters
+) -> Material:
+    """Sentences first and their parts behind them, each different text once."""
     sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
     texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
-    parts = components_of(texts, trees, counters)
-    place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *parts]))}
+    parts: list[list[str | None]] = [[component] for component in components_of(texts, trees, counters)]
+    if len(weights.names) > 1:
+        found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
+        parts = [list(map(each.get, weights.names)) for each in found]
+    behind = (part for each in parts for part in each if part is not None)
+    place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
     gold = {name: _on_one(each) for name, each in pairs.items()}
-    places = np.array([place[part] for part in parts])
+    places = np.array([[NONE if part is None else place[part] for part in each] for each in parts])
     return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
 
 
@@ -97,23 +107,25 @@ def _on_one(pairs: PairSet) -> NDArray[np.float32]:
     return ((pairs.scores - low) / (high - low)).astype(np.float32)
 
 
-def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weight: float) -> Tensor:
-    """emb_S of some sentences, (sentences, dimension); both parts in one pass, and a text that comes twice once."""
-    both = sentences if weight == 0 else np.concatenate([sentences, data.parts[sentences]])
-    wanted, back = np.unique(both, return_inverse=True)
-    found: Tensor = encoder(data.tokens.take(wanted))[torch.from_numpy(back)]
-    if weight == 0:
-        return found
-    return found[: len(sentences)] + weight * found[len(sentences) :]
+def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weights: Weights) -> Tensor:
+    """emb_S of some sentences, (sentences, dimension); all parts in one pass, and a text that comes twice once."""
+    alone = weights.weight == 0
+    wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
+    places, back = np.unique(wanted, return_inverse=True)
+    found: Tensor = encoder(data.tokens.take(places[places != NONE]))
+    if NONE in places:  # the lowest
+        found = F.pad(found, (0, 0, 1, 0))
+    found = found[torch.from_numpy(back.reshape(wanted.shape))]
+    return found[:, 0] if alone else weights(found[:, 0], found[:, 1:])
 
 
 @torch.inference_mode()
-def embed(encoder: PairEncoder, data: Material, weight: float, *splits: Split) -> Floats:
+def embed(encoder: PairEncoder, data: Material, weights: Weights, *splits: Split) -> Floats:
     """emb_S of the sentences of these splits, (sentences, dimension) float32, and 0 for all others."""
     wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
     encoder.eval()
     found = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
-    found[wanted] = focused(encoder, data, wanted, weight).float().cpu().numpy()
+    found[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
     return found
 
 
@@ -137,19 +149,20 @@ class LabelLoss(nn.Module):
 
 @dataclass(frozen=True)
 class Cell:
-    """One training: a task and a weight of the component, with one seed; `labels` is a second loss."""
+    """One training: a task and the weights of the parts, with one seed; `labels` is a second loss."""
 
     encoder: PairEncoder
     params: ScoredTraining
-    weight: float
+    weights: Weights
     seed: int
     checkpoint: Path
     labels: LabelLoss | None = None
 
     def run(self, data: Material, key: str) -> list[dict[str, float]]:
-        """Train in place and return the loss and dev Spearman of each epoch; the encoder ends as after the best."""
+        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
         self.encoder.precision = self.params.precision
-        model = nn.ModuleList(part for part in (self.encoder, self.labels) if part is not None)
+        lasting = nn.ModuleList([self.encoder, self.weights]).to(self.encoder.transformer.device)
+        model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
         model.to(self.encoder.transformer.device)
         optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
         state = Checkpoint(self.checkpoint, key, model, optimizer)
@@ -158,13 +171,13 @@ class Cell:
         with torch.random.fork_rng():
             for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
                 loss = self.epoch(data, optimizer, epoch)
-                notes.append({"loss": loss, "dev": self.judge(data)})
+                notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
                 if _best(notes) == epoch:
                     with atomic_file(best) as partial:
-                        save_file({name: t.contiguous() for name, t in self.encoder.state_dict().items()}, partial)
+                        save_file({name: t.contiguous() for name, t in lasting.state_dict().items()}, partial)
                 state.save(notes)
         self.encoder.precision = "float32"
-        self.encoder.load_state_dict(load_file(best))
+        lasting.load_state_dict(load_file(best))
         return notes
 
     def epoch(self, data: Material, optimizer: torch.optim.Optimizer, epoch: int) -> float:
@@ -182,8 +195,8 @@ class Cell:
             for group in optimizer.param_groups:
                 group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
             batch = order[number * size : (number + 1) * size]
-            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weight)
-            u, v = found.split(len(batch))
+            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
+            u, v = found[: len(batch)], found[len(batch) :]
             loss = F.mse_loss(F.cosine_similarity(u, v), gold[batch].to(found.device))
             if self.labels is not None:
                 loss = loss + self.labels(u, v, batch)
@@ -196,12 +209,12 @@ class Cell:
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += loss.item()
-        log.info("W_cf %g, seed %d, epoch %d: loss %.4f", self.weight, self.seed, epoch + 1, total / steps)
+        log.info("W_cf %s, seed %d, epoch %d: loss %.4f", self.weights.weight, self.seed, epoch + 1, total / steps)
         return total / steps
 
     def judge(self, data: Material) -> float:
         """Spearman on dev; -1 where it is undefined."""
-        found = pair_cosines(embed(self.encoder, data, self.weight, "dev"), data, "dev")
+        found = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
         figure = correlations(found, data.gold["dev"])
         return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
 
@@ -258,17 +271,21 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
     pairs = {split: load_pairs(benchmark, split) for split in SPLITS}
     training, teacher = params.focus_training, params.encoders[options.encoder]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-    data = material(pairs, read_trees(), encoder, counters)
-    tables = [predictions(embed(encoder, data, options.weight, "dev", "test"), data, pairs, None)]
+    weights = Weights(options.weight, encoder.dimension)
+    data = material(pairs, read_trees(), encoder, weights, counters)
+    tables = [SCHEMA.empty_table()]
+    if weights.values is None:
+        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
     for seed in training.seeds if training.epochs else ():
         encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
         encoder.keep_only(data.tokens)
+        weights = Weights(options.weight, encoder.dimension)
         checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
         labels = None if options.task == benchmark else label_loss(encoder, data, training.label_weight)
-        notes[seed] = Cell(encoder, training, options.weight, seed, checkpoint, labels).run(data, key)
-        tables.append(predictions(embed(encoder, data, options.weight, "dev", "test"), data, pairs, seed))
+        notes[seed] = Cell(encoder, training, weights, seed, checkpoint, labels).run(data, key)
+        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed))
         counters.keep(len(data.rows["train"]))
     return pa.concat_tables(tables), notes
 
@@ -282,7 +299,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
     parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
-    parser.add_argument("weight", type=float, help="W_cf, of the component beside the sentence")
+    parser.add_argument(
+        "weight", type=weight_of, help="W_cf, of the component beside the sentence; or one, roles, gate"
+    )
     options = parser.parse_args()
     name = f"{options.encoder}-{options.task}-{options.weight}"
     with stage(f"component_focus@{name}", unit="pairs") as (params, counters), atomic_directory(CELLS / name) as target:

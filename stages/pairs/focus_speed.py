@@ -19,6 +19,7 @@ import torch
 from stages.artifacts import InputError
 from stages.benchmarks.data import available, load_pairs
 from stages.pairs.component_focus import SPLITS, Cell, Material, material
+from stages.pairs.component_weights import Weights
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.params import FocusTraining, Params, Teacher, load_params
 from stages.stage import Counters
@@ -31,7 +32,7 @@ WARM_UP = 32
 def ours(params: FocusTraining, data: Material, encoder: PairEncoder) -> float:
     """Seconds of an epoch of our own."""
     optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
-    cell = Cell(encoder, params, 0.0, 1, Path("unused"))
+    cell = Cell(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
     cell.epoch(first(data, WARM_UP), optimizer, 0)
     started = time.monotonic()
     cell.epoch(data, optimizer, 0)
@@ -90,7 +91,7 @@ def compare(params: Params) -> dict[str, Any]:
     pairs = {split: load_pairs(there[0], split) for split in SPLITS}
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-    data = first(material(pairs, {}, encoder, Counters("pairs")), PAIRS)
+    data = first(material(pairs, {}, encoder, Weights(0.0, encoder.dimension), Counters("pairs")), PAIRS)
     encoder.keep_only(data.tokens)
     train = pairs["train"]
     columns = {"sentence1": train.sentences1[:PAIRS], "sentence2": train.sentences2[:PAIRS]}

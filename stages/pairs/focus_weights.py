@@ -30,11 +30,10 @@ from torch import Tensor, nn
 from stages.artifacts import write_json
 from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations
-from stages.pairs.component_cells import CELLS, LEARNT
+from stages.pairs.component_cells import CELLS, LEARNT, parts_of
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.ragged import Floats
 from stages.stage import stage
-from stages.syntax.components import component
 from stages.syntax.trees import Tree, read_trees
 from stages.teacher.encoders import AbsentModelError, load_encoder
 
@@ -60,21 +59,6 @@ class Learnt:
     dev: float  # Spearman
     cosines: list[float]
     gold: list[float]  # on [0, 1]
-
-
-def parts_of(tree: Tree, kind: Kind) -> dict[str, str]:
-    """The parts of a sentence by name, each as a text."""
-    if kind == "tags":
-        return _grouped(tree.upos, tree.tokens)
-    found = component(tree)
-    return _grouped(found.roles, found.words) if kind == "roles" else {"component": found.text}
-
-
-def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
-    groups: dict[str, list[str]] = {}
-    for name, word in zip(names, words, strict=True):
-        groups.setdefault(name, []).append(word)
-    return {name: " ".join(group) for name, group in groups.items()}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from pathlib import Path
 from stages.artifacts import atomic_directory, write_json
 from stages.benchmarks.data import available, load_pairs
 from stages.benchmarks.guard import unseen
-from stages.pairs.component_focus import Cell, fingerprint, material
+from stages.pairs.component_focus import Cell, Sets, fingerprint, material
+from stages.pairs.component_weights import Weights
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.params import Params
 from stages.stage import Counters, stage
@@ -43,8 +44,10 @@ def tune_into(directory: Path, params: Params, counters: Counters) -> str | None
         return f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
     for number, teacher in enumerate([params.teacher, *params.soft_labels.further_teachers]):
         encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
-        data = material({"train": train, "dev": load_pairs(BENCHMARK, "dev")}, {}, encoder, Counters("sentences"))
-        cell = Cell(encoder, training, 0.0, training.seed, CHECKPOINTS / f"{number}.safetensors")
+        alone = Weights(0.0, encoder.dimension)
+        pairs: Sets = {"train": train, "dev": load_pairs(BENCHMARK, "dev")}
+        data = material(pairs, {}, encoder, alone, Counters("sentences"))
+        cell = Cell(encoder, training, alone, training.seed, CHECKPOINTS / f"{number}.safetensors")
         if training.epochs:
             cell.run(data, fingerprint(data, encoder, training))
         encoder.transformer.save_pretrained(directory / str(number))

@@ -19,7 +19,18 @@ from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.benchmarks.data import PairSet
 from stages.pairs import component_focus
 from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
-from stages.pairs.component_focus import Cell, LabelLoss, Material, embed, focused, material, rise_and_fall
+from stages.pairs.component_focus import (
+    NONE,
+    SPLITS,
+    Cell,
+    LabelLoss,
+    Material,
+    embed,
+    focused,
+    material,
+    rise_and_fall,
+)
+from stages.pairs.component_weights import RATE, Weight, Weights, weight_of
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
 from stages.params import PARAMS as PARAMS_FILE
 from stages.params import FocusTraining, Teacher
@@ -66,12 +77,17 @@ def encoder(tiny: Path) -> PairEncoder:
 
 @pytest.fixture
 def data(encoder: PairEncoder) -> Material:
-    """Four training pairs, two of them with the parsed sentence."""
+    """Four training pairs, two of them with the parsed sentence, and its component."""
+    return laid_out(encoder, 0.2)
+
+
+def laid_out(encoder: PairEncoder, weight: Weight) -> Material:
     left = [TEXT, "a storm", TEXT, "people"]
     right = ["the police", "the government", "a woman", "a guitar"]
     scores = np.array([1, 2, 4, 5], dtype=np.float32)
     pairs = PairSet("made", "train", left, right, scores, None, (1, 5))
-    return material({"train": pairs, "dev": pairs, "test": pairs}, {TEXT: DOG}, encoder, Counters("pairs"))
+    sets = dict.fromkeys(SPLITS, pairs)
+    return material(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
 
 
 def test_the_scores_are_on_one(data: Material) -> None:
@@ -83,7 +99,14 @@ def test_a_text_is_tokenised_once_and_its_component_behind(data: Material, encod
     assert sentences == 7  # the dog stands there twice
     assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
     assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
-    assert data.parts.tolist() == [7, 1, 2, 3, 4, 5, 6]
+    assert data.parts.ravel().tolist() == [7, 1, 2, 3, 4, 5, 6]
+
+
+def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncoder) -> None:
+    found = laid_out(encoder, "roles")
+    assert found.parts[0].tolist() == [7, 8, 9]
+    assert found.tokens.ids[7:] == [encoder.tokens([word]).ids[0] for word in ("dog", "drinks", "water")]
+    assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
 
 
 def test_equation_1(data: Material, encoder: PairEncoder) -> None:
@@ -91,13 +114,44 @@ def test_equation_1(data: Material, encoder: PairEncoder) -> None:
     encoder.eval()
     with torch.inference_mode():
         basic, part = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog drinks water"))
-        found = focused(encoder, data, np.array([0]), 0.2)[0]
+        found = focused(encoder, data, np.array([0]), Weights(0.2, encoder.dimension))[0]
     assert torch.allclose(found, basic + 0.2 * part, atol=1e-6)
+
+
+def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
+    """From nothing, each of its own; a gate looks at the sentence; what a sentence hasn't counts nothing."""
+    encoder.eval()
+    with torch.inference_mode():
+        basic, *roles = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog", "drinks", "water"))
+        learnt = Weights("roles", encoder.dimension)
+        assert learnt.values is not None
+        both = np.array([0, 1])
+        alone = focused(encoder, laid_out(encoder, 0.0), both, Weights(0.0, encoder.dimension))
+        assert torch.equal(focused(encoder, laid_out(encoder, "roles"), both, learnt), alone)
+        learnt.values.copy_(torch.tensor([0.1, -0.2, 0.3]) / RATE)
+        found = focused(encoder, laid_out(encoder, "roles"), both, learnt)
+        expected = basic + 0.1 * roles[0] - 0.2 * roles[1] + 0.3 * roles[2]
+        assert torch.allclose(found[0], expected, atol=1e-6)
+        assert torch.equal(found[1], alone[1])
+        assert learnt.learnt() == pytest.approx({"subject": 0.1, "predicate": -0.2, "object": 0.3})
+        gate = Weights("gate", encoder.dimension)
+        assert gate.gate is not None
+        gate.gate.copy_(basic / basic.norm() / RATE)  # as strong as a sentence is like this one
+        part = encoder(encoder.tokens(["dog drinks water"]))[0]
+        found = focused(encoder, laid_out(encoder, "gate"), np.array([0]), gate)[0]
+        assert torch.allclose(found, basic + part, atol=1e-5)
+
+
+@pytest.mark.parametrize(("text", "weight"), [("0.2", 0.2), ("10", 10.0), ("one", "one"), ("gate", "gate")])
+def test_a_weight_on_the_command_line(text: str, weight: Weight) -> None:
+    assert weight_of(text) == weight
+    with pytest.raises(ValueError, match="more"):
+        weight_of("more")
 
 
 def test_without_a_component_it_is_its_own(data: Material, encoder: PairEncoder) -> None:
     """An empty part: a sentence without a tree keeps its direction under every weight."""
-    plain, heavy = embed(encoder, data, 0.0, "test")[1], embed(encoder, data, 3.0, "test")[1]
+    plain, heavy = (embed(encoder, data, Weights(weight, encoder.dimension), "test")[1] for weight in (0.0, 3.0))
     assert np.allclose(heavy, 4 * plain, rtol=1e-5)
 
 
@@ -110,9 +164,9 @@ def test_a_batch_encodes_each_text_once(data: Material, encoder: PairEncoder, mo
         return forward(tokens)
 
     monkeypatch.setattr(encoder, "forward", counted)
-    focused(encoder, data, np.array([0, 1, 0, 2]), 0.2)  # the dog, its component, and two that are their own
-    focused(encoder, data, np.array([0, 1, 0, 2]), 0.0)
-    assert seen == [4, 3]
+    for weight in (0.2, 0.0):
+        focused(encoder, data, np.array([0, 1, 0, 2]), Weights(weight, encoder.dimension))
+    assert seen == [4, 3]  # the dog, its component, and two that are their own
 
 
 def test_components_are_counted() -> None:
@@ -135,15 +189,22 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert [rise_and_fall(step, 10, 0.2) for step in (0, 1, 2, 6, 9)] == pytest.approx([1 / 3, 2 / 3, 1, 0.5, 0.125])
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    ("weight", "precision"), [(0.2, "float32"), (0.2, "bfloat16"), ("roles", "float32"), ("gate", "float32")]
+)
 def test_training_lowers_the_loss_and_keeps_the_best(
-    data: Material, encoder: PairEncoder, tmp_path: Path, precision: str
+    encoder: PairEncoder, tmp_path: Path, weight: Weight, precision: str
 ) -> None:
     """What is scored afterwards is float32, whatever was trained with."""
+    data = laid_out(encoder, weight)
     params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
-    cell = Cell(encoder, params, 0.2, 1, tmp_path / "cell.safetensors")
+    weights = Weights(weight, encoder.dimension)
+    cell = Cell(encoder, params, weights, 1, tmp_path / "cell.safetensors")
     notes = cell.run(data, "key")
     assert notes[-1]["loss"] < notes[0]["loss"]
+    best = max(notes, key=lambda note: note["dev"])
+    assert weights.learnt() == {name: best[name] for name in best if name not in ("loss", "dev")}
+    assert all(weights.learnt().values())  # they have moved
     assert encoder.precision == "float32"
     assert cell.judge(data) == pytest.approx(
         max(note["dev"] for note in notes), abs=0 if precision == "float32" else 0.1
@@ -155,7 +216,8 @@ def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_p
 
     def trained(stop: bool) -> tuple[list[dict[str, float]], torch.Tensor]:
         teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
-        cell = Cell(PairEncoder(load_encoder(teacher), Pooling.MEAN), PARAMS, 0.2, 1, tmp_path / f"{stop}.safetensors")
+        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+        cell = Cell(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{stop}.safetensors")
         if stop:
             with pytest.MonkeyPatch.context() as patch:
                 epoch = Cell.epoch
@@ -163,7 +225,8 @@ def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_p
                 with pytest.raises(ZeroDivisionError):
                     cell.run(data, "key")
         notes = cell.run(data, "key")
-        return notes, torch.cat([tensor.ravel() for tensor in cell.encoder.state_dict().values()])
+        states = (cell.encoder.state_dict(), cell.weights.state_dict())
+        return notes, torch.cat([tensor.ravel() for state in states for tensor in state.values()])
 
     (whole, weights), (resumed, again) = trained(False), trained(True)
     assert whole == resumed
@@ -174,7 +237,8 @@ def test_a_loss_that_is_not_finite(data: Material, encoder: PairEncoder, tmp_pat
     """fault 23: the step and the batch are named."""
     data.gold["train"][:] = np.inf
     with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*learning_rate"):
-        Cell(encoder, PARAMS, 0.0, 1, tmp_path / "cell.safetensors").run(data, "key")
+        alone = Weights(0.0, encoder.dimension)
+        Cell(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
 
 
 def test_ten_folds_find_labels_that_the_difference_shows() -> None:
@@ -266,6 +330,14 @@ def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.M
     assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
     assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
     assert alone["cosine"] != both["cosine"]
+
+
+def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "one")
+    table = read_table(cell / PREDICTIONS, SCHEMA)
+    assert table["seed"].unique().to_pylist() == [1]  # before training it is the encoder alone
+    (epoch,) = read_json(cell / CELL)["seeds"]["1"]
+    assert epoch.keys() == {"loss", "dev", "component"}
 
 
 def test_labels_that_are_not_there(data: Material, encoder: PairEncoder) -> None:

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from stages.benchmarks.data import Split
-from stages.pairs.focus_weights import SPLITS, STEPS, Kind, Sides, embedded, learn, parts_of
+from stages.pairs.component_cells import parts_of
+from stages.pairs.focus_weights import SPLITS, STEPS, Kind, Sides, embedded, learn
 from stages.syntax.trees import Tree
 
 # No man attacks her.
