@@ -145,7 +145,7 @@ def _mean(system: str, task: str, name: str, values: Sequence[float | Undefined]
 def _row(
     system: str, task: str, name: str, value: float | Undefined, n: int, seeds: int, spread: float | None, table: str
 ) -> Result:
-    protocol = "ten folds" if name == "accuracy" else "component focus"
+    protocol = "ten folds, penalty by dev" if name == "accuracy" else "component focus"
     return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
 
 
