@@ -6,9 +6,9 @@
 
 (Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
 
-A batch goes through the transformer in groups of similar length, so that little of the work is padding: of 24 sentences
-of MRPC padded together a third of the positions are empty. In training the groups are larger while the table of tokens
-is whole, since each one's backward pass adds to the gradients of all of it.
+A batch goes through the transformer in groups of similar length, without padding where that can be had
+(stages/pairs/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
+all weights, but not where they are padded and the table of tokens is cut.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from stages.pairs.packing import pack, packed, runs_of
 from stages.params import Precision
 from stages.ragged import Floats
 from stages.teacher.encoders import CPU_TOKENS, Encoder
 from stages.teacher.pooling import length_batches, weighted_mean
 
 GPU_TOKENS = 2**16  # in a group, padding included
-LARGE_GROUP = 2**11  # the same on a CPU, where each group has to do with the whole table of tokens
+LARGE_GROUP = 2**11  # the same on a CPU in training
 
 
 class Pooling(StrEnum):
@@ -73,6 +74,7 @@ class PairEncoder(nn.Module):
         self.encoder = encoder
         self.transformer = encoder.model
         self.pooling = pooling
+        self.packs = pack(encoder.model)
 
     @property
     def dimension(self) -> int:
@@ -90,7 +92,7 @@ class PairEncoder(nn.Module):
         """Tokens that go through the transformer together, padding included."""
         if self.transformer.device.type != "cpu":
             return GPU_TOKENS
-        return LARGE_GROUP if self.training and self.places is None else CPU_TOKENS
+        return LARGE_GROUP if self.training and (self.packs or self.places is None) else CPU_TOKENS
 
     def keep_only(self, tokens: Tokens) -> None:
         """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
@@ -129,11 +131,20 @@ class PairEncoder(nn.Module):
         parts = []
         with self._autocast(self.precision == "bfloat16"):  # around all groups, which share the rounded weights
             for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
-                parts.append(self._group(tokens.take(rows)))
+                parts.append((self._packed if self.packs else self._padded)(tokens.take(rows)))
                 order += rows
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
-    def _group(self, tokens: Tokens) -> Tensor:
+    def _packed(self, tokens: Tokens) -> Tensor:
+        """As `forward`, one behind the other; sequences of one length must stand together."""
+        ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
+        types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
+        runs = runs_of([len(sequence) for sequence in tokens.ids])
+        hidden = packed(self.transformer, ids if self.places is None else self.places[ids], types, runs)
+        with self._autocast(False):
+            return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
+
+    def _padded(self, tokens: Tokens) -> Tensor:
         """As `forward`, padded together."""
         ids, mask = padded(tokens.ids, self._filler)
         inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}

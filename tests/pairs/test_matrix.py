@@ -124,7 +124,7 @@ def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
     """fault 27, and nothing is trained a second time: its checkpoint has every epoch."""
     before = result("tiny-mean-triplet")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PairEncoder, "_group", _refuse_gradients(PairEncoder._group))
+        patch.setattr(PairEncoder, "forward", _refuse_gradients(PairEncoder.forward))
         run(paraphrase, "tiny", "mean", "triplet")
     after = result("tiny-mean-triplet")
     for one, other in zip(before["outcomes"], after["outcomes"], strict=True):
@@ -142,7 +142,7 @@ def _refuse_gradients(group: Any) -> Any:
 def test_what_trains_nothing_encodes_nothing(workspace: Path) -> None:
     """The sentences are encoded once for all strategies that do not train the encoder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PairEncoder, "_group", None)
+        patch.setattr(PairEncoder, "forward", None)
         run(paraphrase, "tiny", "mean", "cosine")
         run(combinations, "tiny", "mean")
 
