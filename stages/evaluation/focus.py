@@ -13,7 +13,7 @@ Writes reports/component_focus.csv, in the columns of results.csv, and reports/c
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stages.artifacts import read_json, read_table, write_json
-from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.data import PairSet, available, load_pairs
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.evaluation.results import FOCUS, Result, write_results
-from stages.pairs.component_cells import CELL, CELLS, LEARNT, PREDICTIONS, SCHEMA, Places, components_of, entailment
+from stages.pairs.component_cells import CELL, CELLS, LEARNT, PREDICTIONS, SCHEMA, components_of, entailment
 from stages.pairs.component_weights import Weight
 from stages.pairs.focus_weights import Kind, Learnt, learn_all
 from stages.params import ComponentFocus
@@ -39,7 +39,6 @@ from stages.syntax.trees import Tree, read_trees
 ABOUT = Path("reports/component_focus.json")
 DRAWS = 2_000
 SHOWN = 6  # trees in the report
-SPLITS: tuple[Split, ...] = ("dev", "test")
 NO_LABELS = np.zeros((0, 0), dtype=bool)
 NOTHING = np.zeros(0, dtype=np.float32)
 UNTRAINED = "untrained"
@@ -145,7 +144,7 @@ def _mean(system: str, task: str, name: str, values: Sequence[float | Undefined]
 def _row(
     system: str, task: str, name: str, value: float | Undefined, n: int, seeds: int, spread: float | None, table: str
 ) -> Result:
-    protocol = "ten folds, penalty by dev" if name == "accuracy" else "component focus"
+    protocol = "ten folds, penalty within" if name == "accuracy" else "component focus"
     return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
 
 
@@ -208,22 +207,21 @@ def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counte
     for task in focus.tasks:
         if task not in available(kind="pairs"):
             continue
-        pairs = {split: load_pairs(task, split) for split in SPLITS}
-        sides = {split: (each.sentences1, each.sentences2) for split, each in pairs.items()}
-        texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+        test = load_pairs(task, "test")
+        texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
         place = {text: row for row, text in enumerate(texts)}
-        rows = {split: np.array([[place[text] for text in side] for side in two]).T for split, two in sides.items()}
+        rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
         basic, part = student.encode(texts), student.encode(components_of(texts, trees, counters))
         weights = sorted({0.0, *(weight for weight in focus.weights if isinstance(weight, float))})
-        found += [inference(pairs, weight, rows, basic + np.float32(weight) * part) for weight in weights]
+        found += [inference(test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
     return found
 
 
-def inference(pairs: Mapping[Split, PairSet], weight: float, rows: Places, vectors: Floats) -> Outcome:
-    """The student's vectors (sentences, dimension) as a cell."""
-    test, (one, other) = pairs["test"], rows["test"].T
+def inference(test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
+    """The student's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+    one, other = rows.T
     gold = test.scores if test.scores is not None else NOTHING
-    labels = entailment(vectors, rows, {split: each.labels for split, each in pairs.items()})
+    labels = entailment(vectors, rows, test.labels)
     right = NO_LABELS if labels is None else np.array([labels]) == np.array([test.labels])
     found = cosines(vectors[one], vectors[other])[None, :]
     return Outcome(f"student, {UNTRAINED}", test.name, weight, gold, found, right)

@@ -13,8 +13,7 @@ The task `sick+labels`, which is not the paper's, adds label_weight times the cr
 from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
 
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
-logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4); how strong
-its penalty is the pairs of dev choose.
+logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
 
 A checkpoint after each epoch: an interrupted cell goes on there, and ends as one that was never interrupted.
 """
@@ -238,7 +237,7 @@ def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
 def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
     """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
     parts = []
-    found = {"test": entailment(vectors, data.rows, {split: each.labels for split, each in pairs.items()})}
+    found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
     for split in SPLITS[1:]:
         count = len(data.rows[split])
         columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]

@@ -62,7 +62,7 @@ def test_figures_are_means_over_the_seeds() -> None:
     assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
     assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
     assert spearman.metric == "spearman"
-    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty by dev", "6")
+    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within", "6")
 
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:

@@ -245,11 +245,11 @@ def test_ten_folds_find_labels_that_the_difference_shows() -> None:
     vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
     rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
     labels = ["same" if row % 2 == 0 else "other" for row in range(40)]
-    assert entailment(vectors, {"dev": rows, "test": rows}, {"dev": labels, "test": labels}) == labels
-    assert entailment(vectors, {"dev": rows, "test": rows}, {"dev": None, "test": labels}) is None
+    assert entailment(vectors, rows, labels) == labels
+    assert entailment(vectors, rows, None) is None
 
 
-def test_dev_chooses_the_penalty() -> None:
+def test_the_training_folds_choose_the_penalty() -> None:
     """Forty dimensions of noise beside one that tells little: a weak penalty learns the noise by heart."""
     made = np.random.default_rng(0)
     labels = ["yes" if row % 2 else "no" for row in range(120)]
@@ -258,15 +258,16 @@ def test_dev_chooses_the_penalty() -> None:
     vectors = np.concatenate([difference, np.zeros_like(difference)]).astype(np.float32)
     rows = np.stack([np.arange(120), np.arange(120, 240)], axis=1)
 
-    def right(penalties: tuple[float, ...]) -> int:
+    def right(strengths: tuple[float, ...]) -> int:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("stages.pairs.component_cells.PENALTIES", penalties)
-            found = entailment(vectors, {"dev": rows, "test": rows}, {"dev": labels, "test": labels})
+            patch.setattr("stages.pairs.component_cells.STRENGTHS", strengths)
+            found = entailment(vectors, rows, labels)
         return sum(one == other for one, other in zip(found or [], labels, strict=True))
 
-    alone = {penalty: right((penalty,)) for penalty in (1e-4, 10.0)}
-    assert alone[10.0] > alone[1e-4]
-    assert right((1e-4, 10.0)) == alone[10.0]
+    weak, strong = 1e6, 1.0
+    assert right((strong,)) > right((weak,))
+    assert right((weak, strong)) > right((weak,))
+    assert entailment(vectors, rows, labels) == entailment(7 * vectors, rows, labels)
 
 
 def test_the_loss_of_the_labels() -> None:
