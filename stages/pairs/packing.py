@@ -44,8 +44,8 @@ def runs_of(lengths: Sequence[int]) -> list[Run]:
 
 def split(flat: Tensor, runs: list[Run]) -> list[Tensor]:
     """(sequences, length, …) of each run, from (tokens, …) of all."""
-    parts = flat.split([count * length for count, length in runs])
-    return [part.unflatten(0, run) for part, run in zip(parts, runs, strict=True)]
+    parts = torch.split(flat, [count * length for count, length in runs])
+    return [part.view(*run, *flat.shape[1:]) for part, run in zip(parts, runs, strict=True)]
 
 
 def packed_attention(

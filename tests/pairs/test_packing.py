@@ -56,7 +56,7 @@ def test_no_token_sees_another_sequence() -> None:
     found, _ = packed_attention(torch.nn.Module(), query, key, value, None, runs=[(2, 2), (1, 3)])
     assert found.shape == (1, 7, 2, 4)
     for place in (slice(0, 2), slice(2, 4), slice(4, 7)):
-        alone = F.scaled_dot_product_attention(*(each[:, :, place] for each in (query, key, value)))
+        alone = F.scaled_dot_product_attention(query[:, :, place], key[:, :, place], value[:, :, place])
         torch.testing.assert_close(found[:, place], alone.transpose(1, 2))
 
 
@@ -64,4 +64,4 @@ def test_dropout_in_attention() -> None:
     query = torch.ones(1, 1, 4, 2)
     torch.manual_seed(1)
     found, _ = packed_attention(torch.nn.Module(), query, query, query, None, runs=[(2, 2)], dropout=0.5)
-    assert len(found.unique()) > 1
+    assert found.min() < found.max()
