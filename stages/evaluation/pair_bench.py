@@ -2,8 +2,8 @@
 
     python -m stages.evaluation.pair_bench [encoder]
 
-All compute the vectors of 12 pairs, a contrastive loss with margin 0.5, its gradients and a step of SGD, and pad token
-ids that were made beforehand. The steps alternate, and the medians are printed; x is of sentence-transformers' speed.
+All compute the vectors of 12 pairs from token ids that were made beforehand, a contrastive loss with margin 0.5, its
+gradients and a step of SGD. The steps alternate, and the medians are printed; x is of sentence-transformers' speed.
 """
 
 import copy
