@@ -1,6 +1,6 @@
 """Sequences of different lengths through a transformer without padding.
 
-Of a batch of STS-B with its components a third of the positions are empty when it is padded in groups of 512, two thirds
+Of a batch of STS-B with its components a third of the positions are empty when padded in groups of 512, two thirds
 in groups of 2,048, and each costs what a token costs. Packed, all sequences stand one behind the other in a single row,
 sorted by length; everything but attention works token by token and never notices, and attention goes over each run of
 sequences of one length as over an unpadded batch. (Flash attention packs in the same way, but only on a GPU.)
