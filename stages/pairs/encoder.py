@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from stages.device import autocast
 from stages.pairs.packing import pack, packed, runs_of
 from stages.params import Precision
 from stages.ragged import Floats
@@ -129,7 +130,7 @@ class PairEncoder(nn.Module):
         """(sequences, dimension), with gradients, and with dropout where the module is training."""
         order: list[int] = []
         parts = []
-        with self._autocast(self.precision == "bfloat16"):  # around all groups, which share the rounded weights
+        with self._autocast(self.precision):  # around all groups, which share the rounded weights
             for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
                 parts.append((self._packed if self.packs else self._padded)(tokens.take(rows)))
                 order += rows
@@ -141,7 +142,7 @@ class PairEncoder(nn.Module):
         types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
         runs = runs_of([len(sequence) for sequence in tokens.ids])
         hidden = packed(self.transformer, ids if self.places is None else self.places[ids], types, runs)
-        with self._autocast(False):
+        with self._autocast("float32"):
             return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
 
     def _padded(self, tokens: Tokens) -> Tensor:
@@ -152,11 +153,11 @@ class PairEncoder(nn.Module):
             inputs["token_type_ids"] = padded(tokens.types, 0)[0]
         inputs = {name: tensor.to(self.transformer.device) for name, tensor in inputs.items()}
         hidden = self.transformer(**inputs).last_hidden_state
-        with self._autocast(False):
+        with self._autocast("float32"):
             return pool(hidden.float(), inputs["attention_mask"], self.pooling)
 
-    def _autocast(self, enabled: bool) -> torch.autocast:
-        return torch.autocast(self.transformer.device.type, torch.bfloat16, enabled=enabled)
+    def _autocast(self, precision: Precision) -> torch.autocast:
+        return autocast(self.transformer.device, precision)
 
     @torch.inference_mode()
     def embed(self, tokens: Tokens) -> Floats:

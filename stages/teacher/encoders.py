@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from stages.artifacts import InputError
-from stages.device import device
+from stages.device import autocast, device
 from stages.params import Precision, Teacher
 from stages.teacher.onnx_package import PACKAGES, converted
 from stages.teacher.packages import PARTS, joined
@@ -91,7 +91,7 @@ class Encoder:
                 padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
                 mask[line, : len(token_ids[row])] = 1
             padded, mask = padded.to(where), mask.to(where)
-            with torch.autocast(where.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            with autocast(where, precision):
                 hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
             for table, result in zip(tables, results, strict=True):
                 token_weights = mask.float() if table is None else mask * table[padded]
