@@ -4,11 +4,14 @@ Of a batch of STS-B with its components a third of the positions are empty when 
 in groups of 2,048, and each costs what a token costs. Packed, all sequences stand one behind the other in a single row,
 sorted by length; everything but attention works token by token and never notices, and attention goes over each run of
 sequences of one length as over an unpadded batch. (Flash attention packs in the same way, but only on a GPU.)
+
+BERT, RoBERTa and ALBERT look their attention up in transformers' table of them. MPNet has one of its own, with a bias
+by the distance of two tokens, so its layers are gone through here.
 """
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 PACKED = "packed"
-ARCHITECTURES = ("bert", "roberta", "albert")  # which look their attention up; MPNet has its own
+MPNET = "mpnet"
+ARCHITECTURES = ("bert", "roberta", "albert", MPNET)
 
 Run = tuple[int, int]  # (sequences, tokens of each)
 
@@ -27,10 +31,11 @@ def pack(transformer: "PreTrainedModel") -> bool:
     """Make a transformer ready for `packed`, where its architecture allows and it is on a CPU; whether it is."""
     if transformer.device.type != "cpu" or transformer.config.model_type not in ARCHITECTURES:
         return False
-    from transformers import AttentionInterface  # three seconds, for those who have a transformer
+    if transformer.config.model_type != MPNET:
+        from transformers import AttentionInterface  # three seconds, for those who have a transformer
 
-    AttentionInterface.register(PACKED, packed_attention)
-    transformer.set_attn_implementation(PACKED)
+        AttentionInterface.register(PACKED, packed_attention)
+        transformer.set_attn_implementation(PACKED)
     return True
 
 
@@ -48,6 +53,27 @@ def split(flat: Tensor, runs: list[Run]) -> list[Tensor]:
     return [part.view(*run, *flat.shape[1:]) for part, run in zip(parts, runs, strict=True)]
 
 
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    runs: list[Run],
+    biases: Sequence[Tensor | None],
+    dropout: float,
+    scaling: float | None = None,
+) -> Tensor:
+    """(tokens, heads, width) of three alike: each token attends to its own sequence.
+
+    `biases` has for each run what is added to its scores, (1, heads, length, length), or None.
+    """
+    parts = []
+    for q, k, v, bias in zip(*(split(each, runs) for each in (query, key, value)), biases, strict=True):
+        q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+        found = F.scaled_dot_product_attention(q, k, v, bias, dropout, scale=scaling)
+        parts.append(found.transpose(1, 2).flatten(0, 1))
+    return torch.cat(parts)
+
+
 def packed_attention(
     module: nn.Module,
     query: Tensor,
@@ -60,23 +86,31 @@ def packed_attention(
     scaling: float | None = None,
     **unused: object,
 ) -> tuple[Tensor, None]:
-    """What transformers asks of an attention: (1, tokens, heads, width) of three (1, heads, tokens, width).
-
-    No token attends to one of another sequence; there is no mask.
-    """
-    parts = []
-    for q, k, v in zip(*(split(each[0].transpose(0, 1), runs) for each in (query, key, value)), strict=True):
-        q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-        found = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, scale=scaling)
-        parts.append(found.transpose(1, 2).flatten(0, 1))
-    return torch.cat(parts)[None], None
+    """What transformers asks of an attention: (1, tokens, heads, width) of three (1, heads, tokens, width)."""
+    query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))
+    return attend(query, key, value, runs, [None] * len(runs), dropout, scaling)[None], None
 
 
-def packed(transformer: "PreTrainedModel", ids: Tensor, types: Tensor | None, runs: list[Run]) -> list[Tensor]:
+def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run]) -> list[Tensor]:
     """Token outputs of each run, (sequences, length, dimension), for ids and types (tokens,) of all runs."""
-    config = transformer.config
-    first = config.pad_token_id + 1 if config.model_type == "roberta" else 0
+    first = getattr(transformer.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from behind the padding
     positions = torch.cat([torch.arange(first, first + length).repeat(count) for count, length in runs])
-    inputs = {"input_ids": ids, "position_ids": positions} | ({} if types is None else {"token_type_ids": types})
-    found = transformer(**{name: tensor[None] for name, tensor in inputs.items()}, runs=runs)
-    return split(found.last_hidden_state[0], runs)
+    inputs = {"input_ids": ids[None], "position_ids": positions[None]}
+    if transformer.config.model_type == MPNET:
+        return split(_through_mpnet(transformer.encoder, transformer.embeddings(**inputs), runs)[0], runs)
+    if types is not None:
+        inputs["token_type_ids"] = types[None]
+    return split(transformer(**inputs, runs=runs).last_hidden_state[0], runs)
+
+
+def _through_mpnet(encoder: Any, hidden: Tensor, runs: list[Run]) -> Tensor:
+    """What MPNet's layers make of the embeddings of all tokens, (1, tokens, dimension)."""
+    biases = [encoder.compute_position_bias(hidden[:, :length]) for _, length in runs]
+    for layer in encoder.layer:
+        around, own = layer.attention, layer.attention.attn
+        shape = (-1, own.num_attention_heads, own.attention_head_size)
+        query, key, value = (linear(hidden).view(shape) for linear in (own.q, own.k, own.v))
+        attended = attend(query, key, value, runs, biases, own.dropout.p if own.training else 0.0)
+        attended = around.LayerNorm(around.dropout(own.o(attended.flatten(1))) + hidden)
+        hidden = layer.output(layer.intermediate(attended), attended)
+    return hidden
