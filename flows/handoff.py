@@ -180,9 +180,7 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
         return {}
     if targets := _inputs(repo, stage):
         repo.push(targets=targets)
-    with lock_repo(repo):  # nobody writes dvc.lock meanwhile
-        revision = snapshot(Path(repo.root_dir))
-    return {"key": key, "inputs": parts(stage), "revision": revision}
+    return {"key": key, "inputs": parts(stage), "revision": snapshot(Path(repo.root_dir))}
 
 
 def take(repo: Repo, order: Order) -> None:

@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dvc.config import Config
+from dvc.lock import make_lock
 
 RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/distillery/runs"
@@ -45,8 +46,23 @@ def git(root: Path, *arguments: str, **environment: str) -> str:
 
 def snapshot(root: Path) -> str:
     """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files."""
-    tree = _tree(root)
-    return _head(root) if tree == git(root, "rev-parse", "HEAD^{tree}") else commit(root, tree, "Uncommitted changes")
+    head = git(root, "rev-parse", "HEAD^{tree}")
+    with _dvc_at_rest(root):
+        tree = _tree(root)
+    return _head(root) if tree == head else commit(root, tree, "Uncommitted changes")
+
+
+@contextmanager
+def _dvc_at_rest(root: Path) -> Iterator[None]:
+    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody is to see half of it.
+
+    DVC lets go of it while a stage works.
+    """
+    temporary = root / ".dvc/tmp"
+    temporary.mkdir(exist_ok=True)
+    hardlink = Config(str(root.absolute() / ".dvc"))["core"].get("hardlink_lock", False)
+    with make_lock(str(temporary / "lock"), str(temporary), friendly=True, hardlink_lock=hardlink, wait=True):
+        yield
 
 
 def _head(root: Path) -> str:
@@ -154,7 +170,8 @@ def bring_back(root: Path, name: str) -> None:
                 f"then bring the run back: python -m flows.worktree {name}"
             )
         if changed:
-            git(root, "restore", f"--source={after}", "--worktree", "--", *sorted(changed))
+            with _dvc_at_rest(root):
+                git(root, "restore", f"--source={after}", "--worktree", "--", *sorted(changed))
         dvc = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "checkout", "--force", "--allow-missing"]
         subprocess.run(dvc, cwd=root, check=True)
 

@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
+from dvc.repo import Repo, lock_repo
 
 from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, prune, snapshot, worktree
 
@@ -32,6 +34,18 @@ def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
         "D\tstages/__init__.py",
     ]
     assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
+
+
+def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
+    """fault 4: DVC writes dvc.lock in place, and holds its own lock meanwhile."""
+    file, whole = chain / "dvc.lock", "schema: '2.0'\nstages: {}\n"
+    with ThreadPoolExecutor() as pool, Repo(str(chain)) as repo:
+        with lock_repo(repo):
+            file.write_text(whole[:20], encoding="utf-8")
+            taken = pool.submit(snapshot, chain)
+            assert not wait([taken], timeout=1).done
+            file.write_text(whole, encoding="utf-8")
+        assert git(chain, "show", f"{taken.result(timeout=60)}:dvc.lock") == whole.strip()
 
 
 def test_files_beyond_git_are_linked(chain: Path) -> None:
@@ -112,5 +126,5 @@ def test_one_name_for_one_run(chain: Path) -> None:
 
 
 def test_git_says_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(WorktreeError, match=r"git read-tree failed in .*not a git repository"):
+    with pytest.raises(WorktreeError, match=r"git rev-parse failed in .*not a git repository"):
         snapshot(tmp_path)
