@@ -36,6 +36,7 @@ def _day(text: str) -> str:
 Day = Annotated[str, AfterValidator(_day)]
 Host = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:[0-9]{1,5})?$")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+ThresholdRule = Literal["accuracy", "logistic"]
 Precision = Annotated[
     Literal["float32", "bfloat16"],
     Field(title="of the matrix products until the best epoch is known; bfloat16 is fast where the processor has it"),
@@ -341,6 +342,7 @@ class Learning(Section):
     warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
     head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
     patience: Count | None = Field(title="epochs without a better held-out accuracy before the end; null: never")
+    threshold: ThresholdRule = Field(title="the held-out pairs' best accuracy, or even odds by logistic regression")
     pair_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
     precision: Precision
 

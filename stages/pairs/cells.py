@@ -8,7 +8,7 @@ on joined pairs first. A cell leaves `result.json`, and the trained model beside
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +166,7 @@ def train(
 ) -> Outcome:
     """Train a model in place and see what came of it; `name` is of its checkpoint, `frozen` as in Examples."""
     examples = Examples(task.tokens, task.rows["train"], task.labels("train"), task.groups, frozen)
+    folds = replace(folds, rule=learning.threshold)
 
     def judge() -> float:
         places, rows = np.unique(task.rows["held_out"], return_inverse=True)

@@ -22,6 +22,8 @@ from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, 
 from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
+from stages.pairs.thresholds import RULES, Folds, cross_validated
+from stages.params import ThresholdRule
 from stages.student.encoder import StaticEncoder
 from stages.student.export import write_model
 from stages.student.tokenizer import UNKNOWN, static_tokenizer
@@ -40,7 +42,12 @@ def run(module: Any, *cell: str) -> None:
 
 
 def configure(**changes: object) -> None:
-    pairs = {"encoders": ["tiny", "absent"], "poolings": ["mean", "cls"], "recipes": ["combined"], "seeds": [1, 2]}
+    pairs = {
+        "encoders": ["tiny", "absent"],
+        "poolings": ["mean", "cls"],
+        "recipes": ["combined", "modern"],
+        "seeds": [1, 2],
+    }
     pairs |= {"starts": ["mean", "cls", "mean-combined"], "strategies": [*STRATEGIES], "held_out": 0.3}
     teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
@@ -69,6 +76,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for strategy in STRATEGIES[1:]:
             run(paraphrase, "tiny", "mean", strategy)
         run(paraphrase, "tiny", "mean-combined", "siamese")
+        run(pair_tuning, "tiny", "mean", "modern")
         run(pair_results)
         yield directory
 
@@ -109,6 +117,20 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
     hits = sum(a == b == 1 for a, b in zip(said, gold, strict=True))
     assert outcome["accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(said, gold, strict=True)]), abs=0.02)
     assert outcome["f1"] == pytest.approx(2 * hits / (sum(said) + int(gold.sum())), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("cell", "rule"), [(CELLS / "tiny-mean-logistic", "accuracy"), (STARTS / "tiny-mean-modern", "logistic")]
+)
+def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
+    """`metric_learning` or `modern_learning`; the model that a cell leaves is the first seed's."""
+    material = load_material()
+    held_out = material.splits["held_out"]
+    sides = [[material.sentences[row] for row in column] for column in held_out.rows.T]
+    scores = predict.Paraphraser.load(cell).scores(*sides)
+    found = {name: cross_validated(scores, held_out.labels, Folds(5, 1, name)).value for name in RULES}
+    assert result(cell.name, cell.parent)["outcomes"][0]["threshold"] == pytest.approx(found[rule], abs=1e-4)
+    assert abs(found["accuracy"] - found["logistic"]) > 1e-3
 
 
 def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
@@ -156,9 +178,9 @@ def test_weights_that_are_not_here(workspace: Path) -> None:
 
 
 def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
-    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings; what was not run says so."""
+    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings in 2 ways; what was not run says so."""
     cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
-    assert len(cells) == 2 * 3 * 6 + 2 * 2
+    assert len(cells) == 2 * 3 * 6 + 2 * 2 * 2
     assert cells["tiny", "mean", "combined-siamese"]["absent"] is None
     assert cells["tiny", "mean", "pair"]["seeds"] == 2 and cells["tiny", "mean", "pair"]["spread"] is not None
     assert cells["tiny", "cls", "siamese"]["absent"] == NOT_RUN

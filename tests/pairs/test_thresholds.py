@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stages.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, f1
+from stages.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, even_odds, f1
 
 LABELS = np.array([0, 1, 1], np.int8)
 
@@ -49,6 +49,31 @@ def test_cross_validation_depends_on_its_seed_alone() -> None:
     scores = np.random.default_rng(1).random(50).astype(np.float32)
     labels = np.random.default_rng(2).integers(0, 2, 50).astype(np.int8)
     assert cross_validated(scores, labels, Folds(5, 3)) == cross_validated(scores, labels, Folds(5, 3))
+
+
+def test_even_odds_are_where_they_were_put() -> None:
+    """Labels drawn with the odds exp(8 (score - 0.6))."""
+    generator = np.random.default_rng(1)
+    scores = generator.random(20_000).astype(np.float32)
+    labels = (generator.random(20_000) < 1 / (1 + np.exp(-8 * (scores - 0.6)))).astype(np.int8)
+    assert even_odds(scores, labels) == pytest.approx(0.6, abs=0.01)
+
+
+def test_even_odds_of_few_pairs_vary_less_than_the_best_accuracy() -> None:
+    generator = np.random.default_rng(1)
+    found = []
+    for _ in range(50):
+        scores = generator.random(200).astype(np.float32)
+        labels = (generator.random(200) < 1 / (1 + np.exp(-8 * (scores - 0.6)))).astype(np.int8)
+        found.append((even_odds(scores, labels), best_threshold(scores, labels)))
+    smooth, exact = np.std(found, axis=0)
+    assert smooth < exact / 1.5
+
+
+def test_scores_that_speak_against_paraphrases() -> None:
+    """No score has even odds with the paraphrases above it: all pairs of the more frequent label are right."""
+    scores, labels = np.array([0.1, 0.2, 0.3, 0.8], np.float32), np.array([1, 1, 1, 0], np.int8)
+    assert accuracy(scores, labels, even_odds(scores, labels)) == 0.75
 
 
 def test_f1_by_hand() -> None:
