@@ -10,7 +10,8 @@ from itertools import product
 from typing import Any
 
 from stages.evaluation import charts
-from stages.evaluation.tables import Figure, Table, mark_best, metric, unique
+from stages.evaluation.results import PARAPHRASE, RUNS, read_results
+from stages.evaluation.tables import Block, Figure, Row, Table, build, label, mark_best, metric, number, rank, unique
 
 Cell = Mapping[str, Any]
 ACCURACY, F1 = metric("accuracy"), metric("f1")
@@ -39,7 +40,7 @@ NAMES = {
     "cosent": "CoSENT",
     "ranking": "ranking",
 }
-NOT_ASKED = "not in the matrix of this run"
+NOT_ASKED = "not run"
 
 
 def spelled(name: str) -> str:
@@ -135,6 +136,46 @@ def table_4(found: Sequence[Mapping[str, Any]], pairs: int) -> list[Table]:
 _OF = ((ACCURACY, "accuracy"), (F1, "f1"), (ACCURACY, "held_out"))
 
 
+def cells_of(rows: Sequence[Row]) -> list[Cell]:
+    """The cells behind the rows of a matrix."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        encoder, _, pooling = row["system"].rpartition(" ")
+        empty = {"encoder": encoder, "pooling": pooling, "strategy": row["protocol"], "absent": None}
+        cell = found.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
+        if (value := number(row)) is None:
+            cell["absent"] = row["value"].removeprefix("undefined: ")
+        else:
+            cell[row["metric"]] = value
+        if row["spread"]:
+            cell["f1_spread" if row["metric"] == "f1" else "spread"] = float(row["spread"])
+    return list(found.values())
+
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """By encoder and pooling, the strategies as the paper has them and then the modern ones."""
+    order = [*(strategy for _, strategy in TABLES.values()), *(f"combined-{name}" for name in COMBINED), *MODERN]
+
+    def place(row: Row) -> tuple[str, int, int]:
+        encoder, _, pooling = row["system"].rpartition(" ")
+        return encoder, rank(pooling, POOLINGS), rank(row["protocol"], order)
+
+    return sorted(rows, key=place)
+
+
+def kept() -> list[dict[str, Any]]:
+    """The matrices that `make publish` has kept, each with its heat map and its tables."""
+    found = []
+    for path in sorted((RUNS / PARAPHRASE.stem).glob("*.csv")):
+        rows = in_order(read_results(path))
+        cells, pairs = cells_of(rows), max(int(row["n"]) for row in rows)
+        named = [{**row, "system": f"{row['system']}, {spelled(row['protocol'])}"} for row in rows]
+        every = build([Block("", named)], "dataset", "Every cell", "seconds of training and scoring, CPU time")
+        shown = {"heat_map": heat_map(cells), "tables": tables(cells, pairs), "every": every}
+        found.append({"file": path.as_posix(), "dataset": label(rows[0]["dataset"])} | shown)
+    return found
+
+
 def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
     """Test accuracy of every strategy (down) under every encoder and pooling (across); None without a figure.
 
@@ -198,6 +239,7 @@ def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]
         ],
         "related": unique(name for cell in cells for name in cell["related"] or ()),
         "cost": cost,
+        "kept": kept(),
     }
 
 

@@ -3,11 +3,27 @@
 Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The paper" below means its printed figures.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stages.artifacts import read_json
 from stages.evaluation import charts
-from stages.evaluation.tables import Block, Figure, Metric, Row, Table, build, label, mark_best, number, unique
+from stages.evaluation.results import FOCUS, GAINS, RUNS, read_results
+from stages.evaluation.tables import (
+    TITLES,
+    Block,
+    Figure,
+    Metric,
+    Row,
+    Table,
+    build,
+    label,
+    mark_best,
+    number,
+    rank,
+    unique,
+)
 from stages.syntax.drawing import Drawing, draw
 from stages.syntax.trees import Tree
 
@@ -78,29 +94,62 @@ def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
         for (task, metric), value in zip(COLUMNS, values, strict=True):
             if metric in metrics and task in tasks and value is not None:
                 rows.append({"system": system, "dataset": task, "metric": metric, "value": str(value / 100)})
-    return [row | dict.fromkeys(("spread", "published"), "") for row in rows]
+    return [row | dict.fromkeys(("spread", "published"), "") | {"protocol": "ten folds"} for row in rows]
 
 
-def tables(rows: Sequence[Row]) -> list[Table]:
-    """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as the run has their figures."""
+def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
+    """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
+
+    Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; where there are others, Spearman and
+    the accuracy have a grid, too.
+    """
     found = []
+    listed = [row for row in rows if weight_of(row) in (None, 0.0, CLAIMED)]
     for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
-        mine = [row for row in rows if row["metric"] in metrics]
+        mine = [row for row in listed if row["metric"] in metrics]
         if mine:
-            tasks = unique(row["dataset"] for row in mine)
-            paper = printed_rows(metrics, tasks)
-            blocks = [Block("The paper", paper), Block("This run", mine)]
-            found.append(build([block for block in blocks if block.rows], "dataset", title, "test split"))
-    if lines := grid(rows):
-        weights = sorted({weight for _, cells in lines for weight in cells})
-        shown = [
-            (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
-            for name, cells in lines
-        ]
-        groups = [("W_cf", [Metric(f"{weight:g}") for weight in weights])]
-        marked = [("", [(name, _best_of_line(cells)) for name, cells in shown])]
-        found.append(Table("Table 7: Pearson over the weight of the component", "×100, test split", groups, marked, []))
-    return found
+            paper = printed_rows(metrics, unique(row["dataset"] for row in mine))
+            blocks = [Block("The paper", _in_groups(paper, mine)), Block(whose, _in_groups(mine, mine))]
+            found.append(build([block for block in blocks if block.rows], "group", title, "test split"))
+    grids = {"pearson": "Table 7: Pearson over the weight of the component"}
+    if len(listed) < len(rows):
+        grids |= {"spearman": "Spearman over the weight", "accuracy": "Accuracy of the entailment over the weight"}
+    return found + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
+
+
+def _encoder(row: Row) -> str:
+    return row["system"].partition(", W_cf")[0]
+
+
+def weight_of(row: Row) -> float | None:
+    """The W_cf of a cell of the grid; None for all else."""
+    _, fixed, weight = row["system"].partition(", W_cf = ")
+    return float(weight) if fixed else None
+
+
+def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """The rows with the set that they are of, and the protocol where `known` has several for that set."""
+    protocols: dict[str, set[str]] = {}
+    for row in known:
+        protocols.setdefault(row["dataset"], set()).add(row["protocol"])
+
+    def group(row: Row) -> str:
+        task = row["dataset"]
+        return f"{label(task)}, {row['protocol']}" if len(protocols[task]) > 1 else task
+
+    return [{**row, "group": group(row)} for row in rows]
+
+
+def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
+    """A row for each line, a column for each weight."""
+    weights = sorted({weight for _, cells in lines for weight in cells})
+    shown = [
+        (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
+        for name, cells in lines
+    ]
+    groups = [("W_cf", [Metric(f"{weight:g}") for weight in weights])]
+    marked = [("", [(name, _best_of_line(cells)) for name, cells in shown])]
+    return Table(title, "×100, test split", groups, marked, [])
 
 
 def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
@@ -109,20 +158,34 @@ def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
     return [cell for _, (cell,) in turned]
 
 
-def grid(rows: Sequence[Row]) -> list[tuple[str, dict[float, float]]]:
-    """(name, Pearson by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
+def grid(rows: Sequence[Row], metric: str = "pearson") -> list[tuple[str, dict[float, float]]]:
+    """(name, figure by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
     own: dict[tuple[str, str], dict[float, float]] = {}
-    for row in rows:
-        encoder, fixed, weight = row["system"].partition(", W_cf = ")
-        if fixed and row["metric"] == "pearson" and (value := number(row)) is not None:
-            own.setdefault((row["dataset"], encoder), {})[float(weight)] = value
+    known = [row for row in rows if row["metric"] == metric]
+    for row in _in_groups(known, known):
+        weight, value = weight_of(row), number(row)
+        if weight is not None and value is not None:
+            own.setdefault((row["group"], _encoder(row)), {})[weight] = value
     lines = []
-    for task in unique(task for task, _ in own):
-        if task in TABLE_7:
-            printed = dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[task]), strict=True))
-            lines.append((f"{label(task)}, CF-BERT-large in the paper", printed))
-        lines += [(f"{label(task)}, {encoder}", cells) for (other, encoder), cells in own.items() if other == task]
+    for group in unique(group for group, _ in own):
+        if metric == "pearson" and group in TABLE_7:
+            printed = dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[group]), strict=True))
+            lines.append((f"{label(group)}, CF-BERT-large in the paper", printed))
+        lines += [(f"{label(group)}, {encoder}", cells) for (other, encoder), cells in own.items() if other == group]
     return lines
+
+
+def kept() -> dict[str, Any]:
+    """The cells and gains that `make publish` has kept of earlier runs, each encoder's together; empty without any."""
+
+    def place(row: Row) -> tuple[str, int, float]:
+        weight = weight_of(row)
+        return _encoder(row), rank(row["dataset"], TITLES), math.inf if weight is None else weight
+
+    rows = [row for path in sorted((RUNS / FOCUS.stem).glob("*.csv")) for row in read_results(path)]
+    rows.sort(key=place)
+    gains = read_json(GAINS) if GAINS.exists() else []
+    return {"tables": tables(rows, "Kept"), "curves": figure_3(rows), "gains": gains, "statement": statement(gains)}
 
 
 def figure_3(rows: Sequence[Row]) -> list[charts.Curve]:
@@ -184,4 +247,5 @@ def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
         "draws": about["draws"],
         "seeds": about["seeds"],
         "epochs": about["epochs"],
+        "kept": kept(),
     }

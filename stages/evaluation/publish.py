@@ -3,7 +3,8 @@
 reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
 reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
-                                                beside the cells that earlier runs made
+                                                beside the cells that earlier runs made; gains with their intervals
+                                                in component_focus/gains.json
 """
 
 import argparse
@@ -12,15 +13,15 @@ import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
-from stages.artifacts import InputError, atomic_file
-from stages.evaluation.results import FOCUS, PARAPHRASE, RESULTS, as_row, read_results, write_rows
+from stages.artifacts import InputError, atomic_file, read_json, write_json
+from stages.evaluation.results import FOCUS, GAINS, PARAPHRASE, RESULTS, RUNS, as_row, read_results, write_rows
 from stages.evaluation.spread import over_seeds
 from stages.params import load_params
 
 Rows = list[dict[str, str]]
 
-RUNS = Path("reports/runs")
 README = Path("README.md")
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
 BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
@@ -70,6 +71,19 @@ def _cell(row: dict[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in ("table", "system", "dataset", "split", "protocol"))
 
 
+def keep_gains(source: Path) -> None:
+    """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs; a gain of both is the new one."""
+    gains = read_json(source)["gains"]
+    former = read_json(GAINS) if GAINS.exists() else []
+    made, sizes = set(map(_gain, gains)), {gain["task"]: gain["pairs"] for gain in gains}
+    gains += [gain for gain in former if _gain(gain) not in made and sizes.get(gain["task"]) in (None, gain["pairs"])]
+    write_json(GAINS, sorted(gains, key=_gain))
+
+
+def _gain(gain: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(gain[name]) for name in ("encoder", "task", "metric", "weight"))
+
+
 def table(run: Path) -> list[str]:
     """A run as a Markdown table: each system's own mean on each test set, and its speed."""
     rows = read_results(run)
@@ -116,6 +130,8 @@ def main() -> None:
         command = options.command or f"dvc exp run -S profile={params.profile}"
         if options.matrix:
             print(keep_matrix(options.matrix, command, datetime.date.today().isoformat()))
+            if options.matrix.stem == FOCUS.stem:
+                keep_gains(options.matrix.with_suffix(".json"))
             return
         keep_run(params.profile, params.seeds.values, command, datetime.date.today().isoformat())
         runs = sorted(RUNS.glob("*.csv"))

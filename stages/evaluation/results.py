@@ -12,6 +12,8 @@ RESULTS = Path("reports/results.csv")
 SEEDS = Path("reports/seeds")  # a file for each seed
 PARAPHRASE = Path("reports/paraphrase.csv")
 FOCUS = Path("reports/component_focus.csv")
+RUNS = Path("reports/runs")  # what `make publish` has kept
+GAINS = RUNS / FOCUS.stem / "gains.json"
 METRICS = Path("reports/metrics.json")
 EXAMPLES = Path("reports/examples.json")
 

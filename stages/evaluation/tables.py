@@ -45,10 +45,12 @@ METRICS = {
     "precision": _percent("Precision"),
     "recall": _percent("Recall"),
     "sentences_per_second": Metric("Sentences a second", digits=0, better=1),
+    "seconds": Metric("Seconds", digits=0),
 }
 TITLES = {
     "stsb": "STS-B",
     "sick": "SICK",
+    "sick+labels": "SICK, labels too",
     "lee": "Lee-50",
     "mrpc": "MRPC",
     "imdb": "IMDB",
@@ -133,10 +135,10 @@ def build(blocks: Sequence[Block], by: str, caption: str, size: str) -> Table:
     """Group the columns by the field `by`; within a group a metric has a column where a row has it."""
     rows = [row for block in blocks for row in block.rows]
     metrics: dict[str, list[str]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: _rank(row["metric"], METRICS)):
+    for row in sorted(rows, key=lambda row: rank(row["metric"], METRICS)):
         if row["metric"] not in metrics[row[by]]:
             metrics[row[by]].append(row["metric"])
-    groups = {key: metrics[key] for key in sorted(unique(row[by] for row in rows), key=lambda key: _rank(key, TITLES))}
+    groups = {key: metrics[key] for key in sorted(unique(row[by] for row in rows), key=lambda key: rank(key, TITLES))}
     columns = [(key, name) for key, names in groups.items() for name in names]
     better = [metric(name).better for _, name in columns]
     notes = unique(figure(row).note for row in rows if number(row) is None)
@@ -189,7 +191,7 @@ def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
     for row in rows:
         metrics[row["dataset"], row["split"], row["protocol"]].add(row["metric"])
     tables: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (_rank(row["dataset"], ORDER), row["split"] != "test")):
+    for row in sorted(rows, key=lambda row: (rank(row["dataset"], ORDER), row["split"] != "test")):
         family = frozenset(metrics[row["dataset"], row["split"], row["protocol"]])
         tables[row["dataset"], row["split"], family].append(row)
     return [build([Block("", found)], "protocol", *_caption(found, sets)) for found in tables.values()]
@@ -235,7 +237,7 @@ def unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _rank(name: str, order: Iterable[str]) -> int:
+def rank(name: str, order: Iterable[str]) -> int:
     """Place of `name` in `order`; unknown names come after all others."""
     places = list(order)
     return places.index(name) if name in places else len(places)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stages.artifacts import InputError
+from stages.artifacts import InputError, read_json, write_json
 from stages.benchmarks.similarity import Figure, Undefined
-from stages.evaluation.publish import BESIDE, keep_matrix, keep_run, table
-from stages.evaluation.results import PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.publish import BESIDE, keep_gains, keep_matrix, keep_run, table
+from stages.evaluation.results import GAINS, PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
@@ -79,3 +79,30 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path, monkeypatch: p
         ("cosine", "undefined: not run"),
     ]
     assert commands() == ["three"]
+
+
+def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gain measured anew takes the place of the former one; what was measured on other pairs goes."""
+    monkeypatch.chdir(tmp_path)
+
+    def publish(*gains: tuple[str, str, float | str, float, int]) -> list[tuple[object, ...]]:
+        names = ("encoder", "task", "weight", "gain", "pairs")
+        found = [dict(zip(names, gain, strict=True)) | {"metric": "pearson"} for gain in gains]
+        write_json(Path("component_focus.json"), {"gains": found})
+        keep_gains(Path("component_focus.json"))
+        return [(gain["encoder"], gain["task"], gain["weight"], gain["gain"]) for gain in read_json(GAINS)]
+
+    assert publish(
+        ("L3", "sick", "gate", 0.2, 4927), ("L3", "sick", 0.2, 0.1, 4927), ("L3", "stsb", 0.2, 0.3, 1379)
+    ) == [
+        ("L3", "sick", 0.2, 0.1),
+        ("L3", "sick", "gate", 0.2),
+        ("L3", "stsb", 0.2, 0.3),
+    ]
+    assert publish(("L3", "sick", 0.2, 0.5, 4927), ("A", "sick", 0.2, 0.6, 4927)) == [
+        ("A", "sick", 0.2, 0.6),
+        ("L3", "sick", 0.2, 0.5),
+        ("L3", "sick", "gate", 0.2),
+        ("L3", "stsb", 0.2, 0.3),
+    ]
+    assert publish(("A", "sick", 0.2, 0.7, 100)) == [("A", "sick", 0.2, 0.7), ("L3", "stsb", 0.2, 0.3)]

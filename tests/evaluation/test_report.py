@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from stages.benchmarks.similarity import Undefined
 from stages.evaluation import charts, report, reproduction
 from stages.evaluation.headline import headline, rounded, sentence
-from stages.evaluation.results import EXAMPLES, FOCUS, RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.results import EXAMPLES, FOCUS, GAINS, RESULTS, RUNS, SEEDS, Result, read_results, write_results
 from stages.evaluation.sizes import PARETO as PARETO_FILE
 from stages.stage import COUNTERS
 from tests.workspace import ROOT, write_params
@@ -526,6 +527,36 @@ def test_paper_2(workspace: Path) -> None:
     assert "combined cosine" in text and "97%" in text and "3 pairs of train were removed" in text
     assert "49,995,000" in text and "140 hours" in text
     assert HOSTILE not in whole
+
+
+def test_what_longer_runs_have_left(workspace: Path) -> None:
+    """Cells of paper 2 in the order of the paper, whatever that of the file; paper 3's by weight, with their gains."""
+    assert "as far as" not in page()
+    cells = {"tiny cls": ["cosine"], "tiny mean": ["modern-pair", "combined-siamese", "siamese", HOSTILE]}
+    kept = [
+        Result(system, "mrpc", "test", strategy, metric, value, 1725, spread=0.01 if metric == "f1" else None)
+        for system, strategies in cells.items()
+        for strategy in strategies
+        for metric, value in (("accuracy", 0.7319), ("f1", 0.8), ("seconds", 412.0))
+    ]
+    absent = [Result("big max", "mrpc", "test", "triplet", "accuracy", Undefined("weights not available here"), 0)]
+    write_results(RUNS / "paraphrase/mrpc.csv", kept + absent)
+    grid = [
+        Result(f"{encoder}, W_cf {weight}", "stsb", "test", "component focus", "pearson", 0.8, 1379)
+        for encoder in (HOSTILE, "tiny")
+        for weight in ("learnt: one", "= 0.5", "= 0")
+    ]
+    write_results(RUNS / "component_focus/stsb.csv", grid)
+    gain = {"encoder": "tiny", "task": "stsb", "metric": "pearson", "weight": 0.2, "gain": -0.0321, "low": -0.04}
+    write_json(GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
+    text = check(page()).text
+    _, paper_2, paper_3 = text.split("as far as the ")
+    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pair", HOSTILE)):
+        assert f"tiny mean, {earlier} 73.19 80.00 ± 1.00 412 tiny mean, {later} 73.19" in paper_2
+    assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
+    assert "worse in 1 of 1 comparison: the claim fails here." in paper_3 and "−3.21 −4.00 to −2.00" in paper_3
+    assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
+    assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3
 
 
 def test_the_corpus(workspace: Path) -> None:
