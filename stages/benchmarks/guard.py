@@ -5,10 +5,14 @@
 Texts are compared by their fingerprint (stages/benchmarks/overlaps.py), so a swapped pair, other capitals and other
 punctuation make no difference. Whoever trains on labelled rows takes those out that `shared_rows` marks. The corpus has
 been through the same comparison in `clean`; `refuse_shared` makes sure of it before anything is scored.
+
+Sets of pairs that share most of their sentences by design (SICK, MRPC) are trained on without the pairs that are scored
+on: `guarded`, where a single text in common is none.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +21,25 @@ from stages.artifacts import InputError, read_table
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, HELD_OUT, PairSet
 from stages.benchmarks.overlaps import fingerprints
 from stages.stage import Counters
+
+Key = tuple[int, int]  # the fingerprints of a pair's texts
+
+
+class Pairs(Protocol):
+    """Texts in pairs."""
+
+    @property
+    def sentences1(self) -> list[str]: ...
+
+    @property
+    def sentences2(self) -> list[str]: ...
+
+    def take(self: "P", rows: NDArray[np.int64]) -> "P":
+        """The pairs at `rows`, in that order."""
+        ...
+
+
+P = TypeVar("P", bound=Pairs)
 
 
 def load_held_out(directory: Path = BENCHMARKS_DIRECTORY) -> NDArray[np.uint64]:
@@ -38,6 +61,24 @@ def unseen(pairs: PairSet, counters: Counters) -> PairSet:
     counters.drop("sentence held out", int(shared.sum()))
     counters.keep(int((~shared).sum()))
     return pairs.take(np.flatnonzero(~shared))
+
+
+def pair_keys(pairs: Pairs) -> list[Key]:
+    """Each pair's two fingerprints in ascending order, so that (a, b) and (b, a) are alike."""
+    both = np.sort(np.stack([fingerprints(pairs.sentences1), fingerprints(pairs.sentences2)], axis=1), axis=1)
+    return [(low, high) for low, high in both.tolist()]
+
+
+def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
+    """`train` without the pairs that stand in `scored`, in either order; each is dropped under the name it is in."""
+    own = pair_keys(train)
+    kept = np.ones(len(own), dtype=bool)
+    for name, pairs in scored.items():
+        others = set(pair_keys(pairs))
+        found = np.array([key in others for key in own], dtype=bool)
+        counters.drop(f"pair of {name}", int((found & kept).sum()))
+        kept &= ~found
+    return train.take(np.flatnonzero(kept))
 
 
 def refuse_shared(columns: Sequence[Sequence[str]], held_out: NDArray[np.uint64], where: str, remedy: str) -> None:

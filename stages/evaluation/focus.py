@@ -227,10 +227,10 @@ def inference(test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Fl
     return Outcome(f"student, {UNTRAINED}", test.name, weight, gold, found, right)
 
 
-def learnt_weights(focus: ComponentFocus, trees: dict[str, Tree]) -> list[tuple[Outcome, Learnt]]:
+def learnt_weights(focus: ComponentFocus, trees: dict[str, Tree], counters: Counters) -> list[tuple[Outcome, Learnt]]:
     """What is learnt here for the static student, and what the stage focus_weights has learnt for each encoder."""
     student = StaticEncoder.load(STUDENT)
-    found = {("student", task): learn_all(task, student.encode, trees) for task in focus.tasks}
+    found = {("student", task): learn_all(task, student.encode, trees, counters) for task in focus.tasks}
     for name in focus.encoders:
         tasks: dict[str, list[dict[str, Any]]] = read_json(CELLS / f"{name}-learnt" / LEARNT)["learnt"]
         found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
@@ -254,7 +254,7 @@ def main() -> None:
         focus, trees = params.component_focus, read_trees()
         grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
         cells = [cell for place in grid for cell in read_outcomes(*place)] + at_inference(focus, trees, counters)
-        learnt = learnt_weights(focus, trees)
+        learnt = learnt_weights(focus, trees, counters)
         cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, str], list[Outcome]] = {}
         for cell in cells:

@@ -1,4 +1,4 @@
-"""What the cells of paper 3's grid leave, and the components that they and their judge work with.
+"""What the cells of paper 3's grid learn from and leave, and the components that they and their judge work with.
 
 data/component_focus/<encoder>-<task>-<W_cf>/
     predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
@@ -8,7 +8,7 @@ data/component_focus/<encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
+from stages.benchmarks.data import PairSet, Split, load_pairs
+from stages.benchmarks.guard import guarded
 from stages.ragged import Floats
 from stages.stage import Counters
 from stages.syntax.components import component
@@ -27,8 +29,10 @@ PREDICTIONS = "predictions.parquet"
 CELL = "cell.json"
 LEARNT = "learnt.json"
 WITH_LABELS = "+labels"
+WITH_DEV = "+dev"
 FOLDS = 10
 INNER_FOLDS = 3
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of logistic regression: the inverse of its penalty
 SCHEMA = pa.schema(
     [
@@ -42,9 +46,26 @@ SCHEMA = pa.schema(
 )
 
 
+Sets = Mapping[Split, PairSet]
+
+
 def benchmark_of(task: str) -> str:
-    """The set of a task: `sick+labels` is SICK, whose labels are trained on beside the scores."""
-    return task.removesuffix(WITH_LABELS)
+    """The set of a task: of sick+labels+dev it is sick."""
+    return task.removesuffix(WITH_DEV).removesuffix(WITH_LABELS)
+
+
+def task_pairs(task: str, counters: Counters) -> Sets:
+    """Train, dev and test of a task; a task +dev has no dev, whose pairs are in train.
+
+    A pair of train that stands in one of the others, in either order, is dropped and counted.
+    """
+    name = benchmark_of(task)
+    train, dev, test = (load_pairs(name, split) for split in SPLITS)
+    scored: dict[Split, PairSet] = {"dev": dev, "test": test}
+    if task.endswith(WITH_DEV):
+        train = train.joined(scored.pop("dev"))
+    train = guarded(train, {f"{name} {split}": pairs for split, pairs in scored.items()}, counters)
+    return {"train": train, **scored}
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

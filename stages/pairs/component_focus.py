@@ -9,8 +9,9 @@ and one W_cf, which is a number or learnt with the encoder (stages/pairs/compone
 the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
 length, and each sentence and component is tokenised once for all epochs.
 
-The task `sick+labels`, which is not the paper's, adds label_weight times the cross-entropy of the pairs' labels, read
-from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
+Two kinds of tasks are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
+read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+dev`, for when all has been chosen,
+trains on the pairs of dev, too, and the last epoch counts. What is scored on is never trained on.
 
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
 logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
@@ -21,7 +22,7 @@ A checkpoint after each epoch: an interrupted cell goes on there, and ends as on
 import argparse
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
-from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.data import PairSet, Split, available
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.checkpoint import Checkpoint
 from stages.pairs.component_cells import (
@@ -42,10 +43,13 @@ from stages.pairs.component_cells import (
     CELLS,
     PREDICTIONS,
     SCHEMA,
+    WITH_LABELS,
+    Sets,
     benchmark_of,
     components_of,
     entailment,
     parts_of,
+    task_pairs,
 )
 from stages.pairs.component_weights import Weights, weight_of
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
@@ -57,12 +61,11 @@ from stages.syntax.trees import Tree, read_trees
 from stages.teacher.encoders import AbsentModelError, load_encoder
 
 CHECKPOINTS = Path("models/checkpoints/component_focus")
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 NONE = -1  # the place of a part that a sentence hasn't
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
-Sets = Mapping[Split, PairSet]
-Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
+Note = dict[str, float]  # of an epoch: loss, dev (Spearman, where there is a dev), weights that are learnt
+Notes = dict[int, list[Note]]  # of each seed
 
 log = logging.getLogger("stages")
 
@@ -157,8 +160,11 @@ class Cell:
     checkpoint: Path
     labels: LabelLoss | None = None
 
-    def run(self, data: Material, key: str) -> list[dict[str, float]]:
-        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
+    def run(self, data: Material, key: str) -> list[Note]:
+        """Train in place and return what each epoch came to; encoder and weights end as after the best on dev.
+
+        Without a dev they end as after the last.
+        """
         self.encoder.precision = self.params.precision
         lasting = nn.ModuleList([self.encoder, self.weights]).to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
@@ -170,8 +176,9 @@ class Cell:
         with torch.random.fork_rng():
             for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
                 loss = self.epoch(data, optimizer, epoch)
-                notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
-                if _best(notes) == epoch:
+                dev = {"dev": self.judge(data)} if "dev" in data.rows else {}
+                notes.append({"loss": loss} | dev | self.weights.learnt())
+                if best_epoch(notes) == epoch:
                     with atomic_file(best) as partial:
                         save_file({name: t.contiguous() for name, t in lasting.state_dict().items()}, partial)
                 state.save(notes)
@@ -224,8 +231,9 @@ def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
     return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
 
 
-def _best(notes: list[dict[str, float]]) -> int:
-    return int(np.argmax([note["dev"] for note in notes]))
+def best_epoch(notes: list[Note]) -> int:
+    """The first of those with the best Spearman on dev; without a dev the last."""
+    return int(np.argmax([note.get("dev", epoch) for epoch, note in enumerate(notes)]))
 
 
 def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
@@ -234,11 +242,16 @@ def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
     return cosines(vectors[one], vectors[other])
 
 
+def scored(data: Material) -> list[Split]:
+    """The splits that nothing is trained on: dev, if the task has one, and test."""
+    return [split for split in data.rows if split != "train"]
+
+
 def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
-    """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
+    """Rows of PREDICTIONS for what is scored on, `predicted` for labelled test pairs; no seed: before any training."""
     parts = []
     found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
-    for split in SPLITS[1:]:
+    for split in scored(data):
         count = len(data.rows[split])
         columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
         columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
@@ -266,15 +279,14 @@ def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss
 
 def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
     """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
-    benchmark = benchmark_of(options.task)
-    pairs = {split: load_pairs(benchmark, split) for split in SPLITS}
+    pairs = task_pairs(options.task, counters)
     training, teacher = params.focus_training, params.encoders[options.encoder]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
     weights = Weights(options.weight, encoder.dimension)
     data = material(pairs, read_trees(), encoder, weights, counters)
     tables = [SCHEMA.empty_table()]
     if weights.values is None:
-        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
+        tables.append(predictions(embed(encoder, data, weights, *scored(data)), data, pairs, None))
     notes: Notes = {}
     for seed in training.seeds if training.epochs else ():
         encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
@@ -282,9 +294,9 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
         weights = Weights(options.weight, encoder.dimension)
         checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
-        labels = None if options.task == benchmark else label_loss(encoder, data, training.label_weight)
+        labels = label_loss(encoder, data, training.label_weight) if WITH_LABELS in options.task else None
         notes[seed] = Cell(encoder, training, weights, seed, checkpoint, labels).run(data, key)
-        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed))
+        tables.append(predictions(embed(encoder, data, weights, *scored(data)), data, pairs, seed))
         counters.keep(len(data.rows["train"]))
     return pa.concat_tables(tables), notes
 
@@ -297,7 +309,7 @@ def why_absent(task: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
-    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
+    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test; +labels, +dev")
     parser.add_argument(
         "weight", type=weight_of, help="W_cf, of the component beside the sentence; or one, roles, gate"
     )

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 
 from stages.artifacts import InputError
-from stages.benchmarks.data import available, load_pairs
-from stages.pairs.component_focus import SPLITS, Cell, Material, material
+from stages.benchmarks.data import available
+from stages.pairs.component_cells import task_pairs
+from stages.pairs.component_focus import Cell, Material, material
 from stages.pairs.component_weights import Weights
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.params import FocusTraining, Params, Teacher, load_params
@@ -88,7 +89,7 @@ def compare(params: Params) -> dict[str, Any]:
     there = [task for task in focus.tasks if task in available(kind="pairs")]
     if not there:
         raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
-    pairs = {split: load_pairs(there[0], split) for split in SPLITS}
+    pairs = task_pairs(there[0], Counters("pairs"))
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
     data = first(material(pairs, {}, encoder, Weights(0.0, encoder.dimension), Counters("pairs")), PAIRS)

@@ -28,18 +28,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from stages.artifacts import write_json
-from stages.benchmarks.data import PairSet, Split, available, load_pairs
+from stages.benchmarks.data import PairSet, Split, available
 from stages.benchmarks.similarity import Undefined, correlations
-from stages.pairs.component_cells import CELLS, LEARNT, parts_of
+from stages.pairs.component_cells import CELLS, LEARNT, SPLITS, parts_of, task_pairs
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.ragged import Floats
-from stages.stage import stage
+from stages.stage import Counters, stage
 from stages.syntax.trees import Tree, read_trees
 from stages.teacher.encoders import AbsentModelError, load_encoder
 
 Kind = Literal["one", "roles", "tags", "gate"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 STEPS = 150
 LEARNING_RATE = 0.02
 TINY = 1e-12  # the least product of two squared lengths that is divided by
@@ -125,14 +124,16 @@ class Sides:
         return cls(rows, ((pairs.scores - low) / (high - low)).astype(np.float32))
 
 
-def learn_all(task: str, embed: Embed, trees: dict[str, Tree]) -> list[Learnt]:
+def learn_all(task: str, embed: Embed, trees: dict[str, Tree], counters: Counters) -> list[Learnt]:
     """Learn the weights of each kind on the task's training pairs; nothing where the task is absent.
 
     A sentence without a tree has no parts.
     """
     if task not in available(kind="pairs"):
         return []
-    pairs = {split: load_pairs(task, split) for split in SPLITS}
+    guard = Counters("pairs")
+    pairs = task_pairs(task, guard)
+    counters.details |= {f"{task} train, {reason}": count for reason, count in guard.dropped.items()}
     texts = list(dict.fromkeys(text for each in pairs.values() for text in (*each.sentences1, *each.sentences2)))
     place = {text: row for row, text in enumerate(texts)}
     sides = {split: Sides.of(each, place) for split, each in pairs.items()}
@@ -198,7 +199,7 @@ def main() -> None:
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(params.focus_training.pooling))
             embed, trees = partial(embed_with, encoder), read_trees()
-            learnt = {task: learn_all(task, embed, trees) for task in params.component_focus.tasks}
+            learnt = {task: learn_all(task, embed, trees, counters) for task in params.component_focus.tasks}
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
             absent = "weights not available here"

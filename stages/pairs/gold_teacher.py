@@ -13,7 +13,8 @@ from pathlib import Path
 from stages.artifacts import atomic_directory, write_json
 from stages.benchmarks.data import available, load_pairs
 from stages.benchmarks.guard import unseen
-from stages.pairs.component_focus import Cell, Sets, fingerprint, material
+from stages.pairs.component_cells import Sets
+from stages.pairs.component_focus import Cell, fingerprint, material
 from stages.pairs.component_weights import Weights
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.params import Params

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_directory, write_json, write_table
 from stages.benchmarks.data import PairSet, available, load_pairs
-from stages.benchmarks.overlaps import fingerprints
+from stages.benchmarks.guard import Pairs, guarded
 from stages.pairs.data import (
     ABOUT,
     PAIR_SCHEMA,
@@ -43,23 +43,6 @@ def _from_set(pairs: PairSet) -> LabelledPairs:
             "directory with your own train.csv and test.csv."
         )
     return labelled(pairs.sentences1, pairs.sentences2, pairs.labels, f"{pairs.name} {pairs.split}")
-
-
-def keys(sentences1: list[str], sentences2: list[str]) -> list[tuple[int, int]]:
-    """Each pair's two fingerprints in ascending order, so that (a, b) and (b, a) are alike."""
-    both = np.sort(np.stack([fingerprints(sentences1), fingerprints(sentences2)], axis=1), axis=1)
-    return [(low, high) for low, high in both.tolist()]
-
-
-def guarded(train: LabelledPairs, scored: dict[str, list[tuple[int, int]]], counters: Counters) -> LabelledPairs:
-    """`train` without the pairs that `scored` has; what is removed is counted by the set it was found in."""
-    own = keys(train.sentences1, train.sentences2)
-    kept = np.ones(len(train), dtype=bool)
-    for name, others in scored.items():
-        found = np.array([key in set(others) for key in own]) if others else np.zeros(len(own), dtype=bool)
-        counters.drop(f"pair of {name} test", int((found & kept).sum()))
-        kept &= ~found
-    return train.take(np.flatnonzero(kept))
 
 
 def hold_out(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bool_]:
@@ -102,9 +85,8 @@ def main() -> None:
     with stage("pair_data", unit="pairs") as (params, counters):
         train, test = read_splits(params.pairs.dataset)
         related = related_pairs(params.pairs.also, counters)
-        scored = {params.pairs.dataset: keys(test.sentences1, test.sentences2)}
-        scored |= {name: keys(pairs.sentences1, pairs.sentences2) for name, pairs in related.items()}
-        train = guarded(train, scored, counters)
+        scored: dict[str, Pairs] = {params.pairs.dataset: test, **related}
+        train = guarded(train, {f"{name} test": pairs for name, pairs in scored.items()}, counters)
         held_out = hold_out(train.labels, params.pairs.held_out, params.pairs.seed)
         splits = {"train": train.take(np.flatnonzero(~held_out)), "held_out": train.take(np.flatnonzero(held_out))}
         splits["test"] = test

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 from stages.artifacts import InputError, write_table
-from stages.benchmarks.data import HELD_OUT
-from stages.benchmarks.guard import load_held_out, refuse_shared, shared_rows
+from stages.benchmarks.data import HELD_OUT, PairSet
+from stages.benchmarks.guard import guarded, load_held_out, refuse_shared, shared_rows
 from stages.benchmarks.overlaps import fingerprints
+from stages.stage import Counters
 
 HELD = fingerprints(["The storm closed the port.", "A dog plays.", "..."])
 LEFT = ["It rained.", "THE STORM CLOSED THE PORT", "Snow.", "...", ""]
@@ -22,6 +23,30 @@ def test_rows_that_share_a_text() -> None:
     assert shared_rows([RIGHT, LEFT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([LEFT], HELD).tolist() == [False, True, False, False, False]
     assert shared_rows([[]], HELD).tolist() == []
+
+
+def pair_set(*pairs: tuple[str, str]) -> PairSet:
+    left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+    return PairSet("here", "train", left, right, np.arange(len(pairs), dtype=np.float32), None, (0, 5))
+
+
+def test_guard() -> None:
+    """fault 18: a pair that is scored on, in either order, whatever its case, is removed and counted once."""
+    train = pair_set(("A dog runs.", "A cat."), ("Water boils", "It steams."), ("A", "C"), ("B", "D"))
+    one, two = pair_set(("it steams", "WATER, boils!")), pair_set(("A cat", "a dog runs"), ("It steams", "Water boils"))
+    counters = Counters("pairs")
+    left = guarded(train, {"one": one, "two": two, "three": pair_set()}, counters)
+    assert (left.sentences1, left.sentences2) == (["A", "B"], ["C", "D"])
+    assert left.scores is not None and left.scores.tolist() == [2, 3]
+    assert {reason: count for reason, count in counters.dropped.items() if count} == {
+        "pair of one": 1,
+        "pair of two": 1,
+    }
+
+
+def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
+    train = pair_set(("A dog runs.", "A cat."), ("Water", "ice"))
+    assert len(guarded(train, {"one": pair_set(("A dog runs.", "Another."))}, Counters("pairs")).sentences1) == 2
 
 
 def test_scoring_on_what_was_trained_on_is_refused() -> None:

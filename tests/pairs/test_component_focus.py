@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import torch
 import yaml
@@ -16,15 +18,25 @@ from safetensors import safe_open
 
 from stages.artifacts import InputError, read_json, read_table, write_table
 from stages.benchmarks.benchmarks import main as make_benchmarks
-from stages.benchmarks.data import PairSet
+from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PairSet
+from stages.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
 from stages.pairs import component_focus
-from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA, components_of, entailment
+from stages.pairs.component_cells import (
+    CELL,
+    CELLS,
+    PREDICTIONS,
+    SCHEMA,
+    SPLITS,
+    components_of,
+    entailment,
+    task_pairs,
+)
 from stages.pairs.component_focus import (
     NONE,
-    SPLITS,
     Cell,
     LabelLoss,
     Material,
+    best_epoch,
     embed,
     focused,
     material,
@@ -331,6 +343,38 @@ def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.M
     assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
     assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
     assert alone["cosine"] != both["cosine"]
+
+
+def test_a_cell_that_trains_on_dev_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples+dev", "0.0")
+    assert read_table(cell / PREDICTIONS, SCHEMA)["split"].unique().to_pylist() == ["test"]
+    (epoch,) = read_json(cell / CELL)["seeds"]["1"]
+    assert epoch.keys() == {"loss"}
+    counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples+dev-0.0.json").read_text())
+    assert counted["kept"] == 125 + 62
+
+
+def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
+    """fault 18: a pair of dev or test that stands in train, too, swapped; under +dev that of dev may stay."""
+    path = BENCHMARKS_DIRECTORY / "samples.parquet"
+    table = read_table(path, BENCHMARK_SCHEMA)
+    copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
+    swapped = [
+        row | {"split": "train", "sentence1": row["sentence2"].upper(), "sentence2": row["sentence1"]} for row in copies
+    ]
+    write_table(path, pa.concat_tables([table, pa.Table.from_pylist(swapped, BENCHMARK_SCHEMA)]))
+    for task, kept, dropped in (
+        ("samples", 125, {"pair of samples dev": 1, "pair of samples test": 1}),
+        ("samples+labels+dev", 125 + 1 + 62, {"pair of samples test": 1}),
+    ):
+        counters = Counters("pairs")
+        assert len(task_pairs(task, counters)["train"].sentences1) == kept
+        assert counters.dropped == dropped
+
+
+def test_which_epoch_counts() -> None:
+    assert best_epoch([{"dev": 0.5}, {"dev": 0.7}, {"dev": 0.6}, {"dev": 0.7}]) == 1
+    assert best_epoch([{"loss": 0.2}, {"loss": 0.1}, {"loss": 0.3}]) == 2
 
 
 def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

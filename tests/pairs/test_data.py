@@ -11,9 +11,8 @@ from stages.artifacts import InputError, write_json, write_table
 from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
 from stages.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
 from stages.pairs import pair_data
-from stages.pairs.data import labelled, load_material, read_pairs, read_unlabelled
-from stages.pairs.pair_data import guarded, hold_out, keys
-from stages.stage import Counters
+from stages.pairs.data import load_material, read_pairs, read_unlabelled
+from stages.pairs.pair_data import hold_out
 from tests.workspace import write_params
 
 HEAD = "sentence1,sentence2,label\n"
@@ -73,24 +72,6 @@ def test_a_file_to_decide_needs_no_labels(tmp_path: Path) -> None:
     path.write_text("sentence1,sentence2\n")
     with pytest.raises(InputError, match=r"holds no pair; give it a line for each"):
         read_unlabelled(path)
-
-
-def test_guard() -> None:
-    """fault 18: a pair that is scored on, in either order, whatever its case, is removed and counted."""
-    train = labelled(["A dog runs.", "Water boils", "A", "B"], ["A cat.", "It steams.", "C", "D"], "1010", "here")
-    scored = {"one": keys(["it steams"], ["WATER, boils!"]), "two": keys(["A cat"], ["a dog runs"]), "three": []}
-    counters = Counters("pairs")
-    left = guarded(train, scored, counters)
-    assert left.sentences1 == ["A", "B"] and left.labels.tolist() == [1, 0]
-    assert {reason: count for reason, count in counters.dropped.items() if count} == {
-        "pair of one test": 1,
-        "pair of two test": 1,
-    }
-
-
-def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
-    train = labelled(["A dog runs.", "Water"], ["A cat.", "ice"], "10", "here")
-    assert len(guarded(train, {"one": keys(["A dog runs."], ["Another."])}, Counters("pairs"))) == 2
 
 
 def test_both_labels_are_held_out() -> None:

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from stages.benchmarks.data import Split
-from stages.pairs.component_cells import parts_of
-from stages.pairs.focus_weights import SPLITS, STEPS, Kind, Sides, embedded, learn
+from stages.pairs.component_cells import SPLITS, parts_of
+from stages.pairs.focus_weights import STEPS, Kind, Sides, embedded, learn
 from stages.syntax.trees import Tree
 
 # No man attacks her.
