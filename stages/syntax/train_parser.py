@@ -43,11 +43,12 @@ from stanza.models.pos.data import Dataset
 from stanza.models.pos.trainer import Trainer as TaggerTrainer
 from stanza.utils.conll import CoNLL
 
-from stages.artifacts import InputError
+from stages.artifacts import InputError, write_json
 from stages.benchmarks import external
 from stages.checkpoint import Checkpoint
 from stages.syntax.packed import pack
 from stages.syntax.parser import BUNDLED, PRETRAIN, PROCESSORS
+from stages.syntax.score_parser import SCORES
 from stages.vectors.glove import load_glove
 
 EWT = external.EXTERNAL_DIRECTORY / "ud-english-ewt"
@@ -309,6 +310,7 @@ def main() -> None:
         make(target)
     for name in (*PROCESSORS, PRETRAIN):
         pack(torch.load(WORK / f"{name}.pt", weights_only=True), BUNDLED / f"{name}.safetensors")
+    write_json(SCORES, {})  # those that stood there are other models'
 
 
 if __name__ == "__main__":
