@@ -55,15 +55,6 @@ class PairSet:
     labels: list[str] | None
     scale: tuple[float, float] | None
 
-    def joined(self, other: "PairSet") -> "PairSet":
-        """These pairs and behind them those of another split of the set."""
-        scores = None
-        if self.scores is not None and other.scores is not None:
-            scores = np.concatenate([self.scores, other.scores])
-        labels = None if self.labels is None or other.labels is None else self.labels + other.labels
-        left, right = self.sentences1 + other.sentences1, self.sentences2 + other.sentences2
-        return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
-
     def take(self, rows: NDArray[np.int64]) -> "PairSet":
         """The pairs at `rows`, in that order."""
         left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))

@@ -51,8 +51,6 @@ TITLES = {
     "stsb": "STS-B",
     "sick": "SICK",
     "sick+labels": "SICK, labels too",
-    "stsb+dev": "STS-B, dev too",
-    "sick+labels+dev": "SICK, labels and dev too",
     "lee": "Lee-50",
     "mrpc": "MRPC",
     "imdb": "IMDB",

@@ -29,7 +29,6 @@ PREDICTIONS = "predictions.parquet"
 CELL = "cell.json"
 LEARNT = "learnt.json"
 WITH_LABELS = "+labels"
-WITH_DEV = "+dev"
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -45,27 +44,20 @@ SCHEMA = pa.schema(
     ]
 )
 
-
 Sets = Mapping[Split, PairSet]
 
 
 def benchmark_of(task: str) -> str:
-    """The set of a task: of sick+labels+dev it is sick."""
-    return task.removesuffix(WITH_DEV).removesuffix(WITH_LABELS)
+    """The set of a task: `sick+labels` is SICK, whose labels are trained on beside the scores."""
+    return task.removesuffix(WITH_LABELS)
 
 
 def task_pairs(task: str, counters: Counters) -> Sets:
-    """Train, dev and test of a task; a task +dev has no dev, whose pairs are in train.
-
-    A pair of train that stands in one of the others, in either order, is dropped and counted.
-    """
+    """The splits of a task; a pair of train that stands in dev or test, in either order, is dropped and counted."""
     name = benchmark_of(task)
     train, dev, test = (load_pairs(name, split) for split in SPLITS)
-    scored: dict[Split, PairSet] = {"dev": dev, "test": test}
-    if task.endswith(WITH_DEV):
-        train = train.joined(scored.pop("dev"))
-    train = guarded(train, {f"{name} {split}": pairs for split, pairs in scored.items()}, counters)
-    return {"train": train, **scored}
+    train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
+    return {"train": train, "dev": dev, "test": test}
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

@@ -7,11 +7,10 @@ emb_basic is the pooled encoding of the sentence, emb_cf that of its component (
 the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell of the matrix is one encoder, one task
 and one W_cf, which is a number or learnt with the encoder (stages/pairs/component_weights.py), trained with each seed;
 the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
-length, and each sentence and component is tokenised once for all epochs.
+length, and each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
 
-Two kinds of tasks are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
-read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+dev`, for when all has been chosen,
-trains on the pairs of dev, too, and the last epoch counts. What is scored on is never trained on.
+The task `sick+labels`, which is not the paper's, adds label_weight times the cross-entropy of the pairs' labels, read
+from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
 
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
 logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
@@ -43,6 +42,7 @@ from stages.pairs.component_cells import (
     CELLS,
     PREDICTIONS,
     SCHEMA,
+    SPLITS,
     WITH_LABELS,
     Sets,
     benchmark_of,
@@ -64,8 +64,7 @@ CHECKPOINTS = Path("models/checkpoints/component_focus")
 NONE = -1  # the place of a part that a sentence hasn't
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
-Note = dict[str, float]  # of an epoch: loss, dev (Spearman, where there is a dev), weights that are learnt
-Notes = dict[int, list[Note]]  # of each seed
+Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
 
 log = logging.getLogger("stages")
 
@@ -160,11 +159,8 @@ class Cell:
     checkpoint: Path
     labels: LabelLoss | None = None
 
-    def run(self, data: Material, key: str) -> list[Note]:
-        """Train in place and return what each epoch came to; encoder and weights end as after the best on dev.
-
-        Without a dev they end as after the last.
-        """
+    def run(self, data: Material, key: str) -> list[dict[str, float]]:
+        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
         self.encoder.precision = self.params.precision
         lasting = nn.ModuleList([self.encoder, self.weights]).to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
@@ -176,9 +172,8 @@ class Cell:
         with torch.random.fork_rng():
             for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
                 loss = self.epoch(data, optimizer, epoch)
-                dev = {"dev": self.judge(data)} if "dev" in data.rows else {}
-                notes.append({"loss": loss} | dev | self.weights.learnt())
-                if best_epoch(notes) == epoch:
+                notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
+                if _best(notes) == epoch:
                     with atomic_file(best) as partial:
                         save_file({name: t.contiguous() for name, t in lasting.state_dict().items()}, partial)
                 state.save(notes)
@@ -231,9 +226,8 @@ def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
     return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
 
 
-def best_epoch(notes: list[Note]) -> int:
-    """The first of those with the best Spearman on dev; without a dev the last."""
-    return int(np.argmax([note.get("dev", epoch) for epoch, note in enumerate(notes)]))
+def _best(notes: list[dict[str, float]]) -> int:
+    return int(np.argmax([note["dev"] for note in notes]))
 
 
 def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
@@ -242,16 +236,11 @@ def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
     return cosines(vectors[one], vectors[other])
 
 
-def scored(data: Material) -> list[Split]:
-    """The splits that nothing is trained on: dev, if the task has one, and test."""
-    return [split for split in data.rows if split != "train"]
-
-
 def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
-    """Rows of PREDICTIONS for what is scored on, `predicted` for labelled test pairs; no seed: before any training."""
+    """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
     parts = []
     found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
-    for split in scored(data):
+    for split in SPLITS[1:]:
         count = len(data.rows[split])
         columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
         columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
@@ -286,7 +275,7 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
     data = material(pairs, read_trees(), encoder, weights, counters)
     tables = [SCHEMA.empty_table()]
     if weights.values is None:
-        tables.append(predictions(embed(encoder, data, weights, *scored(data)), data, pairs, None))
+        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
     for seed in training.seeds if training.epochs else ():
         encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
@@ -296,7 +285,7 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
         labels = label_loss(encoder, data, training.label_weight) if WITH_LABELS in options.task else None
         notes[seed] = Cell(encoder, training, weights, seed, checkpoint, labels).run(data, key)
-        tables.append(predictions(embed(encoder, data, weights, *scored(data)), data, pairs, seed))
+        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed))
         counters.keep(len(data.rows["train"]))
     return pa.concat_tables(tables), notes
 
@@ -309,7 +298,7 @@ def why_absent(task: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
-    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test; +labels, +dev")
+    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
     parser.add_argument(
         "weight", type=weight_of, help="W_cf, of the component beside the sentence; or one, roles, gate"
     )
