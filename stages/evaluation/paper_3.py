@@ -185,7 +185,8 @@ def kept() -> dict[str, Any]:
     rows = [row for path in sorted((RUNS / FOCUS.stem).glob("*.csv")) for row in read_results(path)]
     rows.sort(key=place)
     gains = read_json(GAINS) if GAINS.exists() else []
-    return {"tables": tables(rows, "Kept"), "curves": figure_3(rows), "gains": gains, "statement": statement(gains)}
+    found = {"tables": tables(rows, "Kept"), "curves": figure_3(rows), "statement": statement(gains)}
+    return found | {"gains": gains, "claimed": CLAIMED}
 
 
 def figure_3(rows: Sequence[Row]) -> list[charts.Curve]:
