@@ -16,7 +16,7 @@ RELEASED = Path(__file__).parent / "released"  # a link to models/released; the 
 def load(directory: Path | str = RELEASED) -> StaticEncoder:
     """The released student, or another one; raises InputError where it is missing or broken.
 
-    Its `encode` takes a list of sentences and returns (sentences, dimension) float32, rows of unit length: their
+    Its `encode` takes sentences and returns (sentences, dimension) float32, rows of unit length: their
     products are cosines. A sentence without a known word is a zero row.
     """
     return StaticEncoder.load(Path(directory))

@@ -34,6 +34,7 @@ from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from stages.artifacts import InputError
+from stages.machine import cores
 
 if TYPE_CHECKING:  # which workers need not load
     from stages.params import Shards
@@ -71,7 +72,7 @@ def map_shards(
 
 def processes_here(where: "Shards") -> int:
     """How much of this machine may be busy: `shards.processes`, or all its cores."""
-    return where.processes or len(os.sched_getaffinity(0))
+    return where.processes or cores()
 
 
 def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:

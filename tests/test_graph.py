@@ -21,7 +21,7 @@ from tests.workspace import ROOT, demo_params
 UNWATCHED = {"stages/params.py", "stages/progress.py"}
 # Where shards are worked on; the same bytes come out, so a change must not rerun anything.
 UNLISTED = {"shards.processes", "shards.dask"}
-FOUNDATIONS = {"artifacts", "checkpoint", "device", "params", "progress", "ragged", "shards", "stage"}
+FOUNDATIONS = {"artifacts", "checkpoint", "device", "machine", "params", "progress", "ragged", "shards", "stage"}
 SOURCES = sorted(path.relative_to(ROOT) for path in (ROOT / "stages").rglob("*.py"))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from stages.artifacts import InputError, atomic_file, read_json, write_json
 from stages.evaluation.results import FOCUS, GAINS, PARAPHRASE, RESULTS, RUNS, as_row, read_results, write_rows
 from stages.evaluation.spread import over_seeds
+from stages.machine import cores
 from stages.params import load_params
 
 Rows = list[dict[str, str]]
@@ -31,7 +32,7 @@ DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
 def machine() -> str:
     """Cores, memory and processor, without the machine's name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, {platform.machine()}"
+    return f"{cores()} cores, {memory:.0f} GiB, {platform.machine()}"
 
 
 def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:

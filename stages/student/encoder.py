@@ -16,7 +16,7 @@ it stands, in 16-bit integers: exact for up to 258 tokens, and more than twice a
 """
 
 import json
-import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +33,7 @@ from tokenizers import Tokenizer
 
 from stages.artifacts import InputError, map_tensors, read_json, tensor_names
 from stages.corpus.text import whole_surrogates
+from stages.machine import cores
 from stages.ragged import Floats, TokenIds, unit_rows
 from stages.student.tokenizer import is_punctuation
 
@@ -61,6 +62,7 @@ _BLANK = b" \t\n\r"
 _CUT, _END = ord(" "), ord("\n")
 _ABSENT = -1
 _NO_LEVEL = -128
+_CUTTING = Lock()  # of the kept pieces of unknown words
 _LETTERS_AND_DIGITS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
@@ -113,7 +115,6 @@ class StaticEncoder:
         self.step = step
         self._tokens = words
         self._known_cuts: dict[str, list[int]] = {}
-        self._cutting = Lock()
 
     @classmethod
     def load(cls, directory: Path) -> "StaticEncoder":
@@ -160,20 +161,24 @@ class StaticEncoder:
     def dimension(self) -> int:
         return int(self.stored.shape[1] if self.linear is None else self.linear[0].shape[0])
 
-    def encode(self, sentences: list[str]) -> Floats:
+    def encode(self, sentences: Iterable[str]) -> Floats:
         """(sentences, dimension) float32, rows of unit length; a sentence without a known token is a zero row, or the
-        direction of the bias where there is a linear layer."""
-        vectors = np.empty((len(sentences), self.dimension), dtype=np.float32)
-        threads = len(os.sched_getaffinity(0))
-        rounds = max(1, -(-len(sentences) // (threads * BATCH)))  # of equal batches, so that no thread ends alone
-        size = max(SMALLEST_BATCH, -(-len(sentences) // (threads * rounds)))
-        spans = [slice(start, start + size) for start in range(0, len(sentences), size)]
+        direction of the bias where there is a linear layer. Raises TypeError where it is given one string, whose
+        characters would be sentences."""
+        if isinstance(sentences, str):
+            raise TypeError("encode takes sentences, not one string: encode([sentence])[0] is the vector of one.")
+        texts = list(sentences)
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        threads = cores()
+        rounds = max(1, -(-len(texts) // (threads * BATCH)))  # of equal batches, so that no thread ends alone
+        size = max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
+        spans = [slice(start, start + size) for start in range(0, len(texts), size)]
         if len(spans) <= 1:
-            self._encode(sentences, vectors)
+            self._encode(texts, vectors)
             return vectors
         # Arrow, SciPy and BLAS release Python's lock; threads of BLAS' own would only wait for each other.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(self._encode, sentences[span], vectors[span]) for span in spans]:
+            for done in [pool.submit(self._encode, texts[span], vectors[span]) for span in spans]:
                 done.result()
         return vectors
 
@@ -282,7 +287,7 @@ class StaticEncoder:
 
     def _pieces(self, words: list[str]) -> list[list[int]]:
         """Ids of the pieces of each word; unknown words come again, so they are kept for the next batch."""
-        with self._cutting:
+        with _CUTTING:
             if len(self._known_cuts) > KNOWN_CUTS:
                 self._known_cuts.clear()
             new = [word for word in dict.fromkeys(words) if word not in self._known_cuts]

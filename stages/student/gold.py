@@ -166,10 +166,9 @@ def main() -> None:
         found = trained(params.student, params.deep, params.gold, counters)
         if isinstance(found, StaticEncoder):
             config = read_json(STUDENT / CONFIG)
-            made_from = {
-                name: config[name] for name in ("profile", "language", "teacher", "sentences", "epochs", "seed")
-            }
-            described = write_model(found, made_from | {"gold_pairs": counters.kept}, directory)
+            made_from = {name: config[name] for name in ("profile", "language", "sentences", "epochs", "seed")}
+            made_from |= {"teacher": read_json(GOLD_LABELS / TEACHER), "gold_pairs": counters.kept}
+            described = write_model(found, made_from, directory)
             write_card("model_card.md", described | {"path": GOLD}, directory)
         write_json(directory / VARIANT, {"absent": found if isinstance(found, str) else None})
 

@@ -6,7 +6,6 @@ again.
 """
 
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,9 +16,10 @@ import pyarrow.compute as pc
 
 from stages.artifacts import InputError, atomic_directory, read_table, write_table
 from stages.benchmarks.data import available, load_pairs, splits
+from stages.machine import cores
 from stages.params import Shards, Syntax
 from stages.progress import track
-from stages.shards import map_shards
+from stages.shards import map_shards, processes_here
 from stages.stage import Counters, stage
 from stages.syntax.parser import Reason, ShardParser, fingerprint
 from stages.syntax.trees import DROPPED, SCHEMA, TREES, Tree, to_table
@@ -77,11 +77,10 @@ class Shelf:
 
 def parse_missing(shelf: Shelf, shards: list[list[str]], where: Shards) -> tuple[int, float]:
     """Parse the shards that are not kept; returns how many texts that were and how many it did in a second."""
-    cores = len(os.sched_getaffinity(0))
-    processes = min(where.processes or cores, len(shards))  # one shard is not worth a process of its own
-    parser = ShardParser(shelf.params.model, shelf.params.maximum_words, max(1, cores // processes) if processes else 1)
+    processes = max(1, min(processes_here(where), len(shards)))  # one shard is not worth a process of its own
+    parser = ShardParser(shelf.params.model, shelf.params.maximum_words, max(1, cores() // processes))
     texts, seconds = 0, 0.0
-    with map_shards(parser, shards, where.model_copy(update={"processes": max(1, processes)})) as parsed:
+    with map_shards(parser, shards, where.model_copy(update={"processes": processes})) as parsed:
         for shard, (results, took) in zip(shards, track(parsed, len(shards), "shards"), strict=True):
             shelf.put(shard, results)
             texts, seconds = texts + len(shard), seconds + took

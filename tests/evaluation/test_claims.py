@@ -73,6 +73,13 @@ def test_the_papers_own_figures_bear_its_claims_out() -> None:
     assert by_start(paper_rows(), "Under the mean, SBERT and").verdict == PARTLY  # 0.482 beside 0.481 is no lead
 
 
+def test_other_numbers_of_reviews_are_not_compared() -> None:
+    fewer = [{**r, "n": "500"} if (r["system"], r["dataset"]) == ("SimCSE", "imdb") else r for r in paper_rows()]
+    claim = by_start(fewer, "On IMDB, MyModel has the highest")
+    assert claim.verdict == PARTLY
+    assert claim.evidence.endswith("; not compared, with another number of reviews: SimCSE")
+
+
 def test_without_figures_nothing_is_judged() -> None:
     assert {claim.verdict for claim in claims([], NO_EXAMPLES, PRINTED)} == {UNTESTED}
     assert all(claim.evidence for claim in claims([], NO_EXAMPLES, PRINTED))

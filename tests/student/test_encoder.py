@@ -152,6 +152,22 @@ def test_vectors_by_hand() -> None:
     assert encoder.encode([]).shape == (0, 8)
 
 
+def test_sentences_of_any_kind_but_one_string() -> None:
+    encoder, texts = static_encoder(), ["Storm: port!", "the dog plays"]
+    expected = encoder.encode(texts)
+    for same in (tuple(texts), iter(texts), np.array(texts)):
+        np.testing.assert_array_equal(encoder.encode(same), expected)
+    with pytest.raises(TypeError, match=r"not one string: encode\(\[sentence\]\)"):
+        encoder.encode(texts[0])
+
+
+def test_a_model_goes_to_another_process(static_student: Path) -> None:
+    """Workers get it pickled, with what it has looked up so far."""
+    encoder = StaticEncoder.load(static_student)
+    expected = encoder.encode(ODD[:-1])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(encoder)).encode(ODD[:-1]), expected)
+
+
 def test_weights_scale_tokens() -> None:
     encoder = static_encoder()
     tokens = encoder.token_ids(["storm port"])

@@ -16,10 +16,11 @@ from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
 from stages.params import Gold
 from stages.ragged import TokenIds, unit_rows
 from stages.student import gold, student
-from stages.student.encoder import GOLD, STUDENT, VARIANT, StaticEncoder
+from stages.student.encoder import CONFIG, GOLD, STUDENT, VARIANT, StaticEncoder
 from stages.student.gold import Rated, Turned, batches, pearson_loss, tune
 from stages.student.tokenizer import UNKNOWN, static_tokenizer
 from stages.teacher.gold_labels import GOLD_LABELS
+from stages.teacher.labels import TEACHER
 from tests.workspace import demo_params, write_params
 
 from .conftest import files, table, write_benchmarks, write_gold_labels
@@ -149,3 +150,10 @@ def test_a_rate_that_is_too_high() -> None:
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))
     with pytest.raises(InputError, match=r"not finite; lower the rates of section gold"):
         tune(encoder, pairs, PARAMS.model_copy(update={"weight_rate": 1e4}))
+
+
+def test_the_card_names_the_tuned_teacher() -> None:
+    tuned = json.loads((GOLD_LABELS / TEACHER).read_text()) | {"reference": "models/gold_teacher/0"}
+    write_json(GOLD_LABELS / TEACHER, tuned)
+    gold.main()
+    assert json.loads((GOLD / CONFIG).read_text())["teacher"] == tuned
