@@ -68,12 +68,13 @@ def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance 
     return tolerances[max(patterns, key=lambda pattern: (len(pattern), pattern))] if patterns else None
 
 
-def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]) -> None:
-    """Raises ToleranceError where a pattern fits none of `metrics`, or a tolerance is no number of 0 or more."""
-    known = sorted(metrics)
+def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str] | None) -> None:
+    """Raises ToleranceError where a pattern fits none of `metrics`, if there are any, or a tolerance is no number of 0
+    or more."""
+    known = sorted(metrics or ())
     for pattern, tolerance in tolerances.items():
         _allowed(tolerance, 1.0)
-        if not any(fnmatchcase(metric, pattern) for metric in known):
+        if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
             near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
             hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
             raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")

@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
-import yaml
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import wait
@@ -24,7 +23,7 @@ from prefect.utilities.annotations import quote
 from flows.graph import GraphError, Stage
 from flows.reproduce import Outcome
 from flows.run import GpuPolicy, PipelineError, Run, open_run
-from flows.settings import SettingsError
+from flows.settings import SettingsError, assignments
 from flows.show import publish
 from flows.worktree import WorktreeError, bring_back
 
@@ -145,13 +144,13 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = vars(arguments())
-    apply, pairs = options.pop("apply"), [pair.partition("=") for pair in options.pop("set")]
-    overrides = {key: yaml.safe_load(value) for key, _, value in pairs}
+    apply, given = options.pop("apply"), options.pop("set")
     signal.signal(signal.SIGTERM, stop)
     try:
+        overrides = assignments(given)
         if os.environ.get("PREFECT_API_URL"):
-            given = {key: value for key, value in options.items() if value is not None}
-            pipeline(**given, overrides=overrides, apply=apply)
+            named = {key: value for key, value in options.items() if value is not None}
+            pipeline(**named, overrides=overrides, apply=apply)
             return
         root = Path.cwd()
         with open_run(root, **options, overrides=overrides, log=print) as run:

@@ -56,7 +56,7 @@ from flows.promotion import (
 )
 from flows.reproduce import Outcome
 from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
-from flows.settings import PARAMS, SettingsError, flat
+from flows.settings import PARAMS, SettingsError, assignments, flat
 from flows.worktree import WorktreeError, git
 
 LOCK = Path(".dvc/tmp/retrain.lock")
@@ -128,8 +128,8 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
     overrides = _with_snapshot(order, git(root, "show", f"{revision}:{PARAMS}"), log)
     before = promoted(root, order.channel)
     figures = read_figures(root, before) if before else None
-    if figures and order.tolerances:
-        check_tolerances(order.tolerances, figures.metrics)
+    if order.tolerances:
+        check_tolerances(order.tolerances, figures.metrics if figures else None)
     with open_run(
         root,
         target=None,
@@ -280,11 +280,9 @@ def main() -> None:
     options = vars(arguments())
     pairs = [pair.rpartition("=") for pair in options.pop("tolerance")]
     options["tolerances"] = {pattern: yaml.safe_load(loss) for pattern, _, loss in pairs} or None
-    options["overrides"] = {
-        key: yaml.safe_load(value) for key, _, value in (p.partition("=") for p in options.pop("set"))
-    }
     signal.signal(signal.SIGTERM, stop)
     try:
+        options["overrides"] = assignments(options.pop("set"))
         if os.environ.get("PREFECT_API_URL"):
             retrain(**{name: value for name, value in options.items() if value is not None})
             return

@@ -19,7 +19,7 @@ from flows.cache import forget, remove_broken
 from flows.graph import Stage, lost, read_graph, unchanged
 from flows.handoff import HandoffError, hand_off
 from flows.reproduce import Children, Outcome, StageError, reproduce
-from flows.settings import configure
+from flows.settings import SettingsError, configure
 from flows.worktree import keep, prune, snapshot, worktree
 
 GpuPolicy = Literal["prefer", "require", "local"]
@@ -120,6 +120,8 @@ def open_run(
 
     Its result is kept when it ends.
     """
+    if parallel < 1:
+        raise SettingsError(f"parallel is {parallel}; let at least 1 stage run at a time.")
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
     revision, name = revision or snapshot(root), new_name()

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,21 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
             _set(params, key.split("."), value)
         path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     _check(directory)
+
+
+def assignments(given: Sequence[str]) -> dict[str, Any]:
+    """The KEY=VALUE of a command line, values in YAML, but a day is a text. Raises SettingsError."""
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        try:
+            read = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise SettingsError(f"'{text}': {value} is no YAML; put a text in quotes.") from error
+        if not equals:
+            raise SettingsError(f"'{text}' is no KEY=VALUE.")
+        found[key] = value if isinstance(read, date) else read
+    return found
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -6,7 +6,8 @@
 
 Runs and developers do not meet: each has its own files, and DVC's cache takes objects from many at once. What git does
 not know but a run needs (`data/external`, checkpoints) is hard-linked, which costs nothing and cannot be written
-through, since stages replace files and never change them.
+through, since stages replace files and never change them. The state of the crawl is changed in place, so there is one
+for the workspace and all runs, with one lock, and a run that is killed leaves it as a crawl of the workspace does.
 """
 
 import fcntl
@@ -27,6 +28,7 @@ RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/distillery/runs"
 BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
 RETURNED = ("data/checkpoints", "models/checkpoints")  # what an interrupted run leaves for the next
+IN_PLACE = "data/checkpoints/crawl"
 KEPT_DAYS = 7.0
 
 
@@ -93,13 +95,14 @@ def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
     with _locked(directory):
         git(root, "worktree", "add", "--quiet", "--detach", str(directory), revision)
         _share_cache(root, directory)
+        _share_crawl(root, directory)
         for path in BROUGHT:
-            _link_missing(root / path, directory / path)
+            _link_newer(root / path, directory / path)
         try:
             yield directory
         finally:
             for path in RETURNED:
-                _link_missing(directory / path, root / path)
+                _link_newer(directory / path, root / path)
 
 
 def _share_cache(root: Path, directory: Path) -> None:
@@ -110,17 +113,29 @@ def _share_cache(root: Path, directory: Path) -> None:
         settings.update(core=own["core"], remote=own["remote"], cache=cache)
 
 
-def _link_missing(source: Path, target: Path) -> None:
-    """Hard-link every file of `source` that `target` lacks; copy where they lie on different file systems."""
+def _share_crawl(root: Path, directory: Path) -> None:
+    state = directory / IN_PLACE
+    (root / IN_PLACE).mkdir(parents=True, exist_ok=True)
+    state.parent.mkdir(parents=True, exist_ok=True)
+    state.symlink_to((root / IN_PLACE).absolute(), target_is_directory=True)
+
+
+def _link_newer(source: Path, target: Path) -> None:
+    """Hard-link every file of `source` that `target` lacks or has an older one of; copy between file systems."""
     for file in source.rglob("*") if source.is_dir() else []:
         place = target / file.relative_to(source)
-        if file.is_dir() or place.exists() or file.name.endswith(".partial"):
+        if file.is_dir() or file.name.endswith(".partial"):
+            continue
+        if place.exists() and place.stat().st_mtime_ns >= file.stat().st_mtime_ns:
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
+        linked = place.with_name(f".{place.name}.partial")
+        linked.unlink(missing_ok=True)
         try:
-            place.hardlink_to(file)
+            linked.hardlink_to(file)
         except OSError:
-            shutil.copy2(file, place)
+            shutil.copy2(file, linked)
+        linked.replace(place)
 
 
 @contextmanager

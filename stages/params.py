@@ -9,10 +9,19 @@ import re
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from stages.artifacts import InputError
 
@@ -387,8 +396,19 @@ class ComponentFocus(Section):
         min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper; sick+labels trains on both"
     )
     weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
-        min_length=1, title="W_cf; 0 is SBERT, and a word is a way to learn it with the encoder"
+        min_length=1, title="W_cf; 0.0 is SBERT, and a word is a way to learn it with the encoder"
     )
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _each_names_its_cell(cls, weights: Any) -> Any:
+        """DVC names a cell as the file has its weight, the stage as Python writes it."""
+        given = weights if isinstance(weights, list) else []
+        if whole := [weight for weight in given if isinstance(weight, int)]:
+            raise ValueError(f"write {float(whole[0])} instead of {whole[0]}")
+        if len(set(map(str, given))) < len(given):
+            raise ValueError(f"{given} has a weight twice")
+        return weights
 
 
 class FocusTraining(ScoredTraining):
@@ -426,6 +446,9 @@ class Evaluate(Section):
     seed: Seed
 
 
+AnyMatrix = TypeVar("AnyMatrix", Pairs, PairCost, ComponentFocus)
+
+
 class Params(Section):
     profile: str
     crawl: Crawl
@@ -457,6 +480,23 @@ class Params(Section):
     component_focus: ComponentFocus
     focus_training: FocusTraining
     shards: Shards
+
+    @field_validator("pairs", "pair_cost", "component_focus")
+    @classmethod
+    def _encoders_are_known(cls, section: AnyMatrix, info: ValidationInfo) -> AnyMatrix:
+        given = [section.encoder] if isinstance(section, PairCost) else section.encoders
+        known = info.data.get("encoders", given)
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"{', '.join(unknown)} is none of section encoders, which has {', '.join(known)}")
+        return section
+
+    @field_validator("component_focus")
+    @classmethod
+    def _tasks_are_parsed(cls, focus: ComponentFocus, info: ValidationInfo) -> ComponentFocus:
+        parsed = info.data["syntax"].sets if "syntax" in info.data else focus.tasks
+        if unparsed := [task for task in focus.tasks if task.removesuffix("+labels") not in parsed]:
+            raise ValueError(f"tasks has {', '.join(unparsed)}, which syntax.sets, the sets that are parsed, has not")
+        return focus
 
 
 class _Loader(yaml.SafeLoader):

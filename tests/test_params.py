@@ -101,6 +101,17 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
         ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
+        ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
+        ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice"),
+        (
+            {"pairs": {"encoders": ["minilm-l33"]}},
+            "pairs: minilm-l33 is none of section encoders, which has minilm-l3, ",
+        ),
+        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: l6 is none of section encoders, which has minilm-l3, "),
+        (
+            {"component_focus": {"tasks": ["samples", "sick+labels"]}},
+            "component_focus: tasks has sick+labels, which syntax.sets, the sets that are parsed, has not",
+        ),
         ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),
         ({"profile": 1}, "profile = 1: Input should be a valid string"),
     ],

@@ -63,11 +63,15 @@ def file_articles(inputs: Iterable[CrawlInput], counters: Counters) -> Iterator[
 def input_files(entry: CrawlInput, counters: Counters) -> list[Path]:
     """The readable files of an input; raises InputError where it is outside data/external, missing, or has none."""
     given = Path(entry.path)
-    # Lexically, because what lies below may be a link to where the data is kept: DVC follows it, too.
+    # Lexically, because what lies below may be a link to a file that is kept elsewhere: DVC follows it, too.
     if not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / EXTERNAL):
-        raise InputError(f"crawl.inputs: {given} is not below {EXTERNAL}, which DVC watches; put it or link it there.")
+        raise InputError(f"crawl.inputs: {given} is not below {EXTERNAL}, which DVC watches; put it there.")
     if not given.exists():
         raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
+    below = [path for path in (*given.parents, given) if path.is_relative_to(EXTERNAL) and path != EXTERNAL]
+    for path in (*below, *given.rglob("*")):
+        if path.is_symlink() and path.is_dir():
+            raise InputError(f"crawl.inputs: {path} links to a directory, in which DVC sees no change; link its files.")
     files = sorted(path for path in given.rglob("*") if path.is_file()) if given.is_dir() else [given]
     readable = [path for path in files if entry.format or path.suffix in SUFFIXES]
     if not readable:

@@ -243,7 +243,7 @@ def _learnt(name: str, task: str, learnt: Learnt) -> Outcome:
 
 
 def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
-    """Some trees that fit on a page: the paper's own sentences where they are, and others spread over the run."""
+    """Some trees that fit on a page, spread over the run."""
     short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
     step = max(1, len(short) // SHOWN)
     return [{"text": text} | asdict(trees[text]) for text in short[::step][:SHOWN]]

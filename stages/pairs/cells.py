@@ -94,13 +94,16 @@ class Outcome:
 
 
 def outcome(
-    model: PairModel, task: Task, vectors: Floats, notes: Notes, seconds: float, seed: int, folds: Folds
+    model: PairModel,
+    task: Task,
+    vectors: Floats,
+    notes: Notes,
+    seconds: float,
+    seed: int,
+    folds: Folds,
+    choosing: Sequence[str],
 ) -> Outcome:
-    """Decide on the test pairs; `vectors` (sequences, dimension).
-
-    The threshold comes from the held-out pairs; where nothing was trained, from all pairs of train.
-    """
-    choosing = ["held_out"] if notes else ["train", "held_out"]
+    """Decide on the test pairs by a threshold that the splits `choosing` give; `vectors` (sequences, dimension)."""
     figures, scores = _decide(model, task, vectors, choosing, folds)
     plain = None
     if model.head is not None and not task.joined:
@@ -117,7 +120,7 @@ def outcome(
 
 
 def _decide(
-    model: PairModel, task: Task, vectors: Floats, choosing: list[str], folds: Folds
+    model: PairModel, task: Task, vectors: Floats, choosing: Sequence[str], folds: Folds
 ) -> tuple[dict[str, float], Floats]:
     """The threshold that `choosing` gives, how it does there and on test, and the test pairs' scores."""
     rows = np.concatenate([task.rows[name] for name in choosing])
@@ -183,10 +186,10 @@ def train(
     notes = training.run(examples)
     device = encoder.transformer.device
     began = clock(device)
-    alone = model.head is not None and learning.head_epochs >= learning.epochs
-    vectors = frozen if alone and frozen is not None else encode(encoder, task)
+    unchanged = model.head is not None and not task.joined and learning.head_epochs >= learning.epochs
+    vectors = frozen if unchanged and frozen is not None else encode(encoder, task)
     seconds = sum(note["seconds"] for note in notes) + clock(device) - began
-    return outcome(model, task, vectors, notes, seconds, seed, folds)
+    return outcome(model, task, vectors, notes, seconds, seed, folds, ["held_out"])
 
 
 def _weights(model: PairModel) -> str:
@@ -212,6 +215,11 @@ def absent_reason(directory: Path) -> str | None:
     """Why a start has no weights, or None where it has."""
     reason: str | None = read_json(directory / START)["absent"]
     return reason
+
+
+def unseen_splits(directory: Path) -> list[str]:
+    """The splits before test that a start was not trained on."""
+    return ["held_out"] if read_json(directory / START)["tuned"] else ["train", "held_out"]
 
 
 def load_start(directory: Path, teacher: Teacher) -> PairEncoder:

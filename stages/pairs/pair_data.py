@@ -46,12 +46,19 @@ def _from_set(pairs: PairSet) -> LabelledPairs:
 
 
 def hold_out(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are held out: `share` of either label, drawn at random, at least two of each."""
+    """Which pairs are held out: `share` of either label, drawn at random, at least two of each; raises InputError where
+    that leaves none to train on."""
     held_out = np.zeros(len(labels), dtype=bool)
     generator = np.random.default_rng(seed)
     for label in (0, 1):
         rows = generator.permutation(np.flatnonzero(labels == label))
-        held_out[rows[: max(round(share * len(rows)), 2)]] = True
+        count = max(round(share * len(rows)), 2)
+        if len(rows) <= count:
+            raise InputError(
+                f"pairs.dataset: of label {label} there are {len(rows)} training pairs that no test set has, and "
+                f"{count} are held out, which leaves none to train on; give more of them."
+            )
+        held_out[rows[:count]] = True
     return held_out
 
 

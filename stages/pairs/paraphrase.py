@@ -11,6 +11,7 @@ Where the start was tuned on joined pairs (mean-combined), it is the combined ap
 """
 
 import sys
+from pathlib import Path
 
 from stages.artifacts import atomic_directory
 from stages.pairs.cells import (
@@ -24,6 +25,7 @@ from stages.pairs.cells import (
     read_vectors,
     task_of,
     train,
+    unseen_splits,
     write_result,
 )
 from stages.pairs.data import load_material
@@ -39,12 +41,12 @@ MODERN = ("cosent", "ranking")
 
 
 def learn(
-    model: PairModel, task: Task, vectors: Floats, strategy: str, seed: int, params: Params, cell: str
+    model: PairModel, task: Task, vectors: Floats, strategy: str, seed: int, params: Params, origin: Path, cell: str
 ) -> Outcome:
-    """What a strategy makes of the start, whose vectors are given; the model is trained in place."""
+    """What a strategy makes of the start at `origin`, whose vectors are given; the model is trained in place."""
     folds = Folds(params.pairs.folds, params.pairs.seed)
     if strategy == "cosine":
-        return outcome(model, task, vectors, [], 0.0, seed, folds)
+        return outcome(model, task, vectors, [], 0.0, seed, folds, unseen_splits(origin))
     learning = params.modern_learning if strategy in MODERN else params.metric_learning
     return train(model, task, strategy, learning, vectors, seed, folds, cell)
 
@@ -71,7 +73,8 @@ def main() -> None:
             if strategy == "logistic":
                 head = LogisticHead(encoder.dimension, Combination(params.pairs.combination), seed)
             model = PairModel(encoder, head)
-            outcomes.append(learn(model, task_of(encoder, material, False), vectors, strategy, seed, params, cell))
+            task = task_of(encoder, material, joined=False)
+            outcomes.append(learn(model, task, vectors, strategy, seed, params, origin, cell))
             if len(outcomes) == 1:
                 write_model(model, {**about, "threshold": outcomes[0].threshold}, directory)
         write_result(directory, about, None, outcomes)

@@ -8,8 +8,8 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
     xsubj: controlling subject             the subject is there already; xcomp of a word with a subject or an object:
                                            the controlled word becomes a predicate, as the head of xsubj does
     dobj, iobj                             obj, iobj
-    pobj: object of a preposition          obl with a `case`: a prepositional object of the predicate. A noun's own
-                                           is nmod, which the paper's table 1 leaves out: "in a crowd" there
+    pobj: object of a preposition          obl or obl:agent with a `case`: a prepositional object of the predicate. A
+                                           noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
     the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
 
 Words that negate are kept as well, n't as "not". Where there is neither a subject nor an object, nouns (NN*) stand for
@@ -20,7 +20,7 @@ subjects, itself, its objects, and each word's negation before it.
     An Asian woman in a crowd is not carrying a black bag      woman not carrying bag
     A man attacks a woman                                      man attacks woman
     A guitar is being played by a man                          guitar played man
-    There is no man eating                                     no man eating
+    There is no man eating                                     no man is
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,6 +34,7 @@ Role = Literal["subject", "predicate", "object"]
 
 SUBJECTS = {"nsubj", "nsubj:pass", "nsubj:outer", "csubj", "csubj:pass", "csubj:outer"}
 OBJECTS = {"obj", "iobj"}
+OBLIQUE = {"obl", "obl:agent"}  # objects where they have a preposition
 _TAGGED: dict[str, Role] = {"NN": "subject", "VB": "predicate"}
 NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "nothing", "nowhere"}
 
@@ -93,7 +94,7 @@ def _by_relations(tree: Tree) -> dict[int, Role]:
 
 
 def _is_object(tree: Tree, row: int) -> bool:
-    if tree.relations[row] == "obl":
+    if tree.relations[row] in OBLIQUE:
         return any(relation == "case" for _, relation in _dependents(tree, row))
     return tree.relations[row] in OBJECTS
 

@@ -87,7 +87,7 @@ class Parser:
 
 
 def _readable(text: str) -> str:
-    """`text` with U+FFFD for lone surrogates and NUL, which no model has seen."""
+    """`text` with a question mark for each lone surrogate, and U+FFFD for NUL, which no model has seen."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 

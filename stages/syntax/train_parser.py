@@ -307,7 +307,10 @@ def main() -> None:
         if target.is_file():
             continue  # of an earlier run
         log.info("training %s", name)
-        make(target)
+        unfinished = WORK / "unfinished" / target.name  # Stanza saves while it trains
+        unfinished.parent.mkdir(exist_ok=True)
+        make(unfinished)
+        unfinished.rename(target)
     for name in (*PROCESSORS, PRETRAIN):
         pack(torch.load(WORK / f"{name}.pt", weights_only=True), BUNDLED / f"{name}.safetensors")
     write_json(SCORES, {})  # those that stood there are other models'

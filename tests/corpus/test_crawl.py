@@ -248,6 +248,18 @@ def test_news_as_brought(workspace: Workspace) -> None:
     assert all(article["published"].year == 1987 for article in workspace.crawled())
 
 
+def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    """DVC would take what changes in it for unchanged."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/a.txt").write_text("A storm.", encoding="utf-8")
+    Path("data/external").mkdir(parents=True, exist_ok=True)
+    Path("data/external/mine").symlink_to(tmp_path / "elsewhere")
+    for path in ("data/external/mine", "data/external/mine/a.txt", "data/external"):
+        workspace.inputs(path)
+        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, in which DVC sees no change"):
+            crawl.main()
+
+
 def test_command_line_error_is_one_line(workspace: Workspace) -> None:
     workspace.inputs("data/external/missing.csv")
     command = [sys.executable, "-m", "stages.corpus.crawl"]

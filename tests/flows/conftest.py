@@ -63,7 +63,9 @@ def make_repository(root: Path, stages: dict[str, dict[str, Any]]) -> Path:
     (root / "stages/__init__.py").touch()
     (root / "stages/params.py").write_text(PARAMS, encoding="utf-8")
     (root / "stage.py").write_text(STAGE, encoding="utf-8")
-    (root / ".gitignore").write_text("".join(f"/{name}.txt\n" for name in stages) + "__pycache__/\n", encoding="utf-8")
+    (root / ".gitignore").write_text(
+        "".join(f"/{name}.txt\n" for name in stages) + "__pycache__/\n/data/checkpoints/\n", encoding="utf-8"
+    )
     write_yaml(root / "dvc.yaml", {"stages": stages})
     write_yaml(root / "params.yaml", {"profile": "demo", "stages": {name: {"value": 1} for name in stages}})
     git(root, "init", "--quiet", "--initial-branch", "main")

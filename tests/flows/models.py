@@ -65,7 +65,8 @@ def make_models(root: Path) -> Path:
     (root / "stages/params.py").write_text("", encoding="utf-8")
     (root / "model.py").write_text(MODEL, encoding="utf-8")
     (root / "benchmarks.py").write_text(BENCHMARKS, encoding="utf-8")
-    (root / ".gitignore").write_text("/models/student\n/data/benchmarks\n__pycache__/\n", encoding="utf-8")
+    ignored = "/models/student\n/data/benchmarks\n/data/checkpoints\n__pycache__/\n"
+    (root / ".gitignore").write_text(ignored, encoding="utf-8")
     write_yaml(root / "dvc.yaml", {"stages": STAGES, "artifacts": ARTIFACTS})
     write_yaml(root / "params.yaml", PARAMS)
     commit_all(root, "A model")

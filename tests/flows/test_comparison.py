@@ -100,6 +100,8 @@ def test_bad_tolerances() -> None:
     for wrong in ("five", "-1", -0.1, float("nan"), "5 percent"):
         with pytest.raises(ToleranceError, match=r"is no tolerance; write a loss as in 0.005, or a share as in '5%'"):
             check_tolerances({"student/*": wrong}, metrics)
+        with pytest.raises(ToleranceError):
+            check_tolerances({"student/*": wrong}, None)  # nothing is promoted yet
 
 
 def test_table() -> None:

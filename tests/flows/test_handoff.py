@@ -206,7 +206,7 @@ def test_another_key_is_refused(site: Site) -> None:
     content = yaml.safe_load(graph.read_text(encoding="utf-8"))
     content["stages"]["g"]["deps"].append("data/external/set.txt")
     before = graph.read_text(encoding="utf-8")
-    (site.home / ".gitignore").write_text("/?.txt\n/data/external\n", encoding="utf-8")
+    (site.home / ".gitignore").write_text("/?.txt\n/data/external\n/data/checkpoints\n", encoding="utf-8")
     try:
         graph.write_text(yaml.safe_dump(content), encoding="utf-8")
         for place, text in ((site.home, "home"), (site.clone, "worker")):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.settings import assignments
 from flows.worktree import RUNS
 
 from .conftest import command, git, make_repository, pipeline, set_param, stage
@@ -63,6 +64,9 @@ def test_uncommitted_code_runs(pair: Path) -> None:
     [
         (["--set", "stages.a.valeu=2"], "params.yaml has unknown keys: valeu"),
         (["--set", "profile.x=2"], "'profile.x': profile is a value, not a section"),
+        (["--set", "stages.a.value=[1"], "'stages.a.value=[1': [1 is no YAML; put a text in quotes"),
+        (["--set", "stages.a.value"], "'stages.a.value' is no KEY=VALUE"),
+        (["--parallel", "0"], "parallel is 0; let at least 1 stage run at a time"),
         (["--profile", "bset"], "There is no profile 'bset'"),
         (["--target", "e"], "dvc.yaml has no stage 'e'; the stages are a, b, c, d"),
     ],
@@ -73,6 +77,10 @@ def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
     assert done.returncode == 1
     assert message in done.stderr
     assert "at work" not in done.stdout
+
+
+def test_a_day_is_a_text() -> None:
+    assert assignments(["web.since=2024-05-01", "student.epochs=3"]) == {"web.since": "2024-05-01", "student.epochs": 3}
 
 
 def test_a_failed_stage(chain: Path) -> None:

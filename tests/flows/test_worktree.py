@@ -57,10 +57,31 @@ def test_files_beyond_git_are_linked(chain: Path) -> None:
     with worktree(chain, snapshot(chain), "one") as directory:
         linked = directory / "data/external/news/a.txt"
         assert linked.samefile(chain / "data/external/news/a.txt")
-        (directory / "data/checkpoints").mkdir()
         (directory / "data/checkpoints/shard").write_text("1\n", encoding="utf-8")
         (directory / "data/checkpoints/.shard.partial").write_text("half\n", encoding="utf-8")
-    assert [file.name for file in (chain / "data/checkpoints").iterdir()] == ["shard"]
+    assert [file.name for file in (chain / "data/checkpoints").iterdir() if file.is_file()] == ["shard"]
+
+
+def test_a_later_run_takes_the_place_of_an_older_checkpoint(chain: Path) -> None:
+    """fault 2, the second time."""
+    place = Path("models/checkpoints/state")
+    for epochs in ("3", "12"):
+        with worktree(chain, snapshot(chain), f"after {epochs}".replace(" ", "-")) as directory:
+            if epochs == "12":
+                assert (directory / place).read_text(encoding="utf-8") == "3"
+            (directory / place).parent.mkdir(parents=True, exist_ok=True)
+            (directory / place).unlink(missing_ok=True)
+            (directory / place).write_text(epochs, encoding="utf-8")
+        assert (chain / place).read_text(encoding="utf-8") == epochs
+
+
+def test_the_state_of_the_crawl_is_the_workspaces(chain: Path) -> None:
+    """SQLite changes it in place; a run that is killed has returned nothing, and has lost nothing."""
+    with worktree(chain, snapshot(chain), "crawling") as directory:
+        (directory / "data/checkpoints/crawl/state.sqlite").write_text("1", encoding="utf-8")
+        assert (chain / "data/checkpoints/crawl/state.sqlite").read_text(encoding="utf-8") == "1"
+    git(chain, "worktree", "remove", "--force", str(directory))
+    assert (chain / "data/checkpoints/crawl/state.sqlite").is_file()
 
 
 def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:

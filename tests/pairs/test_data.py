@@ -82,6 +82,14 @@ def test_both_labels_are_held_out() -> None:
     assert not np.array_equal(held_out, hold_out(labels, 0.2, seed=2))
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"), [([1] * 9 + [0] * 2, "label 0 there are 2"), ([], "label 0 there are 0")]
+)
+def test_too_few_to_hold_out_and_to_train(labels: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=rf"{message} training pairs .*, and 2 are held out"):
+        hold_out(np.array(labels, np.int8), 0.2, seed=1)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory of one's own with 20 pairs to learn from, of which one is in the scored set, swapped."""

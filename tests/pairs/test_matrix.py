@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
 from stages.evaluation.publish import keep_matrix
 from stages.evaluation.results import PARAPHRASE, read_results
 from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, paraphrase, predict
-from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS
+from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS, unseen_splits
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
 from stages.pairs.thresholds import RULES, Folds, cross_validated
@@ -109,6 +110,21 @@ def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
             assert (outcome["cosine"] is not None) == (strategy == "logistic")
 
 
+def test_a_head_that_learns_alone_reads_the_joined_test_pairs(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy")
+    configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]})
+    run(pair_tuning, "tiny", "mean", "combined")
+    assert len(set(result("tiny-mean-combined", STARTS)["outcomes"][0]["scores"])) > 1
+
+
+def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> None:
+    assert unseen_splits(STARTS / "tiny-mean") == ["train", "held_out"]
+    assert unseen_splits(STARTS / "tiny-mean-combined") == ["held_out"]
+
+
 def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
     """As a loop over the test pairs has them."""
     gold = load_material().splits["test"].labels
@@ -120,7 +136,11 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "rule"), [(CELLS / "tiny-mean-logistic", "accuracy"), (STARTS / "tiny-mean-modern", "logistic")]
+    ("cell", "rule"),
+    [
+        (CELLS / "tiny-mean-logistic", "accuracy"),
+        (STARTS / "tiny-mean-modern", "logistic"),
+    ],
 )
 def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
     """`metric_learning` or `modern_learning`; the model that a cell leaves is the first seed's."""

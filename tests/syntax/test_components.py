@@ -45,6 +45,12 @@ def test_table_3_where_the_stanford_parser_found_no_verb(tree: MakeTree) -> None
             id="passive",
         ),
         pytest.param(
+            "The/DT/2/det guitar/NN/4/nsubj:pass is/VBZ/4/aux:pass played/VBN/0/root by/IN/7/case the/DT/7/det "
+            "man/NN/4/obl:agent",
+            "guitar played man",
+            id="passive, the agent marked as in EWT",
+        ),
+        pytest.param(
             "What/WP/5/obj does/VBZ/5/aux the/DT/4/det man/NN/5/nsubj eat/VB/0/root ?/./5/punct",
             "man eat What",
             id="question: in the order of the relations, not of the sentence",
