@@ -10,6 +10,7 @@ through, since stages replace files and never change them. The state of the craw
 for the workspace and all runs, with one lock, and a run that is killed leaves it as a crawl of the workspace does.
 """
 
+import argparse
 import fcntl
 import os
 import shutil
@@ -139,10 +140,10 @@ def _link_newer(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
+def _locked(directory: Path, how: int = fcntl.LOCK_NB) -> Iterator[None]:
     """Hold `directory`.lock, which the system lets go when the process ends, however it ends."""
     with directory.with_suffix(".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | how)
         yield
 
 
@@ -176,7 +177,7 @@ def bring_back(root: Path, name: str) -> None:
     """
     after = git(root, "rev-parse", "--verify", f"{REFS}/{name}")
     before = git(root, "rev-parse", f"{after}^")
-    with _locked(root / RUNS / "workspace"):
+    with _locked(root / RUNS / "workspace", how=0):  # wait for another run that is brought back
         changed = _changed(root, before, after)
         touched = changed & _changed(root, before, snapshot(root))
         if touched:
@@ -195,5 +196,14 @@ def _changed(root: Path, before: str, after: str) -> set[str]:
     return set(git(root, "diff", "--name-only", before, after).splitlines())
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m flows.worktree", description="Bring a run to the workspace.")
+    parser.add_argument("name", help=f"of a run that was kept: `git for-each-ref {REFS}` lists them")
+    try:
+        bring_back(Path.cwd(), parser.parse_args().name)
+    except WorktreeError as error:
+        sys.exit(f"worktree: {error}")
+
+
 if __name__ == "__main__":
-    bring_back(Path.cwd(), sys.argv[1])
+    main()

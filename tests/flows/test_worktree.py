@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, prune, snapshot, worktree
+from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, main, prune, snapshot, worktree
 
 from .conftest import set_param
 
@@ -149,3 +149,9 @@ def test_one_name_for_one_run(chain: Path) -> None:
 def test_git_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(WorktreeError, match=r"git rev-parse failed in .*not a git repository"):
         snapshot(tmp_path)
+
+
+def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["worktree", "none"])
+    with pytest.raises(SystemExit, match=r"worktree: git rev-parse failed"):
+        main()
