@@ -80,7 +80,8 @@ def test_a_shard_depends_on_what_shapes_its_trees(workspace: Path) -> None:
 
 def test_no_set_at_all(workspace: Path) -> None:
     """What is absent is reported as absent, and the stages behind find no trees."""
-    write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]})
+    focus = {"tasks": ["stsb"]}
+    write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]}, component_focus=focus)
     parse.main()
     assert read_trees() == {}
     assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
