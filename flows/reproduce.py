@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from threading import Lock
 
+from stages.process import bound
+
 SECONDS_TO_END = 20.0  # that a stage has to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error
 
@@ -71,12 +73,12 @@ class Children:
     def start(
         self, command: list[str], directory: Path, environment: dict[str, str]
     ) -> Iterator[subprocess.Popen[str]]:
-        """A process that leads a group of its own; it has ended when the block has."""
+        """A process that leads a group of its own; it has ended when the block has, and when this process is killed."""
         with self._lock:
             if self._closed:
                 raise StageError(f"The run is being stopped; {command[-1]} was not started.")
             process = subprocess.Popen(
-                command,
+                bound(command),
                 cwd=directory,
                 env=environment,
                 stdout=subprocess.PIPE,

@@ -39,7 +39,6 @@ from flows.comparison import (
     table,
 )
 from flows.graph import GraphError
-from flows.lock import HeldError, held
 from flows.pipeline import AS_IT_STANDS, Profile, run_as_tasks, run_in_threads, stop
 from flows.promotion import (
     Channel,
@@ -58,6 +57,7 @@ from flows.reproduce import Outcome
 from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
 from flows.settings import PARAMS, SettingsError, assignments, flat
 from flows.worktree import WorktreeError, git
+from stages.process import HeldError, held
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion

@@ -23,6 +23,7 @@ from typing import NoReturn
 import httpx
 
 from flows.worktree import git
+from stages.process import bound
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -53,10 +54,10 @@ def prefect(*arguments: str) -> list[str]:
 
 @contextmanager
 def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
-    """A process that ends with the block, its lines in the file `log`."""
+    """A process that ends with the block, or when this one is killed; its lines go to the file `log`."""
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
-            command,
+            bound(command),
             cwd=clone,
             env=os.environ | {"DISTILLERY_CLONE": str(clone)},
             stdout=file,

@@ -6,6 +6,7 @@ def main() -> None:
 """
 
 import logging
+import os
 import resource
 import signal
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from stages.artifacts import InputError, write_json
 from stages.params import Params, load_params
+from stages.process import HeldError, end_with_parent, held
 
 COUNTERS = Path("reports/counters")
 
@@ -50,17 +52,23 @@ class Counters:
 def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
 
-    InputError ends the process with its message and status 1; any other error keeps its traceback.
+    InputError ends the process with its message and status 1; any other error keeps its traceback. A second process
+    of the same stage, here, is refused; one that DVC started ends with DVC.
     """
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
+    if "DVC_STAGE" in os.environ:
+        end_with_parent()
     started = time.monotonic()
     target = COUNTERS / f"{name}.json"
-    target.unlink(missing_ok=True)  # a stage that fails must not stand there with the counts of an earlier run
+    counters = Counters(unit)
     try:
-        counters = Counters(unit)
-        yield load_params(), counters
-        write_json(target, counters.summary() | _cost(started))
+        with held(COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
+            target.unlink(missing_ok=True)  # a stage that fails must not stand there with the counts of an earlier run
+            yield load_params(), counters
+            write_json(target, counters.summary() | _cost(started))
+    except HeldError as error:
+        sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
     except InputError as error:
         sys.exit(f"{name}: {error}")
     logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")

@@ -225,6 +225,13 @@ def test_wrong_checksum(clone: Clone) -> None:
     assert "Traceback" not in output
 
 
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
     """fault 13: an unknown key in the last stage's section stops the first stage before its work."""
     clone = source.copy(tmp_path / "clone")
@@ -249,11 +256,7 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
     not blocked, and ends with the bytes that an undisturbed run in another directory has."""
     clone = source.copy(tmp_path / "clone")
     process = clone.start("repro", "refine")
-    partial = clone.directory / "data/corpus/.sentences.partial/part-00003.parquet"
-    deadline = time.monotonic() + 120
-    while not partial.exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
+    wait_for(clone.directory / "data/corpus/.sentences.partial/part-00003.parquet", process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert not (clone.directory / "data/corpus/sentences").exists()
@@ -263,6 +266,18 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
     assert ran(output) == ["clean", "skipgram", "refine"]
     assert clone.lock() == built.lock()
     assert not [path for path in clone.directory.rglob(".*.partial") if ".dvc" not in path.parts]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
+    """fault 5: SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and removes what it began."""
+    clone = source.copy(tmp_path / "clone")
+    process = clone.start("repro", "clean")
+    partial = clone.directory / "data/corpus/.sentences.partial"
+    wait_for(partial / "part-00003.parquet", process)
+    process.kill()
+    process.communicate(timeout=60)
+    assert not partial.exists()
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +307,7 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
 
 def test_whole_pipeline(finished: Clone) -> None:
     """Every stage leaves its outputs, counters and a lock entry."""
-    counters = {path.stem for path in (finished.directory / "reports/counters").iterdir()}
+    counters = {path.stem for path in (finished.directory / "reports/counters").glob("*.json")}
     assert counters == set(finished.lock())
     metrics = json.loads((finished.directory / "reports/metrics.json").read_text(encoding="utf-8"))
     assert {"teacher/samples/spearman", "student/samples/pearson", "refined/sentences_per_second"} <= metrics.keys()

@@ -127,7 +127,22 @@ def test_a_signal_removes_partial_files(number: signal.Signals, workspace: Path)
     process.communicate(timeout=50)
     assert process.returncode == (143 if number is signal.SIGTERM else -signal.SIGINT)
     left = sorted(str(path) for folder in ("models", "reports") for path in Path(folder).rglob("*") if path.is_file())
-    assert left == ["models/thing/earlier"]
+    assert left == ["models/thing/earlier", "reports/counters/.thing.lock"]
+
+
+def test_a_second_process_is_refused(workspace: Path) -> None:
+    """fault 4: two processes of one stage would write to one partial path; the second names the first."""
+    first = start('Path("started").touch(); time.sleep(60)')
+    wait_for(Path("started"), first)
+    status, stderr = run('Path("second").touch()')
+    assert status == 1
+    assert stderr == (
+        f"thing: it runs in this workspace already (process {first.pid}); wait until that has ended, or end it.\n"
+    )
+    assert not Path("second").exists()
+    first.kill()
+    first.communicate(timeout=50)
+    assert run("counters.keep()")[0] == 0
 
 
 def test_sigterm_reaps_children(workspace: Path) -> None:

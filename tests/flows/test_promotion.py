@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.lock import held
 from flows.promotion import (
     LOCK,
     Channel,
@@ -23,6 +22,7 @@ from flows.promotion import (
     show,
 )
 from flows.worktree import git
+from stages.process import held
 
 from .models import commit_all, kept_run, make_models
 

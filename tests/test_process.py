@@ -1,0 +1,39 @@
+"""Processes that know of each other, with real ones."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stages.process import HeldError, held
+from tests.workspace import ROOT
+
+PARENT = """
+import subprocess, sys, time
+from stages.process import bound
+subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]))
+time.sleep(60)
+"""
+
+
+def test_a_lock_names_its_holder(tmp_path: Path) -> None:
+    lock = tmp_path / "new/lock"
+    lock.parent.mkdir()
+    lock.write_text("a killed one's longer name", encoding="utf-8")
+    with held(lock, "run 1"):
+        with pytest.raises(HeldError, match=r"^run 1$"), held(lock, "run 2"):
+            pass
+        assert lock.read_text(encoding="utf-8") == "run 1"
+    with held(lock, "run 2"):
+        assert lock.read_text(encoding="utf-8") == "run 2"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
+def test_a_bound_process_ends_with_who_started_it() -> None:
+    """fault 5: SIGKILL of the parent, which can tell nobody; both hold the pipe's other end while they live."""
+    with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "1\n"
+        parent.kill()
+        assert parent.communicate(timeout=30)[0] == ""
