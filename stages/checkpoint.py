@@ -1,19 +1,23 @@
 """The state of a training on disk, so that a run that was killed goes on where it was.
 
 A checkpoint holds the tensors of the model and of its optimizer, and notes (the losses so far, say), under a key that
-names everything the result depends on: one made from other data or parameters is ignored.
+names everything the result depends on: one made from other data or parameters is ignored, and so is, with a warning,
+one that is damaged.
 """
 
+import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch.optim import Optimizer, SparseAdam
 
 from stages.artifacts import atomic_file
 
@@ -35,28 +39,46 @@ class Checkpoint:
         """Write the state; one note for each step or epoch that is done, anything that JSON can hold."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
         tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
+        about = {"key": self.key, "notes": json.dumps(notes)}
         with atomic_file(self.path) as partial:
-            save_file(tensors, partial, metadata={"key": self.key, "notes": json.dumps(notes)})
+            save_file(tensors, partial, metadata=about | {"sha256": _sha256(tensors, about["notes"])})
 
     def resume(self) -> Notes:
         """Restore the state and return its notes; without a checkpoint of this key change nothing and return none."""
         try:
             with safe_open(self.path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                if metadata.get("key") != self.key:
+                about = file.metadata() or {}
+                if about.get("key") != self.key:
                     return []  # made from something else
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-        except (OSError, SafetensorError):
-            return []  # there is none
+            if about.get("sha256") != _sha256(tensors, about["notes"]):
+                raise SafetensorError("its bytes are not those that were written")
+        except FileNotFoundError:
+            return []
+        except (OSError, SafetensorError) as error:
+            log.warning("%s is damaged (%s): training begins anew", self.path, error)
+            return []
         self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
-        state: dict[int, dict[str, Tensor]] = {}
+        state: dict[int, dict[str, Tensor | int]] = {}
         for name, tensor in tensors.items():
             if name.startswith("optimizer."):
                 _, index, field = name.split(".", 2)
-                state.setdefault(int(index), {})[field] = tensor
+                state.setdefault(int(index), {})[field] = self._step_count(tensor) if field == "step" else tensor
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        notes: Notes = json.loads(metadata["notes"])
+        notes: Notes = json.loads(about["notes"])
         log.info("resumed after %d of %s", len(notes), self.path.stem)
         return notes
+
+    def _step_count(self, tensor: Tensor) -> Tensor | int:
+        """SparseAdam counts its steps in an int, Adam in a tensor."""
+        return int(tensor) if isinstance(self.optimizer, SparseAdam) else tensor
+
+
+def _sha256(tensors: Mapping[str, Tensor], notes: str) -> str:
+    digest = hashlib.sha256(notes.encode())
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()

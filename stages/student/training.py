@@ -4,22 +4,19 @@ A checkpoint after each epoch holds the tensors of the model and of Adam. The or
 seed and the epoch, so a run that resumes ends with the bytes of a run that was never interrupted.
 """
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from stages.artifacts import InputError, atomic_file
+from stages.artifacts import InputError
+from stages.checkpoint import Checkpoint
 from stages.params import Deep, MyModel, Student
 from stages.progress import track
 
@@ -77,7 +74,8 @@ class Training:
         finite, with the step and the batch.
         """
         schedule = Schedule(count, params.batch_size, params.seed)
-        curve = self._resume()
+        state = Checkpoint(self.checkpoint, self.key, self.model, self.optimizer)
+        curve: Curve = state.resume()
         left = range(len(curve), params.epochs)
         for epoch in track(left, params.epochs, "epochs", done=len(curve)):
             sums: dict[str, float] = {}
@@ -89,7 +87,7 @@ class Training:
                     sums[name] = sums.get(name, 0.0) + value
             curve.append({name: value / schedule.steps for name, value in sums.items()} | watch())
             log.info("epoch %d of %d: loss %.4f", epoch + 1, params.epochs, curve[-1]["loss"])
-            self._save(curve)
+            state.save(curve)
         return curve
 
     def _step(self, loss: Loss, rows: Batch, place: str) -> dict[str, float]:
@@ -103,43 +101,6 @@ class Training:
         terms["loss"].backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return {name: term.item() for name, term in terms.items()}
-
-    def _tensors(self) -> dict[str, Tensor]:
-        """Everything that the next step depends on, by name."""
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        for index, state in self.optimizer.state_dict()["state"].items():
-            for name, value in state.items():
-                tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value)
-        return {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-
-    def _save(self, curve: Curve) -> None:
-        with atomic_file(self.checkpoint) as partial:
-            save_file(self._tensors(), partial, metadata={"key": self.key, "curve": json.dumps(curve)})
-
-    def _resume(self) -> Curve:
-        """Restore a checkpoint made with `key` and return its curve; without one, change nothing."""
-        try:
-            with safe_open(self.checkpoint, framework="pt") as file:
-                metadata = file.metadata() or {}
-                if metadata.get("key") != self.key:
-                    return []  # made from other data or parameters
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-        except (OSError, SafetensorError):
-            return []  # there is none
-        self.model.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
-        state: dict[int, dict[str, Any]] = {}
-        for name, value in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, field = name.split(".", 2)
-                state.setdefault(int(index), {})[field] = self._step_count(value) if field == "step" else value
-        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        curve: Curve = json.loads(metadata["curve"])
-        log.info("resumed after epoch %d", len(curve))
-        return curve
-
-    def _step_count(self, value: Tensor) -> int | Tensor:
-        """SparseAdam counts its steps in an int, Adam in a tensor."""
-        return int(value) if isinstance(self.optimizer, torch.optim.SparseAdam) else value
 
 
 def refuse_collapsed(vectors: NDArray[np.float32], name: str) -> None:

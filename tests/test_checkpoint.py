@@ -1,0 +1,54 @@
+"""Checkpoints that are no start; that a resumed training ends like an uninterrupted one stands with the trainings."""
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from stages.checkpoint import Checkpoint
+
+
+def checkpoint(path: Path, value: float, key: str = "key") -> Checkpoint:
+    model = nn.Linear(3, 2)
+    nn.init.constant_(model.weight, value)
+    return Checkpoint(path, key, model, torch.optim.Adam(model.parameters()))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "epoch.safetensors"
+    checkpoint(path, 1.0).save([{"loss": 0.5}])
+    return path
+
+
+def test_notes_and_weights_come_back(saved: Path) -> None:
+    found = checkpoint(saved, 0.0)
+    assert found.resume() == [{"loss": 0.5}]
+    assert (found.model.weight == 1).all()
+
+
+def test_one_of_something_else_is_passed_over_silently(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert checkpoint(saved, 0.0, "other").resume() == []
+    assert checkpoint(saved.with_name("none"), 0.0).resume() == []
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("place", [-1, -20, 300, 5])
+def test_a_changed_byte(saved: Path, place: int, caplog: pytest.LogCaptureFixture) -> None:
+    """fault 2: no half of a damaged checkpoint is taken, and the log says why training begins anew."""
+    content = bytearray(saved.read_bytes())
+    content[place] ^= 0x40
+    saved.write_bytes(content)
+    found = checkpoint(saved, 0.0)
+    with caplog.at_level(logging.WARNING):
+        assert found.resume() == []
+    assert (found.model.weight == 0).all()
+    assert f"{saved} is damaged" in caplog.text
+
+
+def test_a_truncated_one(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
+    saved.write_bytes(saved.read_bytes()[:-7])
+    assert checkpoint(saved, 0.0).resume() == []
+    assert "is damaged" in caplog.text
