@@ -80,5 +80,5 @@ def _sha256(tensors: Mapping[str, Tensor], notes: str) -> str:
     digest = hashlib.sha256(notes.encode())
     for name in sorted(tensors):
         digest.update(name.encode())
-        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
