@@ -70,7 +70,8 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf data/corpus data/benchmarks data/soft_labels data/trees data/component_focus
+	rm -rf $(addprefix data/,corpus benchmarks soft_labels gold_labels trees component_focus pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
-	rm -rf reports/counters reports/curves reports/index.html reports/component_focus.*
+	rm -rf $(addprefix reports/,counters curves seeds/*.csv index.html corpus.json examples.json pair_cost.json)
+	rm -rf reports/component_focus.* reports/paraphrase.*
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

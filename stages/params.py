@@ -490,6 +490,14 @@ class Params(Section):
             raise ValueError(f"{', '.join(unknown)} is none of section encoders, which has {', '.join(known)}")
         return section
 
+    @field_validator("combinations")
+    @classmethod
+    def _poolings_are_made(cls, combinations: Combinations, info: ValidationInfo) -> Combinations:
+        made = info.data["pairs"].poolings if "pairs" in info.data else combinations.poolings
+        if absent := [pooling for pooling in combinations.poolings if pooling not in made]:
+            raise ValueError(f"poolings has {', '.join(absent)}, which pairs.poolings, what is embedded, has not")
+        return combinations
+
     @field_validator("component_focus")
     @classmethod
     def _tasks_are_parsed(cls, focus: ComponentFocus, info: ValidationInfo) -> ComponentFocus:

@@ -112,6 +112,10 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},
             "component_focus: tasks has sick+labels, which syntax.sets, the sets that are parsed, has not",
         ),
+        (
+            {"combinations": {"poolings": ["mean", "cls"]}},
+            "combinations: poolings has cls, which pairs.poolings, what is embedded, has not",
+        ),
         ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),
         ({"profile": 1}, "profile = 1: Input should be a valid string"),
     ],
