@@ -3,8 +3,8 @@
 reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
 reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
-                                                beside the cells that earlier runs made; gains with their intervals
-                                                in component_focus/gains.json
+                                                beside the cells that earlier runs made, also of more sets; gains with
+                                                their intervals in component_focus/gains.json
 """
 
 import argparse
@@ -47,8 +47,7 @@ def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
 def keep_matrix(source: Path, command: str, date: str) -> Path:
     """Copy a matrix to reports/runs, beside the cells that are there of earlier runs; raises InputError without one."""
     rows = read_results(source)
-    sets = sorted({Path(row["dataset"]).name for row in rows})
-    target = RUNS / source.stem / f"{'-'.join(sets)}.csv"
+    target = _target(RUNS / source.stem, {Path(row["dataset"]).name for row in rows})
     runs = [f"{command}; {date}; {machine()}"]
     if target.exists() and (earlier := earlier_figures(rows, read_results(target))):
         filled = set(map(_cell, earlier))
@@ -58,14 +57,20 @@ def keep_matrix(source: Path, command: str, date: str) -> Path:
     return target
 
 
+def _target(directory: Path, sets: set[str]) -> Path:
+    """The file of earlier runs that has all these sets, or a new one of their names."""
+    earlier = [run for run in sorted(directory.glob("*.csv")) if sets <= set(run.stem.split("-"))]
+    return earlier[0] if earlier else directory / f"{'-'.join(sorted(sets))}.csv"
+
+
 def earlier_figures(rows: Rows, former: Rows) -> Rows:
     """A former file's figures for the cells of a matrix that this run has not made.
 
-    They count only where this run has others of as many test pairs of the same set: else the pairs have changed.
+    They count only where this run has none of the same set with more or fewer test pairs: else the pairs have changed.
     """
     made = [row for row in rows if not row["value"].startswith("undefined")]
-    cells, sizes = set(map(_cell, made)), {(row["dataset"], row["n"]) for row in made}
-    return [row for row in former if _cell(row) not in cells and (row["dataset"], row["n"]) in sizes]
+    cells, sizes = set(map(_cell, made)), {row["dataset"]: row["n"] for row in made}
+    return [row for row in former if _cell(row) not in cells and sizes.get(row["dataset"]) in (None, row["n"])]
 
 
 def _cell(row: dict[str, str]) -> tuple[str, ...]:

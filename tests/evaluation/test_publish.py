@@ -8,7 +8,7 @@ import pytest
 from stages.artifacts import InputError, read_json, write_json
 from stages.benchmarks.similarity import Figure, Undefined
 from stages.evaluation.publish import BESIDE, keep_gains, keep_matrix, keep_run, table
-from stages.evaluation.results import GAINS, PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
+from stages.evaluation.results import FOCUS, GAINS, PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
@@ -79,6 +79,21 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path, monkeypatch: p
         ("cosine", "undefined: not run"),
     ]
     assert commands() == ["three"]
+
+
+def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What earlier runs measured on the other sets stays."""
+    monkeypatch.chdir(tmp_path)
+
+    def publish(*cells: tuple[str, float, int]) -> list[tuple[str, str]]:
+        write_results(FOCUS, [Result("L3", name, "test", "focus", "pearson", value, n) for name, value, n in cells])
+        kept = keep_matrix(FOCUS, "a command", "2026-11-22")
+        assert kept == Path("reports/runs/component_focus/sick-stsb.csv")
+        return [(row["dataset"], row["value"]) for row in read_results(kept)]
+
+    publish(("stsb", 0.85, 1379), ("sick", 0.88, 4927))
+    assert publish(("sick", 0.89, 4927)) == [("sick", "0.8900"), ("stsb", "0.8500")]
+    assert publish(("stsb", 0.86, 1379)) == [("stsb", "0.8600"), ("sick", "0.8900")]
 
 
 def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
