@@ -53,7 +53,7 @@ class Checkpoint:
                 if about.get("key") != self.key:
                     return []  # made from something else
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-            if about.get("sha256") != _sha256(tensors, about["notes"]):
+            if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
                 raise SafetensorError("its bytes are not those that were written")
         except FileNotFoundError:
             return []
