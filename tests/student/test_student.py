@@ -136,11 +136,11 @@ def test_killed_in_training(workspace: Path, kind: str, caplog: pytest.LogCaptur
     assert not STUDENT.exists()
     caplog.set_level("INFO")
     student.main()
-    assert "resumed after epoch" in caplog.text
+    assert "resumed after" in caplog.text
     resumed = files(STUDENT) | {"curve": CURVE.read_bytes()}
     caplog.clear()
     student.main()
-    assert "resumed after epoch" not in caplog.text
+    assert "resumed after" not in caplog.text
     assert files(STUDENT) | {"curve": CURVE.read_bytes()} == resumed
 
 
@@ -160,7 +160,7 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
     assert "resumed" not in caplog.text
     with pytest.raises(SystemExit, match="killed"):
         student.main()
-    assert "resumed after epoch 4" in caplog.text
+    assert "resumed after 4 of student" in caplog.text
 
 
 def test_soft_labels_of_other_sentences(workspace: Path) -> None:

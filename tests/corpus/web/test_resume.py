@@ -180,7 +180,7 @@ def test_a_crawl_that_must_not_start(site: Site, crawl: Crawl, changes: dict[str
 
 
 def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
-    """fault 4: the second waits for a moment, then says who holds the state."""
+    """fault 4: the second is refused here, and in a flow's run, which shares the state, after waiting for a moment."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["requests_per_second"] = 0.5
@@ -188,7 +188,13 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
     try:
         while not site.log:
             assert first.poll() is None
-        assert "crawl: data/checkpoints/crawl is in use by another crawl; wait for its end" in crawl.run(status=1)
+        assert f"crawl: it runs in this workspace already (process {first.pid})" in crawl.run(status=1)
+        run = Crawl(crawl.directory / "run", site)
+        run.web = crawl.web
+        state = Path("data/checkpoints/crawl")
+        (run.directory / state.parent).mkdir(parents=True)
+        (run.directory / state).symlink_to(crawl.directory / state)
+        assert f"crawl: {state} is in use by another crawl; wait for its end" in run.run(status=1)
     finally:
         first.kill()
         first.communicate()
