@@ -349,6 +349,7 @@ class Learning(Section):
     weight_decay: Annotated[float, Field(ge=0.0)]
     halve_every: Count | None = Field(title="epochs between halvings of the learning rate; null: linearly to 0")
     warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
+    clip_norm: Positive | None = Field(title="longest that a step's gradient may be; null: not shortened")
     head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
     patience: Count | None = Field(title="epochs without a better held-out accuracy before the end; null: never")
     threshold: ThresholdRule = Field(title="the held-out pairs' best accuracy, or even odds by logistic regression")

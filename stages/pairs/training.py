@@ -237,6 +237,8 @@ class Training:
                 f"{batch[:5].tolist()} and {max(len(batch) - 5, 0)} more; lower its learning rate."
             )
         loss.backward()  # type: ignore[no-untyped-call]
+        if self.learning.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.learning.clip_norm)
         optimizer.step()
         return loss.item()
 

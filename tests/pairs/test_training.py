@@ -144,6 +144,20 @@ def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, str
     assert gaps[1] > gaps[0] + 0.05
 
 
+def test_a_gradient_longer_than_clip_norm_is_shortened(directory: Path, tmp_path: Path) -> None:
+    """One step of plain SGD goes as far as rate times the gradient's norm, at most as far as rate times `clip_norm`."""
+    plain = {"epochs": 1, "iterations": 1, "head_epochs": 0, "momentum": 0.0, "weight_decay": 0.0, "siamese_rate": 0.5}
+    ways = []
+    for limit in (None, 1e6, 1e-3):
+        learning = PAPER.model_copy(update={**plain, "clip_norm": limit})
+        run = training(directory, tmp_path / f"{limit}.safetensors", "siamese", learning)
+        before = weights(run)
+        run.run(examples(run))
+        ways.append((weights(run) - before).norm().item())
+    assert ways[0] == ways[1] > 0.01
+    assert ways[2] == pytest.approx(0.5 * 1e-3, rel=1e-2)
+
+
 def test_patience_ends_a_run(directory: Path, tmp_path: Path) -> None:
     """Two epochs without a better one after the second: the fifth is never run, the second's weights stay."""
     learning = MODERN.model_copy(update={"epochs": 6})
