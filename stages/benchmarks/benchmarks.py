@@ -98,6 +98,11 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
     }
 
 
+def pair_sets() -> list[str]:
+    """The names of all sets of pairs that can be had, here or not."""
+    return [spec.name for benchmark in BENCHMARKS.values() for spec in benchmark.tables if spec.kind == "pairs"]
+
+
 def main() -> None:
     with stage("benchmarks", unit="rows") as (params, counters):
         tables: Tables = {}
@@ -117,7 +122,8 @@ def main() -> None:
                 counters.keep(table.num_rows)
                 counters.details[f"rows_{name}"] = table.num_rows
             write_table(directory / "held_out.parquet", pa.table([held_out], HELD_OUT))
-            write_json(directory / PROVENANCE, {"sets": provenance(tables, hashes, groups), "absent": absent})
+            about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets()}
+            write_json(directory / PROVENANCE, about)
         counters.details["held_out"] = len(held_out)
         counters.details["absent"] = ", ".join(absent) or "none"
 

@@ -4,6 +4,7 @@ for name in available():
     pairs = load_pairs(name, "test")    # sentences1, sentences2, scores on pairs.scale, labels
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +78,15 @@ def available(directory: Path = BENCHMARKS_DIRECTORY, kind: Kind | None = None) 
     """The sets that the benchmarks stage wrote, all or those of one kind, in the order of the parameters."""
     sets = read_json(directory / PROVENANCE)["sets"]
     return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
+
+
+def present(names: Sequence[str], where: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
+    """Those of these pair sets that are here; raises InputError for a name that none has; it stands in `where`."""
+    known = read_json(directory / PROVENANCE)["pair_sets"]
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"params.yaml: {where} has '{unknown[0]}'; known sets of pairs are {', '.join(known)}.")
+    here = available(directory, "pairs")
+    return [name for name in names if name in here]
 
 
 def splits(name: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:

@@ -34,7 +34,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
-from stages.benchmarks.data import PairSet, Split, available
+from stages.benchmarks.data import PairSet, Split, present
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.checkpoint import Checkpoint
 from stages.pairs.component_cells import (
@@ -292,7 +292,8 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
 
 def why_absent(task: str) -> str:
     """Why a cell cannot be trained, or nothing."""
-    return "" if benchmark_of(task) in available(kind="pairs") else f"the set {benchmark_of(task)} is absent"
+    name = benchmark_of(task)
+    return "" if present([name], "component_focus.tasks") else f"the set {name} is absent"
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stages.artifacts import InputError, atomic_directory, write_json, write_table
-from stages.benchmarks.data import PairSet, available, load_pairs
+from stages.benchmarks.data import PairSet, load_pairs, present
 from stages.benchmarks.guard import Pairs, guarded
 from stages.pairs.data import (
     ABOUT,
@@ -64,7 +64,7 @@ def hold_out(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bo
 
 def related_pairs(names: list[str], counters: Counters) -> dict[str, PairSet]:
     """The test splits of the sets that are here; which are not is noted."""
-    here = {name: load_pairs(name, "test") for name in names if name in available(kind="pairs")}
+    here = {name: load_pairs(name, "test") for name in present(names, "pairs.also")}
     for name, pairs in here.items():
         if pairs.scores is None:
             raise InputError(f"pairs.also has {name}, whose pairs have no scores; take it out.")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stages.artifacts import InputError, atomic_directory, read_table, write_table
-from stages.benchmarks.data import available, load_pairs, splits
+from stages.benchmarks.data import load_pairs, present, splits
 from stages.machine import cores
 from stages.params import Shards, Syntax
 from stages.progress import track
@@ -104,7 +104,7 @@ def write_trees(shelf: Shelf, shards: list[list[str]], counters: Counters) -> No
 
 def main() -> None:
     with stage("parse", unit="sentences") as (params, counters):
-        names = [name for name in params.syntax.sets if name in available(kind="pairs")]
+        names = present(params.syntax.sets, "syntax.sets")
         counters.details["sets"] = ", ".join(names)
         counters.details["sets absent"] = ", ".join(sorted(set(params.syntax.sets) - set(names)))
         shelf = Shelf(params.syntax, fingerprint(params.syntax.model))

@@ -378,9 +378,10 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     arguments = ["tiny", "samples", "0.2"]
     checkpoint = component_focus.CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
+    threads = str(torch.get_num_threads())  # another number of them, other last bits
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.pairs.component_focus", *arguments],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": threads},
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 120

@@ -102,7 +102,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = pa.table([list(column) for column in zip(*scored, strict=True)], schema=BENCHMARK_SCHEMA)
     write_table(BENCHMARKS_DIRECTORY / "scored.parquet", table)
     entry = {"kind": "pairs", "rows": {"test": 2}, "scale": [0, 5]}
-    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": {"scored": entry}, "absent": {}})
+    about = {"sets": {"scored": entry}, "absent": {}, "pair_sets": ["scored", "stsb"]}
+    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, about)
     return tmp_path
 
 
@@ -129,4 +130,7 @@ def test_sets_that_do_not_fit(workspace: Path) -> None:
         pair_data.main()
     configure(dataset="mrpc")
     with pytest.raises(SystemExit, match=r"knows no set 'mrpc'"):
+        pair_data.main()
+    configure(also=["scored", "stsbb"])
+    with pytest.raises(SystemExit, match=r"pairs.also has 'stsbb'; known sets of pairs are scored, stsb\."):
         pair_data.main()

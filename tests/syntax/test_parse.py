@@ -87,6 +87,13 @@ def test_no_set_at_all(workspace: Path) -> None:
     assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
 
 
+def test_a_name_that_no_set_has(workspace: Path) -> None:
+    """It is an error, where a set that is known but not here is only reported."""
+    write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
+    with pytest.raises(SystemExit, match=r"syntax.sets has 'sickk'; known sets of pairs are lee, .*sick"):
+        parse.main()
+
+
 def test_reasons_come_back(workspace: Path) -> None:
     shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
     tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
