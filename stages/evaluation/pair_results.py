@@ -28,6 +28,7 @@ from stages.benchmarks.similarity import Undefined
 from stages.evaluation.results import PARAPHRASE, Result, write_results
 from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4
 from stages.pairs.data import ABOUT, PAIRS, load_material
+from stages.pairs.heads import Combination
 from stages.pairs.thresholds import accuracy, f1
 from stages.params import Params
 from stages.ragged import Floats
@@ -196,18 +197,30 @@ def winner(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     return max(alone, key=lambda result: float(result["outcomes"][0]["held_out"])) if alone else None
 
 
-def rows_of(cell: Cell, dataset: str, pairs: int) -> list[Result]:
+def table_4(labels: NDArray[np.int8], counts: Floats, data: str) -> list[Cell]:
+    """Table 4 as far as it was made from these pairs: a cell for each combination, named also by what was trained."""
+    cells = []
+    for found in map(read_json, sorted(TABLE_4.glob("*.json"))):
+        if found["data"] == data:
+            trained = "the heads alone" if found["frozen"] else "the encoder too"
+            for one in Combination:
+                outcomes = found["combinations"].get(one.value, [])
+                result = {**found, "strategy": f"{one.value}, {trained}", "outcomes": outcomes}
+                cells.append(cell_of(result, labels, counts))
+    return cells
+
+
+def rows_of(cell: Cell, dataset: str, pairs: int, table: str = "") -> list[Result]:
     """A cell as rows of results.csv."""
-    system, strategy = f"{cell.encoder} {cell.pooling}", cell.strategy
+    place = f"{cell.encoder} {cell.pooling}", dataset, "test", cell.strategy
     if cell.absent:
         reason = Undefined(cell.absent)
-        return [Result(system, dataset, "test", strategy, name, reason, 0, "2") for name in ("accuracy", "f1")]
-    of = {"accuracy": (cell.accuracy, cell.spread), "f1": (cell.f1, cell.f1_spread)}
-    rows = [
-        Result(system, dataset, "test", strategy, name, value, pairs, "2", seeds=cell.seeds, spread=spread)
+        return [Result(*place, name, reason, 0, "2", table) for name in ("accuracy", "f1")]
+    of = {"accuracy": (cell.accuracy, cell.spread), "f1": (cell.f1, cell.f1_spread), "seconds": (cell.seconds, None)}
+    return [
+        Result(*place, name, value, pairs, "2", table, seeds=cell.seeds, spread=spread)
         for name, (value, spread) in of.items()
     ]
-    return [*rows, Result(system, dataset, "test", strategy, "seconds", cell.seconds, pairs, "2", seeds=cell.seeds)]
 
 
 def main() -> None:
@@ -221,17 +234,19 @@ def main() -> None:
         cells = [cell_of(result, labels, counts) for result in results.values()]
         cells += [Cell(**place_of(cell), absent=NOT_RUN) for cell in missing]
         best = winner(list(results.values()))
-        tables = [read_json(path) for path in sorted(TABLE_4.glob("*.json"))]
+        fourth = table_4(labels, counts, material.sha256)
         with atomic_directory(PARAPHRASER) as directory:
             if best is not None:
                 shutil.copytree(CELLS / name_of(best), directory, dirs_exist_ok=True)
             write_json(directory / RESULT, {"winner": name_of(best) if best else None})
-        write_results(PARAPHRASE, [row for cell in cells for row in rows_of(cell, about["dataset"], len(labels))])
+        tables = {"": cells, "4": fourth}
+        rows = [rows_of(cell, about["dataset"], len(labels), name) for name, group in tables.items() for cell in group]
+        write_results(PARAPHRASE, [row for each in rows for row in each])
         found = {
             **about,
             "cells": [asdict(cell) for cell in cells],
             "orders": [asdict(order) for order in orders(list(results.values()), labels, counts)],
-            "combinations": [table for table in tables if table["data"] == material.sha256],
+            "combinations": [asdict(cell) for cell in fourth],
             "winner": name_of(best) if best else None,
         }
         write_json(REPORT, found)

@@ -115,25 +115,15 @@ def _by_strategy(
     return table(caption, size, lines, titles, "Encoder, pooling")
 
 
-def table_4(found: Sequence[Mapping[str, Any]], pairs: int) -> list[Table]:
-    """Logistic regression on six combinations, a table for each encoder and pooling."""
-    tables = []
-    for one in found:
-        how = "the heads alone" if one["frozen"] else "the encoder too"
-        lines = []
-        for name, outcomes in one["combinations"].items():
-            values = [(shown, sum(each[key] for each in outcomes) / len(outcomes)) for shown, key in _OF]
-            cells = [[Figure(shown.text(value), value)] for shown, value in values]
-            lines.append((f"({name.replace(',', ', ').replace('*', ' * ')})", cells))
-        title = f"Table 4: {one['encoder']}, {one['start'].upper()}, {how} trained"
-        groups = [("Head", COLUMNS), ("Held-out pairs", [ACCURACY])]
-        notes = [one["absent"]] if one["absent"] else []
-        marked = [("", mark_best(lines, [1, 1, 1]))]
-        tables.append(Table(title, f"{pairs:,} test pairs", groups, marked, notes, "Vectors"))
-    return tables
-
-
-_OF = ((ACCURACY, "accuracy"), (F1, "f1"), (ACCURACY, "held_out"))
+def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
+    """Logistic regression on six combinations: a table for each encoder and pooling, and for what was trained."""
+    groups: dict[str, list[tuple[str, list[Cell | None]]]] = {}
+    for cell in cells:
+        combination, _, trained = cell["strategy"].rpartition(", ")
+        name = f"({combination.replace(',', ', ').replace('*', ' * ')})"
+        caption = f"Table 4: {cell['encoder']}, {cell['pooling'].upper()}, {trained} trained"
+        groups.setdefault(caption, []).append((name, [cell]))
+    return [table(caption, f"{pairs:,} test pairs", rows, ["Head"], "Vectors") for caption, rows in groups.items()]
 
 
 def cells_of(rows: Sequence[Row]) -> list[Cell]:
@@ -167,11 +157,13 @@ def kept() -> list[dict[str, Any]]:
     """The matrices that `make publish` has kept, each with its heat map and its tables."""
     found = []
     for path in sorted((RUNS / PARAPHRASE.stem).glob("*.csv")):
-        rows = in_order(read_results(path))
+        every_row = read_results(path)
+        rows = in_order([row for row in every_row if row["table"] != "4"])
         cells, pairs = cells_of(rows), max(int(row["n"]) for row in rows)
+        fourth = cells_of([row for row in every_row if row["table"] == "4"])
         named = [{**row, "system": f"{row['system']}, {spelled(row['protocol'])}"} for row in rows]
         every = build([Block("", named)], "dataset", "Every cell", "seconds of training and scoring, CPU time")
-        shown = {"heat_map": heat_map(cells), "tables": tables(cells, pairs), "every": every}
+        shown = {"heat_map": heat_map(cells), "tables": by_number(cells, fourth, pairs), "every": every}
         found.append({"file": path.as_posix(), "dataset": label(rows[0]["dataset"])} | shown)
     return found
 
@@ -230,7 +222,7 @@ def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]
     cells, pairs = found["cells"], found["pairs"]["test"]
     return {
         **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
-        "tables": sorted([*tables(cells, pairs), *table_4(found["combinations"], pairs)], key=_number),
+        "tables": by_number(cells, found["combinations"], pairs),
         "heat_map": heat_map(cells),
         "curves": curves(cells),
         "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
@@ -243,6 +235,7 @@ def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _number(table: Table) -> str:
-    """`Table 4` before `Table 5`; what has no number comes last."""
-    return table.caption if table.caption.startswith("Table") else "~"
+def by_number(cells: Sequence[Cell], fourth: Sequence[Cell], pairs: int) -> list[Table]:
+    """All tables in the paper's order; what has no number comes last."""
+    found = [*tables(cells, pairs), *table_4(fourth, pairs)]
+    return sorted(found, key=lambda table: table.caption if table.caption.startswith("Table") else "~")

@@ -244,6 +244,11 @@ def test_figures_as_rows(workspace: Path) -> None:
     rows = {(row["system"], row["protocol"], row["metric"]): row for row in read_results(PARAPHRASE)}
     assert rows["tiny mean", "siamese", "accuracy"]["seeds"] == "2"
     assert rows["absent mean", "cosine", "f1"]["value"] == "undefined: weights not available here"
+    fourth = [row for row in rows.values() if row["table"] == "4" and row["system"] == "tiny mean"]
+    assert len(fourth) == 6 * 3 and {row["seeds"] for row in fourth} == {"2"}
+    one = rows["tiny mean", "u,v, the heads alone", "accuracy"]
+    outcomes = read_json(TABLE_4 / "tiny-mean.json")["combinations"]["u,v"]
+    assert float(one["value"]) == pytest.approx(np.mean([outcome["accuracy"] for outcome in outcomes]), abs=1e-4)
 
 
 def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
