@@ -354,6 +354,7 @@ class Learning(Section):
     patience: Count | None = Field(title="epochs without a better held-out accuracy before the end; null: never")
     threshold: ThresholdRule = Field(title="the held-out pairs' best accuracy, or even odds by logistic regression")
     pair_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
+    both_orders: bool = Field(title="a joined pair is scored either way round, by the mean of its two vectors")
     precision: Precision
 
 

@@ -41,8 +41,8 @@ DIGITS = 5  # of a score in result.json
 class Task:
     """The pairs of a cell as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
 
-    k = 2 where each sentence is encoded alone, 1 where a pair is joined. `groups` (train pairs, 2), see
-    losses.triplet_loss.
+    k = 2 where each sentence is encoded alone. A joined pair of train has k = 1; of the other splits it may have the
+    reverse order, too. `groups` (train pairs, 2), see losses.triplet_loss.
     """
 
     material: Material
@@ -58,8 +58,8 @@ class Task:
         return int(self.rows["train"].shape[1]) == 1
 
 
-def task_of(encoder: PairEncoder, material: Material, joined: bool) -> Task:
-    """The material as token ids."""
+def task_of(encoder: PairEncoder, material: Material, joined: bool, both_orders: bool = False) -> Task:
+    """The material as token ids; `both_orders` of joined pairs."""
     splits = [material.splits[name] for name in SPLITS]
     rows = [split.rows for split in splits]
     groups = paraphrase_groups(rows[0], splits[0].labels, len(material.sentences))
@@ -68,8 +68,11 @@ def task_of(encoder: PairEncoder, material: Material, joined: bool) -> Task:
     pairs = np.concatenate(rows)
     sides = [[material.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
     ends = np.cumsum([len(split) for split in splits])[:-1]
-    places = np.split(np.arange(len(pairs))[:, None], ends)
-    return Task(material, encoder.tokens(*sides), dict(zip(SPLITS, places, strict=True)), groups)
+    train, *others = np.split(np.arange(len(pairs))[:, None], ends)
+    if both_orders:
+        sides = [sides[0] + sides[1], sides[1] + sides[0]]
+        others = [np.hstack([places, places + len(pairs)]) for places in others]
+    return Task(material, encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True)), groups)
 
 
 @dataclass(frozen=True)
@@ -125,15 +128,21 @@ def _decide(
     """The threshold that `choosing` gives, how it does there and on test, and the test pairs' scores."""
     rows = np.concatenate([task.rows[name] for name in choosing])
     labels = np.concatenate([task.labels(name) for name in choosing])
-    chosen = cross_validated(score(model, vectors, rows), labels, folds)
-    scores, gold = score(model, vectors, task.rows["test"]), task.labels("test")
+    chosen = cross_validated(score(model, vectors, rows, task.joined), labels, folds)
+    scores, gold = score(model, vectors, task.rows["test"], task.joined), task.labels("test")
     figures = {"accuracy": accuracy(scores, gold, chosen.value), "f1": f1(scores, gold, chosen.value)}
     return {"threshold": chosen.value, "held_out": chosen.accuracy, **figures}, scores
 
 
-def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64]) -> Floats:
-    """The scores of pairs, (pairs,), given the vectors of all sequences."""
-    return model.scores(vectors[rows[:, 0]], vectors[rows[:, -1]])
+def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64], joined: bool) -> Floats:
+    """The scores of pairs, (pairs,), given the vectors of all sequences; of joined ones by the mean over their orders.
+
+    The head is linear, so that this is the mean of its logits.
+    """
+    if joined:
+        vectors = vectors[rows].mean(axis=1)
+        return model.scores(vectors, vectors)
+    return model.scores(vectors[rows[:, 0]], vectors[rows[:, 1]])
 
 
 def related_figures(material: Material, vectors: Floats) -> dict[str, dict[str, float | str]]:
@@ -172,14 +181,17 @@ def train(
     folds = replace(folds, rule=learning.threshold)
 
     def judge() -> float:
-        places, rows = np.unique(task.rows["held_out"], return_inverse=True)
-        scores = score(model, model.encoder.embed(task.tokens.take(places)), rows.reshape(task.rows["held_out"].shape))
+        wanted = task.rows["held_out"][:, : examples.rows.shape[1]]  # of a joined pair the order as given
+        places, rows = np.unique(wanted, return_inverse=True)
+        vectors = model.encoder.embed(task.tokens.take(places))
+        scores = score(model, vectors, rows.reshape(wanted.shape), task.joined)
         return cross_validated(scores, task.labels("held_out"), folds).accuracy
 
     encoder = model.encoder
     peak: float = getattr(learning, f"{strategy}_rate")
     combination = model.head.combination if model.head is not None else None
-    how = learning.model_dump(exclude={name for name in type(learning).model_fields if name.endswith("_rate")})
+    rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
+    how = learning.model_dump(exclude={*rates, "both_orders"})
     data = (task.material.sha256, encoder.encoder.maximum_length)
     key = key_of(_weights(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
     training = Training(model, strategy, learning, peak, seed, CHECKPOINTS / f"{name}-{seed}.safetensors", key, judge)

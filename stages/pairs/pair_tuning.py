@@ -47,12 +47,13 @@ def main() -> None:
         outcomes = []
         for seed in params.pairs.seeds:
             encoder = load_start(plain, params.encoders[name])
-            task = task_of(encoder, material, joined=True)
+            task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
             frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
             model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
             outcomes.append(train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair"))
             if len(outcomes) == 1:
-                write_model(model, {**about, "threshold": outcomes[0].threshold}, directory)
+                facts = {"threshold": outcomes[0].threshold, "both_orders": learning.both_orders}
+                write_model(model, {**about, **facts}, directory)
                 write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
         write_result(directory, about, None, outcomes)
         counters.keep(len(material.splits["train"]))

@@ -32,18 +32,22 @@ class Paraphraser:
     model: PairModel
     threshold: float
     joined: bool
+    both_orders: bool
 
     @classmethod
     def load(cls, directory: Path = MODEL) -> "Paraphraser":
         """Read a model; raises InputError where it is missing or altered."""
         model, about = read_model(directory)
-        return cls(model.eval(), float(about["threshold"]), about["strategy"] == "pair")
+        both_orders = bool(about.get("both_orders"))
+        return cls(model.eval(), float(about["threshold"]), about["strategy"] == "pair", both_orders)
 
     def scores(self, sentences1: list[str], sentences2: list[str]) -> Floats:
         """(pairs,): cosine in [-1, 1], or the probability that a head gives; higher is more alike."""
         encoder = self.model.encoder
         if self.joined:
             vectors = encoder.embed(encoder.tokens(sentences1, sentences2))
+            if self.both_orders:
+                vectors = (vectors + encoder.embed(encoder.tokens(sentences2, sentences1))) / 2
             return self.model.scores(vectors, vectors)
         texts = list(dict.fromkeys([*sentences1, *sentences2]))
         place = {text: row for row, text in enumerate(texts)}

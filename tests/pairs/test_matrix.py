@@ -1,6 +1,7 @@
 """The cells of paper 2's matrix, one stage after the other, on the sample pairs and a small encoder."""
 
 import csv
+import dataclasses
 import json
 import shutil
 import sys
@@ -52,7 +53,7 @@ def configure(**changes: object) -> None:
     pairs |= {"starts": ["mean", "cls", "mean-combined"], "strategies": [*STRATEGIES], "held_out": 0.3}
     teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
-    modern = {"epochs": 1, "batch_size": 32}
+    modern = {"epochs": 1, "batch_size": 32, "pair_rate": 0.001}
     sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "metric_learning": QUICK}
     write_params(**sections | {"modern_learning": modern} | changes)
 
@@ -151,6 +152,22 @@ def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: P
     found = {name: cross_validated(scores, held_out.labels, Folds(5, 1, name)).value for name in RULES}
     assert result(cell.name, cell.parent)["outcomes"][0]["threshold"] == pytest.approx(found[rule], abs=1e-4)
     assert abs(found["accuracy"] - found["logistic"]) > 1e-3
+
+
+@pytest.mark.parametrize(("recipe", "both_orders"), [("modern", True), ("combined", False)])
+def test_a_joined_pair_either_way_round(workspace: Path, recipe: str, both_orders: bool) -> None:
+    """With `both_orders` its score is that of the mean logit, and the stage's as well as that of `predict`."""
+    material = load_material()
+    sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
+    found = predict.Paraphraser.load(STARTS / f"tiny-mean-{recipe}")
+    one_way = dataclasses.replace(found, both_orders=False)
+    there, back = (one_way.scores(*each).astype(float) for each in (sides, sides[::-1]))
+    mean = (np.log(there / (1 - there)) + np.log(back / (1 - back))) / 2 if both_orders else np.log(there / (1 - there))
+    np.testing.assert_allclose(found.scores(*sides), 1 / (1 + np.exp(-mean)), atol=1e-5)
+    np.testing.assert_allclose(
+        result(f"tiny-mean-{recipe}", STARTS)["outcomes"][0]["scores"], found.scores(*sides), atol=2e-5
+    )
+    assert np.allclose(found.scores(*sides), found.scores(*sides[::-1]), atol=1e-6) is both_orders
 
 
 def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
