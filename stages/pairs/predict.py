@@ -45,9 +45,8 @@ class Paraphraser:
         """(pairs,): cosine in [-1, 1], or the probability that a head gives; higher is more alike."""
         encoder = self.model.encoder
         if self.joined:
-            vectors = encoder.embed(encoder.tokens(sentences1, sentences2))
-            if self.both_orders:
-                vectors = (vectors + encoder.embed(encoder.tokens(sentences2, sentences1))) / 2
+            orders = [(sentences1, sentences2), (sentences2, sentences1)][: 1 + self.both_orders]
+            vectors = np.mean([encoder.embed(encoder.tokens(*sides)) for sides in orders], axis=0)
             return self.model.scores(vectors, vectors)
         texts = list(dict.fromkeys([*sentences1, *sentences2]))
         place = {text: row for row, text in enumerate(texts)}
