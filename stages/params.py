@@ -320,8 +320,8 @@ class Pairs(Section):
     seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the first one's weights are kept")
     encoders: list[str] = Field(title="names in section `encoders`")
     poolings: list[Literal["mean", "max", "cls"]]
-    recipes: list[Literal["combined", "modern"]] = Field(
-        title="of fine-tuning on joined pairs: section `metric_learning` or `modern_learning`"
+    recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
+        title="of tuning on joined pairs: section `metric_learning`, `modern_learning`, or that after `intermediate`"
     )
     starts: list[str] = Field(title="where training starts: a pooling alone, or with a recipe, as in mean-combined")
     strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
@@ -368,6 +368,14 @@ class MetricLearning(Learning):
 class ModernLearning(Learning):
     cosent_rate: Positive
     ranking_rate: Positive
+
+
+class Intermediate(Section):
+    """What joined pairs learn first under the recipe of that name."""
+
+    set: str = Field(title="benchmark set of scored pairs")
+    epochs: Count
+    learning_rate: Positive
 
 
 class Combinations(Section):
@@ -476,6 +484,7 @@ class Params(Section):
     pairs: Pairs
     metric_learning: MetricLearning
     modern_learning: ModernLearning
+    intermediate: Intermediate
     combinations: Combinations
     pair_cost: PairCost
     syntax: Syntax

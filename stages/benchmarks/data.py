@@ -63,6 +63,13 @@ class PairSet:
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
 
+    def unit_scores(self) -> NDArray[np.float32]:
+        """The scores on [0, 1], (pairs,); raises InputError where there are none."""
+        if self.scores is None or self.scale is None:
+            raise InputError(f"Benchmark set '{self.name}' has no scores; take one that has, such as stsb or sick.")
+        low, high = self.scale
+        return ((self.scores - low) / (high - low)).astype(np.float32)
+
 
 @dataclass(frozen=True)
 class DocumentSet:

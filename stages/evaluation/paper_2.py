@@ -30,6 +30,8 @@ MODERN = {
     "ranking": "Multiple negatives ranking",
     "modern-pair": "Joined pairs",
     "modern-cosine": "Joined pairs, then cosine",
+    "intermediate-pair": "Joined pairs, similarity first",
+    "intermediate-cosine": "Joined pairs, similarity first, then cosine",
 }
 NAMES = {
     "cosine": "cosine",

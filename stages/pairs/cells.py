@@ -193,7 +193,7 @@ def train(
     rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
     how = learning.model_dump(exclude={*rates, "both_orders"})
     data = (task.material.sha256, encoder.encoder.maximum_length)
-    key = key_of(_weights(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
+    key = key_of(weights_hash(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
     training = Training(model, strategy, learning, peak, seed, CHECKPOINTS / f"{name}-{seed}.safetensors", key, judge)
     notes = training.run(examples)
     device = encoder.transformer.device
@@ -204,7 +204,7 @@ def train(
     return outcome(model, task, vectors, notes, seconds, seed, folds, ["held_out"])
 
 
-def _weights(model: PairModel) -> str:
+def weights_hash(model: PairModel) -> str:
     """A hash of every weight as it is now."""
     digest = hashlib.sha256()
     for name, tensor in model.state_dict().items():

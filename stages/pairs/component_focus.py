@@ -34,7 +34,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
-from stages.benchmarks.data import PairSet, Split, present
+from stages.benchmarks.data import Split, present
 from stages.benchmarks.similarity import Undefined, correlations, cosines
 from stages.checkpoint import Checkpoint
 from stages.pairs.component_cells import (
@@ -96,16 +96,9 @@ def material(
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
-    gold = {name: _on_one(each) for name, each in pairs.items()}
+    gold = {name: each.unit_scores() for name, each in pairs.items()}
     places = np.array([[NONE if part is None else place[part] for part in each] for each in parts])
     return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
-
-
-def _on_one(pairs: PairSet) -> NDArray[np.float32]:
-    if pairs.scores is None or pairs.scale is None:
-        raise InputError(f"Benchmark set '{pairs.name}' has no scores; component_focus.tasks takes sets with scores.")
-    low, high = pairs.scale
-    return ((pairs.scores - low) / (high - low)).astype(np.float32)
 
 
 def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weights: Weights) -> Tensor:

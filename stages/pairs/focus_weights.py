@@ -117,11 +117,8 @@ class Sides:
 
     @classmethod
     def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
-        if pairs.scores is None or pairs.scale is None:
-            raise ValueError(f"The set {pairs.name} has no scores.")
-        low, high = pairs.scale
         rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
-        return cls(rows, ((pairs.scores - low) / (high - low)).astype(np.float32))
+        return cls(rows, pairs.unit_scores())
 
 
 def learn_all(task: str, embed: Embed, trees: dict[str, Tree], counters: Counters) -> list[Learnt]:

@@ -3,12 +3,19 @@
 Both sentences go through the encoder as one sequence; a logistic head reads its pooled vector. This is the most
 accurate way and the dearest: each pair is a run of its own. What it leaves is the start of the combined approach
 (section 4.2.5), whose cells encode each sentence alone.
+
+    combined       as in the paper, section `metric_learning`
+    modern         section `modern_learning`
+    intermediate   the same, after an intermediate task (stages/pairs/intermediate.py)
 """
 
 import sys
+from dataclasses import replace
 
 from stages.artifacts import atomic_directory, write_json
+from stages.benchmarks.data import present
 from stages.pairs.cells import (
+    CHECKPOINTS,
     START,
     STARTS,
     absent_reason,
@@ -22,8 +29,9 @@ from stages.pairs.cells import (
 from stages.pairs.data import load_material
 from stages.pairs.export import write_model
 from stages.pairs.heads import Combination, LogisticHead
+from stages.pairs.intermediate import learn_scores, scored_examples
 from stages.pairs.thresholds import Folds
-from stages.pairs.training import PairModel
+from stages.pairs.training import Notes, PairModel
 from stages.stage import stage
 
 
@@ -37,7 +45,10 @@ def main() -> None:
         plain = STARTS / f"{name}-{pooling}"
         material = load_material()
         about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": material.sha256}
-        if reason := absent_reason(plain):
+        reason = absent_reason(plain)
+        if recipe == "intermediate" and not present([params.intermediate.set], "intermediate.set"):
+            reason = reason or f"the set {params.intermediate.set} is absent"
+        if reason:
             write_json(directory / START, {"absent": reason, "tuned": True})
             write_result(directory, about, reason, [])
             counters.drop(reason, len(material.splits["train"]))
@@ -50,7 +61,14 @@ def main() -> None:
             task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
             frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
             model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
-            outcomes.append(train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair"))
+            notes: Notes = []
+            if recipe == "intermediate":
+                examples = scored_examples(params.intermediate.set, material, model, counters)
+                checkpoint = CHECKPOINTS / f"{cell}-scores-{seed}.safetensors"
+                notes = learn_scores(model, examples, learning, params.intermediate, seed, checkpoint)
+            found = train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair")
+            seconds = found.seconds + sum(note["seconds"] for note in notes)
+            outcomes.append(replace(found, seconds=round(seconds, 1)))
             if len(outcomes) == 1:
                 facts = {"threshold": outcomes[0].threshold, "both_orders": learning.both_orders}
                 write_model(model, {**about, **facts}, directory)

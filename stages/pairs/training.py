@@ -55,13 +55,13 @@ class PairModel(nn.Module):
 class Examples:
     """What is trained on. `rows` (pairs, k) are places in `tokens`: k = 2 sentences, or k = 1 joined pair.
 
-    `labels` (pairs,) of 0 and 1; `groups` (pairs, 2), see losses.triplet_loss; `frozen` (sequences, dimension): the
-    vectors of `tokens` before any training, of use only where the head learns alone at first.
+    `labels` (pairs,) of 0 and 1, or scores on [0, 1]; `groups` (pairs, 2), see losses.triplet_loss; `frozen`
+    (sequences, dimension): the vectors of `tokens` before training, of use only where the head learns alone at first.
     """
 
     tokens: Tokens
     rows: NDArray[np.int64]
-    labels: NDArray[np.int8]
+    labels: NDArray[np.int8] | NDArray[np.float32]
     groups: NDArray[np.int64]
     frozen: Floats | None = None
 

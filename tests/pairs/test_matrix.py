@@ -24,12 +24,15 @@ from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, 
 from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS, unseen_splits
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
+from stages.pairs.intermediate import scored_examples
 from stages.pairs.thresholds import RULES, Folds, cross_validated
+from stages.pairs.training import PairModel
 from stages.params import ThresholdRule
+from stages.stage import Counters
 from stages.student.encoder import StaticEncoder
 from stages.student.export import write_model
 from stages.student.tokenizer import UNKNOWN, static_tokenizer
-from tests.pairs.small import write_encoder
+from tests.pairs.small import encoder, write_encoder
 from tests.workspace import ROOT, write_params
 
 QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
@@ -47,7 +50,7 @@ def configure(**changes: object) -> None:
     pairs = {
         "encoders": ["tiny", "absent"],
         "poolings": ["mean", "cls"],
-        "recipes": ["combined", "modern"],
+        "recipes": ["combined", "modern", "intermediate"],
         "seeds": [1, 2],
     }
     pairs |= {"starts": ["mean", "cls", "mean-combined"], "strategies": [*STRATEGIES], "held_out": 0.3}
@@ -55,6 +58,7 @@ def configure(**changes: object) -> None:
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
     modern = {"epochs": 1, "batch_size": 32, "pair_rate": 0.001}
     sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "metric_learning": QUICK}
+    sections["intermediate"] = {"set": "samples", "epochs": 1, "learning_rate": 0.001}
     write_params(**sections | {"modern_learning": modern} | changes)
 
 
@@ -79,6 +83,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             run(paraphrase, "tiny", "mean", strategy)
         run(paraphrase, "tiny", "mean-combined", "siamese")
         run(pair_tuning, "tiny", "mean", "modern")
+        run(pair_tuning, "tiny", "mean", "intermediate")
         run(pair_results)
         yield directory
 
@@ -170,6 +175,29 @@ def test_a_joined_pair_either_way_round(workspace: Path, recipe: str, both_order
     assert np.allclose(found.scores(*sides), found.scores(*sides[::-1]), atol=1e-6) is both_orders
 
 
+def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
+    """fault 18: no pair that is scored on, held out or tested, in it; and it makes a difference."""
+    material, counters = load_material(), Counters("pairs")
+    model = PairModel(encoder(Path("tiny")), None)
+    examples = scored_examples("samples", material, model, counters)
+    scored = [*material.splits["held_out"].rows, *material.splits["test"].rows]
+    seen = [model.encoder.tokens(*([material.sentences[row]] for row in pair)).ids[0] for pair in scored]
+    assert len(examples.tokens.ids) and not any(ids in seen for ids in examples.tokens.ids)
+    assert counters.details["samples train, pair of held_out pairs"] == len(material.splits["held_out"].rows)
+    assert 0 <= examples.labels.min() < examples.labels.max() <= 1
+    assert len(set(examples.labels.tolist())) > 2
+    first, after = (result(f"tiny-mean-{recipe}", STARTS)["outcomes"][0] for recipe in ("modern", "intermediate"))
+    assert first["scores"] != after["scores"]
+
+
+def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy")
+    configure(intermediate={"set": "stsb", "epochs": 1, "learning_rate": 0.001})
+    run(pair_tuning, "tiny", "mean", "intermediate")
+    assert result("tiny-mean-intermediate", STARTS)["absent"] == "the set stsb is absent"
+
+
 def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
     """Trained, so not the encoder that it started from."""
     material = load_material()
@@ -215,9 +243,9 @@ def test_weights_that_are_not_here(workspace: Path) -> None:
 
 
 def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
-    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings in 2 ways; what was not run says so."""
+    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings in 3 ways; what was not run says so."""
     cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
-    assert len(cells) == 2 * 3 * 6 + 2 * 2 * 2
+    assert len(cells) == 2 * 3 * 6 + 2 * 2 * 3
     assert cells["tiny", "mean", "combined-siamese"]["absent"] is None
     assert cells["tiny", "mean", "pair"]["seeds"] == 2 and cells["tiny", "mean", "pair"]["spread"] is not None
     assert cells["tiny", "cls", "siamese"]["absent"] == NOT_RUN
