@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
-from stages.benchmarks.data import PairSet, Split, load_pairs
+from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.guard import guarded
 from stages.ragged import Floats
 from stages.stage import Counters
@@ -50,6 +50,12 @@ Sets = Mapping[Split, PairSet]
 def benchmark_of(task: str) -> str:
     """The set of a task: `sick+labels` is SICK, whose labels are trained on beside the scores."""
     return task.removesuffix(WITH_LABELS)
+
+
+def benchmarks_of(tasks: Sequence[str]) -> list[str]:
+    """The sets of these tasks that are here, each once."""
+    names = dict.fromkeys(map(benchmark_of, tasks))
+    return [name for name in names if name in available(kind="pairs")]
 
 
 def task_pairs(task: str, counters: Counters) -> Sets:

@@ -197,7 +197,7 @@ class Cell:
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step + 1}, on the batch of pairs {batch[:5].tolist()} and "
-                    f"{max(len(batch) - 5, 0)} more; lower component_focus.learning_rate."
+                    f"{max(len(batch) - 5, 0)} more; lower its learning_rate."
                 )
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -243,10 +243,10 @@ def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) 
 
 
 def fingerprint(data: Material, encoder: PairEncoder, params: ScoredTraining) -> str:
-    """A hash of everything that a training depends on but its weight and its seed."""
+    """A hash of everything that a training depends on but its weight, its seed and a second loss."""
     digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
-    digest.update(params.model_dump_json(exclude={"seeds"}).encode())
-    digest.update(repr([data.tokens.ids, data.parts.tolist(), data.labels]).encode())
+    digest.update(params.model_dump_json(exclude={"seeds", "label_weight"}).encode())
+    digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
     for split, rows in data.rows.items():
         digest.update(rows.tobytes() + data.gold[split].tobytes())
     return digest.hexdigest()
@@ -276,7 +276,10 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
         weights = Weights(options.weight, encoder.dimension)
         checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
         key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
-        labels = label_loss(encoder, data, training.label_weight) if WITH_LABELS in options.task else None
+        labels = None
+        if WITH_LABELS in options.task:
+            labels = label_loss(encoder, data, training.label_weight)
+            key += f" {training.label_weight} {hashlib.sha256(repr(data.labels).encode()).hexdigest()}"
         notes[seed] = Cell(encoder, training, weights, seed, checkpoint, labels).run(data, key)
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed))
         counters.keep(len(data.rows["train"]))

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from stages.artifacts import InputError
-from stages.benchmarks.data import available
-from stages.pairs.component_cells import task_pairs
+from stages.device import device
+from stages.pairs.component_cells import benchmarks_of, task_pairs
 from stages.pairs.component_focus import Cell, Material, material
 from stages.pairs.component_weights import Weights
 from stages.pairs.encoder import PairEncoder, Pooling
@@ -59,7 +59,7 @@ def theirs(params: FocusTraining, teacher: Teacher, columns: dict[str, Any]) -> 
     where = find_model(teacher.reference, teacher.revision)
     transformer = modules.Transformer(str(where), max_seq_length=teacher.maximum_length)
     model = SentenceTransformer(
-        modules=[transformer, modules.Pooling(transformer.get_embedding_dimension())], device="cpu"
+        modules=[transformer, modules.Pooling(transformer.get_embedding_dimension())], device=str(device())
     )
 
     def epoch(rows: dict[str, Any]) -> float:
@@ -86,7 +86,7 @@ def theirs(params: FocusTraining, teacher: Teacher, columns: dict[str, Any]) -> 
 def compare(params: Params) -> dict[str, Any]:
     """Pairs a second of both; raises InputError where there is nothing to train on."""
     focus, training = params.component_focus, params.focus_training
-    there = [task for task in focus.tasks if task in available(kind="pairs")]
+    there = benchmarks_of(focus.tasks)
     if not there:
         raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
     pairs = task_pairs(there[0], Counters("pairs"))

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from stages.artifacts import write_json
-from stages.benchmarks.data import PairSet, Split, available
+from stages.benchmarks.data import PairSet, Split
 from stages.benchmarks.similarity import Undefined, correlations
-from stages.pairs.component_cells import CELLS, LEARNT, SPLITS, parts_of, task_pairs
+from stages.pairs.component_cells import CELLS, LEARNT, SPLITS, benchmarks_of, parts_of, task_pairs
 from stages.pairs.encoder import PairEncoder, Pooling
 from stages.ragged import Floats
 from stages.stage import Counters, stage
@@ -122,12 +122,7 @@ class Sides:
 
 
 def learn_all(task: str, embed: Embed, trees: dict[str, Tree], counters: Counters) -> list[Learnt]:
-    """Learn the weights of each kind on the task's training pairs; nothing where the task is absent.
-
-    A sentence without a tree has no parts.
-    """
-    if task not in available(kind="pairs"):
-        return []
+    """Learn the weights of each kind on the task's training pairs; a sentence without a tree has no parts."""
     guard = Counters("pairs")
     pairs = task_pairs(task, guard)
     counters.details |= {f"{task} train, {reason}": count for reason, count in guard.dropped.items()}
@@ -196,7 +191,8 @@ def main() -> None:
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(params.focus_training.pooling))
             embed, trees = partial(embed_with, encoder), read_trees()
-            learnt = {task: learn_all(task, embed, trees, counters) for task in params.component_focus.tasks}
+            tasks = benchmarks_of(params.component_focus.tasks)
+            learnt = {task: learn_all(task, embed, trees, counters) for task in tasks}
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
             absent = "weights not available here"

@@ -12,10 +12,10 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
     the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
 
-Words that negate are kept as well, n't as "not". Where there is neither a subject nor an object, nouns (NN*) stand for
-them and verbs (VB*) for the predicates, in the order of the sentence; where there is none of these either the component
-is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by predicate, its
-subjects, itself, its objects, and each word's negation before it.
+Words that negate are kept as well, n't and n’t as "not". Where there is neither a subject nor an object, nouns (NN*)
+stand for them and verbs (VB*) for the predicates, in the order of the sentence; where there is none of these either the
+component is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by
+predicate, its subjects, itself, its objects, and each word's negation before it.
 
     An Asian woman in a crowd is not carrying a black bag      woman not carrying bag
     A man attacks a woman                                      man attacks woman
@@ -111,7 +111,7 @@ def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
 
 def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
     """`roles` with each negation of the sentence: before the word it depends on, or else before the next word kept."""
-    negations = [row for row, token in enumerate(tree.tokens) if token.lower() in NEGATIONS and row not in roles]
+    negations = [row for row, token in enumerate(tree.tokens) if _plain(token) in NEGATIONS and row not in roles]
     placed: dict[int, list[int]] = {}
     last: list[int] = []
     for row in negations:
@@ -123,4 +123,9 @@ def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
 
 
 def _word(tree: Tree, row: int) -> str:
-    return "not" if tree.tokens[row].lower() == "n't" else tree.tokens[row]
+    return "not" if _plain(tree.tokens[row]) == "n't" else tree.tokens[row]
+
+
+def _plain(token: str) -> str:
+    """In small letters and with a straight apostrophe."""
+    return token.lower().replace("’", "'")

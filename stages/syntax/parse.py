@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from stages.artifacts import InputError, atomic_directory, read_table, write_table
 from stages.benchmarks.data import load_pairs, present, splits
+from stages.device import device
 from stages.machine import cores
 from stages.params import Shards, Syntax
 from stages.progress import track
@@ -77,7 +78,8 @@ class Shelf:
 
 def parse_missing(shelf: Shelf, shards: list[list[str]], where: Shards) -> tuple[int, float]:
     """Parse the shards that are not kept; returns how many texts that were and how many it did in a second."""
-    processes = max(1, min(processes_here(where), len(shards)))  # one shard is not worth a process of its own
+    most = processes_here(where) if device().type == "cpu" else 1  # processes would share one GPU
+    processes = max(1, min(most, len(shards)))  # one shard is not worth a process of its own
     parser = ShardParser(shelf.params.model, shelf.params.maximum_words, max(1, cores() // processes))
     texts, seconds = 0, 0.0
     with map_shards(parser, shards, where.model_copy(update={"processes": processes})) as parsed:

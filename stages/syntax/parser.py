@@ -25,6 +25,7 @@ import stanza
 import torch
 from stanza.models.common.doc import Document
 from stanza.pipeline.core import DownloadMethod, Pipeline
+from stanza.pipeline.tokenize_processor import TOKEN_TOO_LONG_REPLACEMENT
 
 from stages.artifacts import InputError, write_json
 from stages.device import device
@@ -65,7 +66,9 @@ class Parser:
 
     def _tokenized(self, texts: list[str]) -> list[list[Any]]:
         """Stanza's sentences of each text, by where they stand in what it was given."""
-        document = self.pipeline("\n\n".join(texts), processors="tokenize,mwt")
+        joined = "\n\n".join(texts)
+        document = self.pipeline(joined, processors="tokenize,mwt")
+        restore_long_tokens(document, joined)
         found: list[list[Any]] = [[] for _ in texts]
         row, end = 0, len(texts[0])
         for sentence in document.sentences:
@@ -84,6 +87,13 @@ class Parser:
         if document.sentences:
             self.pipeline(document, processors=["pos", "lemma", "depparse"])
         return [_tree(group) if group else None for group in groups]
+
+
+def restore_long_tokens(document: Any, text: str) -> None:
+    """Give back its characters to each token that Stanza holds for too long (a web address) and calls <UNK>."""
+    for token in (token for sentence in document.sentences for token in sentence.tokens):
+        if token.text == TOKEN_TOO_LONG_REPLACEMENT:
+            token.text = token.words[0].text = text[token.start_char : token.end_char]
 
 
 def _readable(text: str) -> str:
@@ -141,8 +151,8 @@ def find_models(model: str) -> Path:
 
 
 def fingerprint(model: str) -> str:
-    """A hash of everything that shapes a tree: Stanza's version and the files of the models."""
-    digest = hashlib.sha256(stanza.__version__.encode())
+    """A hash of everything that shapes a tree: Stanza's version, this module, and the files of the models."""
+    digest = hashlib.sha256(stanza.__version__.encode() + Path(__file__).read_bytes())
     files = (path for path in find_models(model).rglob("*") if path.suffix in (".safetensors", ".pt"))
     for file in sorted(files):
         with file.open("rb") as content:

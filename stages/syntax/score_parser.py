@@ -13,12 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stanza.pipeline.tokenize_processor import TOKEN_TOO_LONG_REPLACEMENT
 from udtools.udeval import evaluate, load_conllu
 
 from stages.artifacts import InputError, read_json, write_json
 from stages.benchmarks import external
-from stages.syntax.parser import BUNDLED, load_parser
+from stages.syntax.parser import BUNDLED, load_parser, restore_long_tokens
 
 EWT = external.EXTERNAL_DIRECTORY / "ud-english-ewt"
 SCORES = BUNDLED / "scores.json"
@@ -54,13 +53,6 @@ def scores(gold: str, found: str) -> dict[str, float]:
     sides = [load_conllu(io.StringIO(text), name, options) for name, text in (("gold", gold), ("parser", found))]
     result: Any = evaluate(*sides)
     return {name: round(100 * result[name].f1, 2) for name in METRICS}
-
-
-def restore_long_tokens(document: Any, text: str) -> None:
-    """Give back its characters to each token that Stanza holds for too long (a web address) and calls <UNK>."""
-    for token in (token for sentence in document.sentences for token in sentence.tokens):
-        if token.text == TOKEN_TOO_LONG_REPLACEMENT:
-            token.text = token.words[0].text = text[token.start_char : token.end_char]
 
 
 def score(split: str) -> dict[str, float]:

@@ -48,6 +48,12 @@ def test_contractions_are_two_words(parser: Parser) -> None:
     found = tree_of(parser, "He doesn't run.")
     assert found.tokens == ["He", "does", "n't", "run", "."]
     assert component(found).text == "He not run"
+    assert component(tree_of(parser, "He doesn’t run.")).text == "He not run"
+
+
+def test_a_token_that_is_too_long_for_the_parser_keeps_its_characters(parser: Parser) -> None:
+    address = "http://" + "a" * 300 + ".org"
+    assert address in tree_of(parser, f"See {address} now").tokens
 
 
 def test_two_sentences_are_one_tree_with_two_roots(parser: Parser) -> None:
