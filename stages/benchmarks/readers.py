@@ -65,8 +65,16 @@ def records(
                 if len(fields) != len(names):
                     raise BadDataError(f"{place}: {len(fields)} fields, expected {len(names)} ({', '.join(names)}).")
                 yield place, dict(zip(names, fields, strict=True))
-        except (csv.Error, UnicodeDecodeError) as error:
+        except csv.Error as error:
             raise BadDataError(f"{path}, near line {reader.line_num + 1}: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise BadDataError(f"{path}, line {_undecodable(path)}: {error}.") from error
+
+
+def _undecodable(path: Path) -> int:
+    """The first line that is not UTF-8; a text file is decoded ahead of the row that is read."""
+    with path.open("rb") as file:
+        return next(number for number, line in enumerate(file, 1) if line.decode("utf-8", "replace").encode() != line)
 
 
 def number(text: str, place: str) -> float:

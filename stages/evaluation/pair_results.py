@@ -5,8 +5,9 @@ cell of the matrix that is not there says so. How sure the order of two strategi
 the test pairs are drawn anew, with replacement, 2,000 times, and the share of draws is counted in which the better one
 stays ahead.
 
-The winner is the encoder of the highest cross-validated accuracy on pairs that nothing was trained on, those that are
-held out of train, among all that encode each sentence alone. Test decides nothing.
+The winner is the encoder of the highest cross-validated accuracy on pairs that it was not trained on, among all that
+encode each sentence alone: those that are held out of train, and for an encoder as it is train's as well. Test decides
+nothing.
 
 models/paraphraser          the winner, see stages/pairs/export.py
 reports/paraphrase.csv      every figure, in the columns of results.csv

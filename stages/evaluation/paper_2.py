@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from stages.artifacts import read_json
 from stages.evaluation import charts
 from stages.evaluation.results import PARAPHRASE, RUNS, read_results
 from stages.evaluation.tables import Block, Figure, Row, Table, build, label, mark_best, metric, number, rank, unique
@@ -25,6 +26,7 @@ TABLES = {  # number -> title, strategy
     "6": ("fine-tuning on joined pairs", "pair"),
 }
 COMBINED = {"cosine": "Baseline", "siamese": "Siam", "triplet": "Triplet", "logistic": "LR"}
+PAPER = [*(strategy for _, strategy in TABLES.values()), *(f"combined-{name}" for name in COMBINED)]
 MODERN = {
     "cosent": "CoSENT",
     "ranking": "Multiple negatives ranking",
@@ -97,9 +99,9 @@ def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
     rows = [f"combined-{name}" for name in COMBINED]
     if any(has(name) for name in rows):
         found.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
-    rows = [name for name in MODERN if has(name)]
-    if rows:
-        found.append(_by_strategy("Beside the paper", size, known, rows, [MODERN[name] for name in rows]))
+    if rows := unique([*filter(has, MODERN), *(name for *_, name in known if name not in PAPER)]):
+        titles = [MODERN.get(name, spelled(name)) for name in rows]
+        found.append(_by_strategy("Beside the paper", size, known, rows, titles))
     return found
 
 
@@ -146,7 +148,7 @@ def cells_of(rows: Sequence[Row]) -> list[Cell]:
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
     """By encoder and pooling, the strategies as the paper has them and then the modern ones."""
-    order = [*(strategy for _, strategy in TABLES.values()), *(f"combined-{name}" for name in COMBINED), *MODERN]
+    order = [*PAPER, *MODERN]
 
     def place(row: Row) -> tuple[str, int, int]:
         encoder, _, pooling = row["system"].rpartition(" ")
@@ -156,7 +158,7 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def kept() -> list[dict[str, Any]]:
-    """The matrices that `make publish` has kept, each with its heat map and its tables."""
+    """The matrices that `publish --matrix` has kept: heat map, tables, and what was kept of their curves and orders."""
     found = []
     for path in sorted((RUNS / PARAPHRASE.stem).glob("*.csv")):
         every_row = read_results(path)
@@ -166,6 +168,8 @@ def kept() -> list[dict[str, Any]]:
         named = [{**row, "system": f"{row['system']}, {spelled(row['protocol'])}"} for row in rows]
         every = build([Block("", named)], "dataset", "Every cell", "seconds of training and scoring, CPU time")
         shown = {"heat_map": heat_map(cells), "tables": by_number(cells, fourth, pairs), "every": every}
+        about = path.with_suffix(".json")
+        shown |= details(read_json(about) if about.exists() else {"cells": [], "orders": []})
         found.append({"file": path.as_posix(), "dataset": label(rows[0]["dataset"])} | shown)
     return found
 
@@ -178,6 +182,10 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
     known = {key: cell["accuracy"] for key, cell in place(cells).items() if not cell["absent"]}
     if not known:
         return None
+    tips = {
+        (f"{encoder} {one.upper()}", name): cell["absent"] or f"{100 * cell['accuracy']:.2f}"
+        for (encoder, one, name), cell in place(cells).items()
+    }
     columns = unique(f"{encoder} {one.upper()}" for encoder, one, _ in known)
     rows = unique(name for _, _, name in known)
     values = {(f"{encoder} {one.upper()}", name): value for (encoder, one, name), value in known.items()}
@@ -188,7 +196,7 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
         replace(
             cell,
             text=f"{100 * values[key]:.1f}" if (key := (column, row)) in values else "–",
-            tip=f"{column}, {spelled(row)}: " + (f"{100 * values[key]:.2f}" if key in values else "not run"),
+            tip=f"{column}, {spelled(row)}: {tips.get(key, NOT_ASKED)}",
         )
         for cell, (row, column) in zip(drawn.cells, product(rows, columns), strict=True)
     ]
@@ -202,7 +210,7 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
     if not known:
         return []
     groups = [(cell["encoder"], cell["pooling"]) for cell in known]
-    chosen = max(unique_pairs(groups), key=groups.count)
+    chosen = max(dict.fromkeys(groups), key=groups.count)
     return [
         charts.curve(
             f"{spelled(cell['strategy'])}, at {cell['threshold']:.2f}: {100 * cell['accuracy']:.1f}",
@@ -215,8 +223,17 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
     ]
 
 
-def unique_pairs(groups: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys(groups))
+def details(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What only JSON holds: each cell with its interval and threshold, the threshold curves, the order."""
+    cells = found["cells"]
+    return {
+        "curves": curves(cells),
+        "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
+        "orders": [
+            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])} for order in found["orders"]
+        ],
+        "related": unique(name for cell in cells for name in cell["related"] or ()),
+    }
 
 
 def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,12 +243,7 @@ def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]
         **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
         "tables": by_number(cells, found["combinations"], pairs),
         "heat_map": heat_map(cells),
-        "curves": curves(cells),
-        "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
-        "orders": [
-            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])} for order in found["orders"]
-        ],
-        "related": unique(name for cell in cells for name in cell["related"] or ()),
+        **details(found),
         "cost": cost,
         "kept": kept(),
     }

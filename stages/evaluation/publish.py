@@ -3,8 +3,9 @@
 reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
 reports/runs/*.csv   ->  the results table in README.md
 reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
-                                                beside the cells that earlier runs made, also of more sets; gains with
-                                                their intervals in component_focus/gains.json
+                                                beside the cells that earlier runs made, also of more sets or seeds;
+                                                paper 2's intervals, curves and orders in a .json of the same name,
+                                                paper 3's gains with their intervals in component_focus/gains.json
 """
 
 import argparse
@@ -64,26 +65,59 @@ def _target(directory: Path, sets: set[str]) -> Path:
 
 
 def earlier_figures(rows: Rows, former: Rows) -> Rows:
-    """A former file's figures for the cells of a matrix that this run has not made.
+    """A former file's figures for the cells of a matrix that this run has not made, or with fewer seeds.
 
     They count only where this run has none of the same set with more or fewer test pairs: else the pairs have changed.
     """
     made = [row for row in rows if not row["value"].startswith("undefined")]
-    cells, sizes = set(map(_cell, made)), {row["dataset"]: row["n"] for row in made}
-    return [row for row in former if _cell(row) not in cells and sizes.get(row["dataset"]) in (None, row["n"])]
+    seeds, sizes = {_cell(row): int(row["seeds"]) for row in made}, {row["dataset"]: row["n"] for row in made}
+    return [
+        row
+        for row in former
+        if seeds.get(_cell(row), 0) < int(row["seeds"]) and sizes.get(row["dataset"]) in (None, row["n"])
+    ]
 
 
 def _cell(row: dict[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in ("table", "system", "dataset", "split", "protocol"))
 
 
+def keep_cells(source: Path, target: Path) -> None:
+    """Keep the cells of paper 2's JSON beside those of earlier runs on as many test pairs, as `keep_matrix` does.
+
+    The order of the strategies of an encoder and pooling is that of the last run which compared any.
+    """
+    found = read_json(source)
+    pairs, orders = found["pairs"]["test"], found["orders"]
+    made = {_place(cell): cell for cell in found["cells"] if not cell["absent"]}
+    if target.exists() and (former := read_json(target))["pairs"] == pairs:
+        made |= {
+            _place(cell): cell
+            for cell in former["cells"]
+            if _place(cell) not in made or made[_place(cell)]["seeds"] < cell["seeds"]
+        }
+        compared = {_place(order)[:2] for order in orders}
+        orders += [order for order in former["orders"] if _place(order)[:2] not in compared]
+    write_json(target, {"pairs": pairs, "cells": [made[place] for place in sorted(made)], "orders": orders})
+
+
+def _place(cell: dict[str, Any]) -> tuple[str, ...]:
+    return cell["encoder"], cell["pooling"], cell.get("strategy", "")
+
+
 def keep_gains(source: Path) -> None:
-    """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs; a gain of both is the new one."""
+    """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs.
+
+    A gain of both is the new one, unless the former is of more seeds.
+    """
     gains = read_json(source)["gains"]
-    former = read_json(GAINS) if GAINS.exists() else []
-    made, sizes = set(map(_gain, gains)), {gain["task"]: gain["pairs"] for gain in gains}
-    gains += [gain for gain in former if _gain(gain) not in made and sizes.get(gain["task"]) in (None, gain["pairs"])]
-    write_json(GAINS, sorted(gains, key=_gain))
+    former = {_gain(gain): gain for gain in read_json(GAINS)} if GAINS.exists() else {}
+    sizes = {gain["task"]: gain["pairs"] for gain in gains}
+    kept = {key: gain for key, gain in former.items() if sizes.get(gain["task"]) in (None, gain["pairs"])}
+    for gain in gains:
+        if gain["seeds"] >= kept.get(_gain(gain), gain)["seeds"]:
+            kept[_gain(gain)] = gain
+    write_json(GAINS, [kept[key] for key in sorted(kept)])
 
 
 def _gain(gain: dict[str, Any]) -> tuple[str, ...]:
@@ -135,9 +169,13 @@ def main() -> None:
         params = load_params()
         command = options.command or f"dvc exp run -S profile={params.profile}"
         if options.matrix:
-            print(keep_matrix(options.matrix, command, datetime.date.today().isoformat()))
+            target = keep_matrix(options.matrix, command, datetime.date.today().isoformat())
+            about = options.matrix.with_suffix(".json")
             if options.matrix.stem == FOCUS.stem:
-                keep_gains(options.matrix.with_suffix(".json"))
+                keep_gains(about)
+            else:
+                keep_cells(about, target.with_suffix(".json"))
+            print(target)
             return
         keep_run(params.profile, params.seeds.values, command, datetime.date.today().isoformat())
         runs = sorted(RUNS.glob("*.csv"))

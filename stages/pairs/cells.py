@@ -77,9 +77,10 @@ def task_of(encoder: PairEncoder, material: Material, joined: bool, both_orders:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one training, or of none: `accuracy` and `f1` on test, at the threshold of the held-out pairs.
+    """What came of one training, or of none: `accuracy` and `f1` on test, at the threshold of other pairs.
 
-    `held_out` is the cross-validated accuracy there; `scores` (test pairs,); `related` has Pearson and Spearman of the
+    These are the held-out ones, and train's as well where nothing was trained; `held_out` is the cross-validated
+    accuracy there; `scores` (test pairs,); `related` has Pearson and Spearman of the
     cosine on each further set, or why there is none; `epochs` as Training.run gives them. `cosine`: where the score is
     a head's, the same figures by cosine.
     """
@@ -190,9 +191,8 @@ def train(
     encoder = model.encoder
     peak: float = getattr(learning, f"{strategy}_rate")
     combination = model.head.combination if model.head is not None else None
-    rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
-    how = learning.model_dump(exclude={*rates, "both_orders"})
     data = (task.material.sha256, encoder.encoder.maximum_length)
+    how = settings_of(learning)
     key = key_of(weights_hash(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
     training = Training(model, strategy, learning, peak, seed, CHECKPOINTS / f"{name}-{seed}.safetensors", key, judge)
     notes = training.run(examples)
@@ -202,6 +202,12 @@ def train(
     vectors = frozen if unchanged and frozen is not None else encode(encoder, task)
     seconds = sum(note["seconds"] for note in notes) + clock(device) - began
     return outcome(model, task, vectors, notes, seconds, seed, folds, ["held_out"])
+
+
+def settings_of(learning: Learning) -> dict[str, Any]:
+    """What every training under these settings depends on: not the rates, nor in which orders pairs are scored."""
+    rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
+    return learning.model_dump(exclude={*rates, "both_orders"})
 
 
 def weights_hash(model: PairModel) -> str:

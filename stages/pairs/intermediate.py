@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stages.artifacts import InputError
 from stages.benchmarks.data import load_pairs
 from stages.benchmarks.guard import guarded
-from stages.pairs.cells import key_of, weights_hash
+from stages.pairs.cells import key_of, settings_of, weights_hash
 from stages.pairs.data import LabelledPairs, Material
 from stages.pairs.training import Examples, Notes, PairModel, Training
 from stages.params import Intermediate, Learning
@@ -29,15 +30,22 @@ def _texts(material: Material, rows: NDArray[np.int64]) -> LabelledPairs:
 
 
 def scored_examples(name: str, material: Material, model: PairModel, counters: Counters) -> Examples:
-    """The training pairs of a set of scored pairs, joined, without those that `material` scores on."""
+    """The training pairs of a set of scored pairs, joined, without those that `material` scores on.
+
+    Raises InputError where the set has no training pairs or no scores.
+    """
     scored = {f"{split} pairs": _texts(material, material.splits[split].rows) for split in ("held_out", "test")}
     scored |= {f"{related} test": _texts(material, pairs.rows) for related, pairs in material.related.items()}
     guard = Counters("pairs")
-    train = guarded(load_pairs(name, "train"), scored, guard)
+    try:
+        train = guarded(load_pairs(name, "train"), scored, guard)
+        labels = train.unit_scores()
+    except InputError as error:
+        raise InputError(f"intermediate.set: {error}") from error
     counters.details |= {f"{name} train, {reason}": count for reason, count in guard.dropped.items()}
     rows = np.arange(len(train.sentences1))[:, None]
     tokens = model.encoder.tokens(train.sentences1, train.sentences2)
-    return Examples(tokens, rows, train.unit_scores(), np.zeros((len(rows), 2), dtype=np.int64))
+    return Examples(tokens, rows, labels, np.zeros((len(rows), 2), dtype=np.int64))
 
 
 def learn_scores(
@@ -45,7 +53,7 @@ def learn_scores(
 ) -> Notes:
     """Train a model in place on pairs whose labels are scores; the loss and the seconds of each epoch."""
     how = learning.model_copy(update={"epochs": task.epochs, "head_epochs": 0, "patience": None})
-    key = key_of(weights_hash(model), examples.tokens, examples.labels.tolist(), how, task, seed)
+    key = key_of(weights_hash(model), examples.tokens, examples.labels.tolist(), settings_of(how), task, seed)
     return Training(model, "pair", how, task.learning_rate, seed, checkpoint, key, _not_judged).run(examples)
 
 

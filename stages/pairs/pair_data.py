@@ -32,6 +32,8 @@ def read_splits(dataset: str) -> tuple[LabelledPairs, LabelledPairs]:
     """Train and test of a benchmark set, or of a directory that a user brings; raises InputError."""
     if Path(dataset).is_dir():
         return read_pairs(Path(dataset) / "train.csv"), read_pairs(Path(dataset) / "test.csv")
+    if "/" in dataset:
+        raise InputError(f"pairs.dataset = {dataset} is no directory; make it one with train.csv and test.csv in it.")
     train, test = (load_pairs(dataset, split) for split in ("train", "test"))
     return _from_set(train), _from_set(test)
 

@@ -59,13 +59,13 @@ def main() -> None:
         for seed in params.pairs.seeds:
             encoder = load_start(plain, params.encoders[name])
             task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
-            frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
             model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
             notes: Notes = []
             if recipe == "intermediate":
                 examples = scored_examples(params.intermediate.set, material, model, counters)
                 checkpoint = CHECKPOINTS / f"{cell}-scores-{seed}.safetensors"
                 notes = learn_scores(model, examples, learning, params.intermediate, seed, checkpoint)
+            frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
             found = train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair")
             seconds = found.seconds + sum(note["seconds"] for note in notes)
             outcomes.append(replace(found, seconds=round(seconds, 1)))

@@ -7,7 +7,8 @@
     cosent      CoSENT, section `modern_learning`                    not in the paper
     ranking     multiple negatives ranking, the same, paraphrases only
 
-Where the start was tuned on joined pairs (mean-combined), it is the combined approach of section 4.2.5.
+Where the start was tuned on joined pairs (mean-combined), it is the combined approach of section 4.2.5; all seeds go on
+from the first seed's start, so that their spread is of the second step alone.
 """
 
 import sys

@@ -167,8 +167,8 @@ class Training:
     def run(self, examples: Examples) -> Notes:
         """Train in place, and say of each epoch its loss, its held-out accuracy and its seconds.
 
-        With patience the model ends as it was after the best epoch, else after the last. Raises InputError where the
-        loss is not finite, with the step and the batch.
+        With patience the model ends as it was after the best epoch, else after the last. Raises InputError where there
+        is no batch of two pairs, and where the loss is not finite, with the step and the batch.
         """
         self.model.encoder.precision = self.learning.precision
         optimizer = optimizer_of(self.model, self.learning)
@@ -176,6 +176,8 @@ class Training:
         notes: Notes = state.resume()
         usable = examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0
         rows = np.flatnonzero(usable)
+        if not steps_of(len(rows), self.learning) or len(rows) < 2:
+            raise InputError(f"{self.strategy} learns from {len(rows)} pairs of those given, and needs two or more.")
         with torch.random.fork_rng():
             for _ in track(self._left(notes), self.learning.epochs, "epochs", done=len(notes)):
                 notes.append(self._epoch(examples, rows, optimizer, len(notes)))

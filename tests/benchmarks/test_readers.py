@@ -67,7 +67,7 @@ def test_a_file_of_another_shape(tmp_path: Path, text: str, problem: str) -> Non
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     """fault 16: a file in another encoding."""
     (tmp_path / "t.csv").write_bytes(b"a,c\n\xa33,1\n")
-    with pytest.raises(BadDataError, match=r"t.csv, near line 1: 'utf-8' codec can't decode byte 0xa3"):
+    with pytest.raises(BadDataError, match=r"t.csv, line 2: 'utf-8' codec can't decode byte 0xa3"):
         list(records(tmp_path / "t.csv", ("a", "c")))
 
 

@@ -1,13 +1,15 @@
 """The README's table of a run."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stages.artifacts import InputError, read_json, write_json
 from stages.benchmarks.similarity import Figure, Undefined
-from stages.evaluation.publish import BESIDE, keep_gains, keep_matrix, keep_run, table
+from stages.evaluation.publish import BESIDE, keep_cells, keep_gains, keep_matrix, keep_run, table
 from stages.evaluation.results import FOCUS, GAINS, PARAPHRASE, RESULTS, SEEDS, Result, read_results, write_results
 
 
@@ -96,13 +98,49 @@ def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path, m
     assert publish(("stsb", 0.86, 1379)) == [("stsb", "0.8600"), ("sick", "0.8900")]
 
 
+def test_figures_of_more_seeds_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One seed run again takes no place of three; three do of three."""
+    monkeypatch.chdir(tmp_path)
+
+    def publish(value: float, seeds: int) -> list[str]:
+        write_results(PARAPHRASE, [Result("L3", "mrpc", "test", "pair", "f1", value, 1725, seeds=seeds)])
+        return [row["value"] for row in read_results(keep_matrix(PARAPHRASE, "a command", "2026-11-22"))]
+
+    found = [publish(value, seeds) for value, seeds in ((0.8, 1), (0.81, 3), (0.82, 1), (0.83, 3))]
+    assert found == [["0.8000"], ["0.8100"], ["0.8100"], ["0.8300"]]
+
+
+def test_cells_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
+    """Intervals, curves and orders: of the same test pairs only, and none of fewer seeds in place of more."""
+    source, target = tmp_path / "paraphrase.json", tmp_path / "mrpc.json"
+
+    def publish(pairs: int, *cells: tuple[str, str, int], orders: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        place = {"pooling": "mean", "absent": None}
+        found = [place | {"encoder": one, "strategy": name, "seeds": seeds} for one, name, seeds in cells]
+        ahead = [{"encoder": one, "pooling": "mean", "first": name} for one, name in orders]
+        write_json(source, {"pairs": {"test": pairs}, "cells": found, "orders": ahead})
+        keep_cells(source, target)
+        kept = read_json(target)
+        return {
+            "cells": [(cell["encoder"], cell["strategy"], cell["seeds"]) for cell in kept["cells"]],
+            "orders": [(order["encoder"], order["first"]) for order in kept["orders"]],
+        }
+
+    first = publish(9, ("L3", "pair", 3), ("L3", "cosine", 1), orders=[("L3", "pair")])
+    assert first == {"cells": [("L3", "cosine", 1), ("L3", "pair", 3)], "orders": [("L3", "pair")]}
+    second = publish(9, ("L3", "pair", 1), ("L6", "pair", 1), orders=[("L6", "pair")])
+    assert second["cells"] == [("L3", "cosine", 1), ("L3", "pair", 3), ("L6", "pair", 1)]
+    assert second["orders"] == [("L6", "pair"), ("L3", "pair")]
+    assert publish(8, ("L3", "pair", 1)) == {"cells": [("L3", "pair", 1)], "orders": []}
+
+
 def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gain measured anew takes the place of the former one; what was measured on other pairs goes."""
     monkeypatch.chdir(tmp_path)
 
     def publish(*gains: tuple[str, str, float | str, float, int]) -> list[tuple[object, ...]]:
         names = ("encoder", "task", "weight", "gain", "pairs")
-        found = [dict(zip(names, gain, strict=True)) | {"metric": "pearson"} for gain in gains]
+        found = [dict(zip(names, gain, strict=True)) | {"metric": "pearson", "seeds": 1} for gain in gains]
         write_json(Path("component_focus.json"), {"gains": found})
         keep_gains(Path("component_focus.json"))
         return [(gain["encoder"], gain["task"], gain["weight"], gain["gain"]) for gain in read_json(GAINS)]

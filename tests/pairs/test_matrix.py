@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import atomic_directory, read_json
+from stages.artifacts import InputError, atomic_directory, read_json
 from stages.benchmarks import benchmarks
 from stages.evaluation import pair_cost, pair_results
 from stages.evaluation.pair_cost import COST
@@ -21,7 +21,18 @@ from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
 from stages.evaluation.publish import keep_matrix
 from stages.evaluation.results import PARAPHRASE, read_results
 from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, paraphrase, predict
-from stages.pairs.cells import CELLS, RESULT, STARTS, TABLE_4, VECTORS, unseen_splits
+from stages.pairs.cells import (
+    CELLS,
+    RESULT,
+    STARTS,
+    TABLE_4,
+    VECTORS,
+    Outcome,
+    Task,
+    encode,
+    train,
+    unseen_splits,
+)
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
 from stages.pairs.intermediate import scored_examples
@@ -188,6 +199,30 @@ def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
     assert len(set(examples.labels.tolist())) > 2
     first, after = (result(f"tiny-mean-{recipe}", STARTS)["outcomes"][0] for recipe in ("modern", "intermediate"))
     assert first["scores"] != after["scores"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("samples_paraphrase", "has no scores"), ("nothing", "knows no set 'nothing'")]
+)
+def test_an_intermediate_task_without_scores(workspace: Path, name: str, problem: str) -> None:
+    model = PairModel(encoder(Path("tiny")), None)
+    with pytest.raises(InputError, match=rf"^intermediate\.set: .*{problem}"):
+        scored_examples(name, load_material(), model, Counters("pairs"))
+
+
+def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_left_it(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(tmp_path / "copy")
+    configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_rate": 0.001, "head_epochs": 1})
+
+    def checked(model: PairModel, task: Task, *rest: Any) -> Outcome:
+        np.testing.assert_allclose(rest[2], encode(model.encoder, task, ["train"]), atol=1e-6)
+        return train(model, task, *rest)
+
+    monkeypatch.setattr(pair_tuning, "train", checked)
+    run(pair_tuning, "tiny", "mean", "intermediate")
 
 
 def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

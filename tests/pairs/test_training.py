@@ -1,5 +1,6 @@
 """Training: batches and rates by hand, and that a killed run ends as an undisturbed one."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,14 @@ def test_patience_ends_a_run(directory: Path, tmp_path: Path) -> None:
     short = training(directory, tmp_path / "y.safetensors", "cosent", learning, [0.5, 0.9, 0.1, 0.2])
     short.run(examples(short))
     torch.testing.assert_close(weights(run), weights(short), rtol=0, atol=0)
+
+
+def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
+    """Multiple negatives learn from paraphrases alone, and one has no other beside it."""
+    run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
+    found = replace(examples(run), labels=np.eye(1, len(LABELS), dtype=np.int8)[0])
+    with pytest.raises(InputError, match=r"ranking learns from 1 pairs of those given, and needs two or more"):
+        run.run(found)
 
 
 def test_a_loss_that_is_not_finite(directory: Path, tmp_path: Path) -> None:
