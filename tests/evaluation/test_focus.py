@@ -138,9 +138,12 @@ def test_accuracies_of_different_protocols_stand_apart() -> None:
 
 
 def test_figure_3_starts_at_nothing_gained() -> None:
-    paper, ours = paper_3.figure_3(ROWS)
+    """Each gain over the cell at 0 that has the same seeds; none of a learnt weight or beyond 1."""
+    gain = {"encoder": "tiny", "task": "sick", "metric": "pearson", "weight": 1.0, "gain": 0.1}
+    others = [gain | {"weight": weight} for weight in (2.0, "roles")] + [gain | {"metric": "accuracy"}]
+    paper, ours = paper_3.figure_3([gain | {"task": "samples"} | {"weight": 2.0}, gain, *others])
     assert "CF-BERT-large" in paper.title
-    assert "10 at 1" in ours.alt
+    assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,8 @@ def test_figure_3_starts_at_nothing_gained() -> None:
 def test_the_statement_is_plain(verdicts: list[str], words: str) -> None:
     cell = {"encoder": "tiny", "task": "sick", "weight": 0.2, "verdict": "better"}
     trained = [cell | {"verdict": verdict} for verdict in verdicts]
-    uncounted = [cell | {"weight": 1.0}, cell | {"task": "samples"}]  # not the paper's weight, and too few pairs
+    others = [cell | {"task": task} for task in ("samples", "sick+labels")]
+    uncounted = [cell | {"weight": 1.0}, *others]  # not the paper's weight, and not its tasks
     alone = cell | {"encoder": "tiny, untrained", "verdict": "worse"}
     text = paper_3.statement([*uncounted, *trained, alone])
     assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
