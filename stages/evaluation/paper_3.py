@@ -29,6 +29,12 @@ from stages.syntax.trees import Tree
 
 # system -> SICK-R Pearson, Spearman, STS-B Pearson, Spearman, SICK-E accuracy; None where the paper has none
 PRINTED: dict[str, tuple[float | None, ...]] = {
+    "ECNU, run 1 of SemEval-2014": (82.8, 76.89, None, None, 83.6),
+    "StanfordNLP, run 5 of SemEval-2014": (82.72, 75.59, None, None, None),
+    "The Meaning Factory, run 1 of SemEval-2014": (82.68, 77.22, None, None, None),
+    "UNAL-NLP, run 1 of SemEval-2014": (80.43, 74.58, None, None, 83.1),
+    "Illinois-LH, run 1 of SemEval-2014": (None, None, None, None, 84.6),
+    "SemantiKLUE, run 1 of SemEval-2014": (None, None, None, None, 82.3),
     "Avg. GloVe embeddings": (69.43, 53.76, 61.23, 58.02, 74.3),
     "Avg. BERT embeddings": (71.4, 58.4, 51.17, 46.35, 78.5),
     "Universal Sentence Encoder": (82.65, 76.69, 75.53, 74.92, 83.5),

@@ -232,8 +232,8 @@ def context(params: Params) -> dict[str, Any]:
     }
 
 
-def render(values: Mapping[str, Any], sections: Mapping[str, str]) -> str:
-    """The whole page; an undefined name in a template is an error."""
+def environment() -> Environment:
+    """The templates; an undefined name in one is an error."""
     templates = Environment(
         loader=PackageLoader("stages.evaluation"),
         undefined=StrictUndefined,
@@ -242,7 +242,12 @@ def render(values: Mapping[str, Any], sections: Mapping[str, str]) -> str:
         lstrip_blocks=True,
     )
     templates.filters |= {"rounded": rounded, "label": tables.label}
-    return templates.get_template("report.html").render(values, sections=sections)
+    return templates
+
+
+def render(values: Mapping[str, Any], sections: Mapping[str, str]) -> str:
+    """The whole page."""
+    return environment().get_template("report.html").render(values, sections=sections)
 
 
 def main() -> None:
