@@ -10,10 +10,21 @@ from typing import Any
 import pytest
 import requests
 import stanza
+import torch
 
-from stages.artifacts import InputError
+from stages.artifacts import InputError, write_json
 from stages.syntax.components import component
-from stages.syntax.parser import BUNDLED, Parser, fetch, find_models, fingerprint, load_parser
+from stages.syntax.packed import unpack
+from stages.syntax.parser import (
+    BUNDLED,
+    PRETRAIN,
+    PROCESSORS,
+    Parser,
+    fetch,
+    find_models,
+    fingerprint,
+    load_parser,
+)
 from stages.syntax.trees import Tree
 from tests.workspace import ROOT
 
@@ -107,6 +118,20 @@ def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=message):
         find_models(model)
+
+
+def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
+    """What `hub` fetches and `path` may name: resources.json, and a file for each package of each processor."""
+    about: dict[str, Any] = {"lang_name": "English", "packages": {"default": dict.fromkeys(PROCESSORS, "small")}}
+    for name in (*PROCESSORS, PRETRAIN):
+        target = tmp_path / "en" / name / "small.pt"
+        target.parent.mkdir(parents=True)
+        torch.save(unpack(ROOT / BUNDLED / f"{name}.safetensors"), target)
+        needs = [{"model": PRETRAIN, "package": "small"}] if name in ("pos", "depparse") else []
+        about[name] = {"small": {"md5": "", "dependencies": needs}}
+    write_json(tmp_path / "resources.json", {"en": about})
+    texts = ["A man attacks a woman", "He doesn't run."]
+    assert load_parser.__wrapped__(str(tmp_path), 60).parse(texts) == parser.parse(texts)
 
 
 def test_a_damaged_model(tmp_path: Path) -> None:
