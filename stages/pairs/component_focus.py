@@ -161,7 +161,7 @@ class Cell:
         optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
         state = Checkpoint(self.checkpoint, key, model, optimizer)
         best = self.checkpoint.with_suffix(".best")
-        notes = state.resume()
+        notes = state.resume() if best.exists() else []  # without its best weights a training is none
         with torch.random.fork_rng():
             for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
                 loss = self.epoch(data, optimizer, epoch)

@@ -173,7 +173,8 @@ class Training:
         self.model.encoder.precision = self.learning.precision
         optimizer = optimizer_of(self.model, self.learning)
         state = Checkpoint(self.checkpoint, self.key, self.model, optimizer)
-        notes: Notes = state.resume()
+        lost = self.learning.patience is not None and not self._best_path.exists()
+        notes: Notes = [] if lost else state.resume()  # without its best weights a training is none
         usable = examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0
         rows = np.flatnonzero(usable)
         if not steps_of(len(rows), self.learning) or len(rows) < 2:

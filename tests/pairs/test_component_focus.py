@@ -225,10 +225,10 @@ def test_training_lowers_the_loss_and_keeps_the_best(
 def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_path: Path) -> None:
     """fault 2: the epochs after the checkpoint see the same batches and the same dropout."""
 
-    def trained(stop: bool) -> tuple[list[dict[str, float]], torch.Tensor]:
+    def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
         teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
         encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
-        cell = Cell(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{stop}.safetensors")
+        cell = Cell(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
         if stop:
             with pytest.MonkeyPatch.context() as patch:
                 epoch = Cell.epoch
@@ -239,15 +239,17 @@ def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_p
         states = (cell.encoder.state_dict(), cell.weights.state_dict())
         return notes, torch.cat([tensor.ravel() for state in states for tensor in state.values()])
 
-    (whole, weights), (resumed, again) = trained(False), trained(True)
+    (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
     assert whole == resumed
     assert torch.equal(weights, again)
+    (tmp_path / "whole.best").unlink()  # without its best weights it is trained anew
+    assert torch.equal(weights, trained(False, "whole")[1])
 
 
 def test_a_loss_that_is_not_finite(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
     """fault 23: the step and the batch are named."""
     data.gold["train"][:] = np.inf
-    with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*learning_rate"):
+    with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*its learning_rate"):
         alone = Weights(0.0, encoder.dimension)
         Cell(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
 

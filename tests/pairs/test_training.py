@@ -169,6 +169,16 @@ def test_patience_ends_a_run(directory: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(weights(run), weights(short), rtol=0, atol=0)
 
 
+def test_without_its_best_weights_a_training_begins_anew(directory: Path, tmp_path: Path) -> None:
+    learning = MODERN.model_copy(update={"epochs": 3})
+    marks = [0.9, 0.5, 0.6]
+    first, again = (training(directory, tmp_path / "x.safetensors", "cosent", learning, marks) for _ in range(2))
+    notes = first.run(examples(first))
+    (tmp_path / "x.best.safetensors").unlink()
+    assert without_seconds(again.run(examples(again))) == without_seconds(notes)
+    torch.testing.assert_close(weights(again), weights(first), rtol=0, atol=0)
+
+
 def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
     """Multiple negatives learn from paraphrases alone, and one has no other beside it."""
     run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
