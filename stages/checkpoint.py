@@ -76,6 +76,22 @@ class Checkpoint:
         return int(tensor) if isinstance(self.optimizer, SparseAdam) else tensor
 
 
+def save_weights(path: Path, key: str, model: nn.Module) -> None:
+    """Write the weights alone: those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    with atomic_file(path) as partial:
+        save_file(tensors, partial, metadata={"key": key})
+
+
+def has_weights(path: Path, key: str) -> bool:
+    """Whether the weights of this key are there: without them its checkpoint is worth nothing."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return bool((file.metadata() or {}).get("key") == key)
+    except (OSError, SafetensorError):
+        return False
+
+
 def _sha256(tensors: Mapping[str, Tensor], notes: str) -> str:
     digest = hashlib.sha256(notes.encode())
     for name in sorted(tensors):

@@ -187,7 +187,7 @@ def printed_grid(task: str) -> dict[float, float]:
 
 
 def kept() -> dict[str, Any]:
-    """The cells and gains that `make publish` has kept of earlier runs, each encoder's together; empty without any."""
+    """The cells and gains that `publish --matrix` has kept, each encoder's together; empty without any."""
 
     def place(row: Row) -> tuple[str, int, float]:
         weight = weight_of(row)

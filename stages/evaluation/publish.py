@@ -13,6 +13,7 @@ import datetime
 import os
 import platform
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def _cell(row: dict[str, str]) -> tuple[str, ...]:
 def keep_cells(source: Path, target: Path) -> None:
     """Keep the cells of paper 2's JSON beside those of earlier runs on as many test pairs, as `keep_matrix` does.
 
-    The order of the strategies of an encoder and pooling is that of the last run which compared any.
+    The order of the strategies of an encoder and pooling is that of the last run which compared as many.
     """
     found = read_json(source)
     pairs, orders = found["pairs"]["test"], found["orders"]
@@ -96,8 +97,9 @@ def keep_cells(source: Path, target: Path) -> None:
             for cell in former["cells"]
             if _place(cell) not in made or made[_place(cell)]["seeds"] < cell["seeds"]
         }
-        compared = {_place(order)[:2] for order in orders}
-        orders += [order for order in former["orders"] if _place(order)[:2] not in compared]
+        old, new = (Counter(_place(order)[:2] for order in each) for each in (former["orders"], orders))
+        orders = [order for order in orders if new[_place(order)[:2]] >= old[_place(order)[:2]]]
+        orders += [order for order in former["orders"] if new[_place(order)[:2]] < old[_place(order)[:2]]]
     write_json(target, {"pairs": pairs, "cells": [made[place] for place in sorted(made)], "orders": orders})
 
 
@@ -169,8 +171,11 @@ def main() -> None:
         params = load_params()
         command = options.command or f"dvc exp run -S profile={params.profile}"
         if options.matrix:
-            target = keep_matrix(options.matrix, command, datetime.date.today().isoformat())
+            if options.matrix not in (PARAPHRASE, FOCUS):
+                raise InputError(f"--matrix {options.matrix} is no matrix; give {PARAPHRASE} or {FOCUS}.")
             about = options.matrix.with_suffix(".json")
+            read_json(about)  # before anything is kept
+            target = keep_matrix(options.matrix, command, datetime.date.today().isoformat())
             if options.matrix.stem == FOCUS.stem:
                 keep_gains(about)
             else:

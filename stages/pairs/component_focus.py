@@ -30,13 +30,13 @@ import pyarrow as pa
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from stages.artifacts import InputError, atomic_directory, atomic_file, write_json, write_table
+from stages.artifacts import InputError, atomic_directory, write_json, write_table
 from stages.benchmarks.data import Split, present
 from stages.benchmarks.similarity import Undefined, correlations, cosines
-from stages.checkpoint import Checkpoint
+from stages.checkpoint import Checkpoint, has_weights, save_weights
 from stages.pairs.component_cells import (
     CELL,
     CELLS,
@@ -161,14 +161,13 @@ class Cell:
         optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
         state = Checkpoint(self.checkpoint, key, model, optimizer)
         best = self.checkpoint.with_suffix(".best")
-        notes = state.resume() if best.exists() else []  # without its best weights a training is none
+        notes = state.resume() if has_weights(best, key) else []
         with torch.random.fork_rng():
             for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
                 loss = self.epoch(data, optimizer, epoch)
                 notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
                 if _best(notes) == epoch:
-                    with atomic_file(best) as partial:
-                        save_file({name: t.contiguous() for name, t in lasting.state_dict().items()}, partial)
+                    save_weights(best, key, lasting)
                 state.save(notes)
         self.encoder.precision = "float32"
         lasting.load_state_dict(load_file(best))

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from stages.artifacts import InputError, atomic_file
-from stages.checkpoint import Checkpoint
+from stages.artifacts import InputError
+from stages.checkpoint import Checkpoint, has_weights, save_weights
 from stages.pairs.encoder import PairEncoder, Tokens
 from stages.pairs.heads import LogisticHead
 from stages.pairs.losses import margin_loss, triplet_loss
@@ -173,17 +173,17 @@ class Training:
         self.model.encoder.precision = self.learning.precision
         optimizer = optimizer_of(self.model, self.learning)
         state = Checkpoint(self.checkpoint, self.key, self.model, optimizer)
-        lost = self.learning.patience is not None and not self._best_path.exists()
-        notes: Notes = [] if lost else state.resume()  # without its best weights a training is none
+        lost = self.learning.patience is not None and not has_weights(self._best_path, self.key)
+        notes: Notes = [] if lost else state.resume()
         usable = examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0
         rows = np.flatnonzero(usable)
-        if not steps_of(len(rows), self.learning) or len(rows) < 2:
-            raise InputError(f"{self.strategy} learns from {len(rows)} pairs of those given, and needs two or more.")
+        if len(rows) < 2:
+            raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
         with torch.random.fork_rng():
             for _ in track(self._left(notes), self.learning.epochs, "epochs", done=len(notes)):
                 notes.append(self._epoch(examples, rows, optimizer, len(notes)))
                 if self.learning.patience is not None and _best(notes) == len(notes) - 1:
-                    self._keep_best()
+                    save_weights(self._best_path, self.key, self.model)
                 if not self._alone(len(notes) - 1):  # what the head learns alone is sooner learnt again than saved
                     state.save(notes)
         if self.learning.patience is not None and _best(notes) < len(notes) - 1:
@@ -248,11 +248,6 @@ class Training:
     @property
     def _best_path(self) -> Path:
         return self.checkpoint.with_suffix(".best.safetensors")
-
-    def _keep_best(self) -> None:
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
-        with atomic_file(self._best_path) as partial:
-            save_file(tensors, partial)
 
 
 def _best(notes: Sequence[dict[str, Any]]) -> int:

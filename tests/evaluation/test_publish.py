@@ -131,6 +131,9 @@ def test_cells_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
     second = publish(9, ("L3", "pair", 1), ("L6", "pair", 1), orders=[("L6", "pair")])
     assert second["cells"] == [("L3", "cosine", 1), ("L3", "pair", 3), ("L6", "pair", 1)]
     assert second["orders"] == [("L6", "pair"), ("L3", "pair")]
+    third = publish(9, ("L6", "pair", 1), orders=[("L6", "cosine"), ("L6", "pair")])
+    assert third["orders"] == [("L6", "cosine"), ("L6", "pair"), ("L3", "pair")]
+    assert publish(9, ("L6", "pair", 1), orders=[("L6", "siamese")])["orders"] == third["orders"]
     assert publish(8, ("L3", "pair", 1)) == {"cells": [("L3", "pair", 1)], "orders": []}
 
 
