@@ -162,3 +162,16 @@ def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path, monkeypatch: p
         ("L3", "stsb", 0.2, 0.3),
     ]
     assert publish(("A", "sick", 0.2, 0.7, 100)) == [("A", "sick", 0.2, 0.7), ("L3", "stsb", 0.2, 0.3)]
+
+
+def test_a_gain_of_more_seeds_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = {"encoder": "L3", "task": "sick", "metric": "pearson", "weight": 0.2, "pairs": 4927}
+
+    def publish(gain: float, seeds: int) -> float:
+        write_json(Path("component_focus.json"), {"gains": [place | {"gain": gain, "seeds": seeds}]})
+        keep_gains(Path("component_focus.json"))
+        (kept,) = read_json(GAINS)
+        return float(kept["gain"])
+
+    assert [publish(*each) for each in ((0.1, 1), (0.2, 3), (0.3, 1), (0.4, 3))] == [0.1, 0.2, 0.2, 0.4]

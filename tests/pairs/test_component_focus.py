@@ -27,6 +27,7 @@ from stages.pairs.component_cells import (
     PREDICTIONS,
     SCHEMA,
     SPLITS,
+    benchmarks_of,
     components_of,
     entailment,
     task_pairs,
@@ -194,6 +195,12 @@ def test_components_are_counted() -> None:
         "components by whole": 1,
         "sentences without a tree": 1,
     }
+
+
+def test_a_task_with_labels_is_of_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is scored without training is scored once, with `sick+labels` alone as well."""
+    monkeypatch.setattr("stages.pairs.component_cells.available", lambda kind: ["sick", "stsb"])
+    assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"]) == ["sick", "stsb"]
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
