@@ -37,7 +37,7 @@ Log = Callable[[str], None]
 class Limits:
     """Seconds after which home no longer waits."""
 
-    silence: float = 60  # without a sign of life from the worker
+    silence: float = 120  # without a sign of life; on a busy machine a run takes a minute to start
     server: float = 180  # without an answer from the server
     total: float = 24 * 3600
 
