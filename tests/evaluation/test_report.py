@@ -509,6 +509,7 @@ def test_paper_3_and_the_trees(workspace: Path) -> None:
     assert "UAS 80.25 and LAS 76.5" in text
     assert text.count('class="arc"') == 2
     assert "160.5 a second" in text
+    assert re.search(r"alone it encodes [\d,]+ sentences a second, and\s+160 a second are parsed", text)
 
 
 def test_paper_2(workspace: Path) -> None:
@@ -538,6 +539,10 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
         for metric in ("accuracy", "f1")
     ]
     write_results(RUNS / "paraphrase/mrpc.csv", kept + absent + fourth)
+    alone = json.loads(report.PARAPHRASE.read_text())
+    behind = {"encoder": "tiny", "pooling": "mean", "first": "ranking", "second": "cosine"}
+    orders = [behind | {"difference": 0.0345, "share": 0.62}]
+    write_json(RUNS / "paraphrase/mrpc.json", {key: alone[key] for key in ("pairs", "cells")} | {"orders": orders})
     grid = [
         Result(f"{encoder}, W_cf {weight}", "stsb", "test", "component focus", "pearson", 0.8, 1379)
         for encoder in (HOSTILE, "tiny")
@@ -552,6 +557,8 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
         assert f"tiny mean, {earlier} 73.19 80.00 ± 1.00 412 tiny mean, {later} 73.19" in paper_2
     assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2
     assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
+    assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
+    assert "tiny MEAN, modern joined pair: 73.19" in paper_2 and "tiny CLS, modern joined pair: not run" in paper_2
     assert "worse in 1 of 1 comparison: the claim fails here." in paper_3 and "−3.21 −4.00 to −2.00" in paper_3
     assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3
