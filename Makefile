@@ -70,7 +70,7 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf $(addprefix data/,corpus benchmarks soft_labels gold_labels trees component_focus pairs)
+	rm -rf $(addprefix data/,corpus benchmarks soft_labels gold_labels trees component_focus pairs silver_pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
 	rm -rf $(addprefix reports/,counters curves seeds/*.csv index.html corpus.json examples.json pair_cost.json)
 	rm -rf reports/component_focus.* reports/paraphrase.*

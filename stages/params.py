@@ -402,8 +402,8 @@ class ComponentFocus(Section):
     """Encoders that see a sentence's component beside it (paper 3); the lists are the axes of the matrix."""
 
     encoders: list[str] = Field(min_length=1, title="names in section `encoders`")
-    tasks: list[str] = Field(
-        min_length=1, title="benchmark sets of scored pairs; stsb and sick in the paper; sick+labels trains on both"
+    tasks: list[Annotated[str, Field(pattern=r"^[^+]+(\+labels|\+silver)?$")]] = Field(
+        min_length=1, title="sets of scored pairs, stsb and sick in the paper; also one +labels or +silver, to train on"
     )
     weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
         min_length=1, title="W_cf; 0.0 is SBERT, and a word is a way to learn it with the encoder"
@@ -427,6 +427,17 @@ class FocusTraining(ScoredTraining):
     seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
     pooling: Literal["mean", "max", "cls"]
     label_weight: Positive = Field(title="of the labels' cross-entropy beside the scores' loss, in tasks +labels")
+
+
+class Silver(Section):
+    """Pairs that a teacher scores, for the tasks +silver of component_focus."""
+
+    teacher: str = Field(title="name in section `encoders`; tuned on the task first, as focus_training says")
+    seeds: list[Seed] = Field(min_length=1, title="it is tuned with each, and their mean cosine is the score")
+    pairs: Count = Field(title="beside those that people scored")
+    nearest: Count = Field(title="rank of the farthest neighbour that a sentence is paired with")
+    share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(title="what the teacher has to say in people's scores")
+    seed: Seed = Field(title="of the pairs that are drawn")
 
 
 class Shards(Section):
@@ -456,7 +467,7 @@ class Evaluate(Section):
     seed: Seed
 
 
-AnyMatrix = TypeVar("AnyMatrix", Pairs, PairCost, ComponentFocus)
+AnyMatrix = TypeVar("AnyMatrix", Pairs, PairCost, ComponentFocus, Silver)
 
 
 class Params(Section):
@@ -490,12 +501,19 @@ class Params(Section):
     syntax: Syntax
     component_focus: ComponentFocus
     focus_training: FocusTraining
+    silver: Silver
     shards: Shards
 
-    @field_validator("pairs", "pair_cost", "component_focus")
+    @field_validator("pairs", "pair_cost", "component_focus", "silver")
     @classmethod
     def _encoders_are_known(cls, section: AnyMatrix, info: ValidationInfo) -> AnyMatrix:
-        given = [section.encoder] if isinstance(section, PairCost) else section.encoders
+        match section:
+            case PairCost():
+                given = [section.encoder]
+            case Silver():
+                given = [section.teacher]
+            case _:
+                given = section.encoders
         known = info.data.get("encoders", given)
         if unknown := [name for name in given if name not in known]:
             raise ValueError(f"{', '.join(unknown)} is none of section encoders, which has {', '.join(known)}")
@@ -513,7 +531,7 @@ class Params(Section):
     @classmethod
     def _tasks_are_parsed(cls, focus: ComponentFocus, info: ValidationInfo) -> ComponentFocus:
         parsed = info.data["syntax"].sets if "syntax" in info.data else focus.tasks
-        unparsed = [task for task in focus.tasks if task.removesuffix("+labels") not in parsed]
+        unparsed = [task for task in focus.tasks if task.partition("+")[0] not in parsed]
         if unparsed and focus.weights != [0.0]:
             raise ValueError(f"tasks has {', '.join(unparsed)}, which syntax.sets, the sets that are parsed, has not")
         return focus

@@ -107,6 +107,8 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"pairs": {"encoders": ["minilm-l33"]}},
             "pairs: minilm-l33 is none of section encoders, which has minilm-l3, ",
         ),
+        ({"silver": {"teacher": "l6"}}, "silver: l6 is none of section encoders, which has minilm-l3, "),
+        ({"component_focus": {"tasks": ["stsb+silvr"]}}, "component_focus.tasks.0 = 'stsb+silvr': String should match"),
         ({"pair_cost": {"encoder": "l6"}}, "pair_cost: l6 is none of section encoders, which has minilm-l3, "),
         (
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},

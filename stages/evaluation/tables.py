@@ -51,6 +51,7 @@ TITLES = {
     "stsb": "STS-B",
     "sick": "SICK",
     "sick+labels": "SICK, labels too",
+    "stsb+silver": "STS-B, silver pairs too",
     "lee": "Lee-50",
     "mrpc": "MRPC",
     "imdb": "IMDB",

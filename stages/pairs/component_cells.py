@@ -6,6 +6,9 @@ data/component_focus/<encoder>-<task>-<W_cf>/
     cell.json              what it was; why it is absent, or null
 data/component_focus/<encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
+data/silver_pairs/<task>/
+    pairs.parquet          sentence1, sentence2 and score on [0, 1] of the pairs that a task +silver is trained on
+    silver.json            why there are none, or null; how many are which; losses and dev Spearman of the teachers
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
+from stages.artifacts import read_json, read_table
 from stages.benchmarks.data import PairSet, Split, available, load_pairs
 from stages.benchmarks.guard import guarded
 from stages.ragged import Floats
@@ -28,7 +32,11 @@ CELLS = Path("data/component_focus")
 PREDICTIONS = "predictions.parquet"
 CELL = "cell.json"
 LEARNT = "learnt.json"
+SILVER = Path("data/silver_pairs")
+SILVER_PAIRS = "pairs.parquet"
+SILVER_ABOUT = "silver.json"
 WITH_LABELS = "+labels"
+WITH_SILVER = "+silver"
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -43,13 +51,14 @@ SCHEMA = pa.schema(
         ("predicted", pa.string()),
     ]
 )
+TRAINING = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float32())])
 
 Sets = Mapping[Split, PairSet]
 
 
 def benchmark_of(task: str) -> str:
-    """The set of a task: `sick+labels` is SICK, whose labels are trained on beside the scores."""
-    return task.removesuffix(WITH_LABELS)
+    """The set of a task: that of `sick+labels` is SICK, that of `stsb+silver` STS-B."""
+    return task.partition("+")[0]
 
 
 def benchmarks_of(tasks: Sequence[str]) -> list[str]:
@@ -62,8 +71,16 @@ def task_pairs(task: str, counters: Counters) -> Sets:
     """The splits of a task; a pair of train that stands in dev or test, in either order, is dropped and counted."""
     name = benchmark_of(task)
     train, dev, test = (load_pairs(name, split) for split in SPLITS)
+    if WITH_SILVER in task:
+        left, right, scores = read_table(SILVER / task / SILVER_PAIRS, TRAINING).columns
+        train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
     train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
     return {"train": train, "dev": dev, "test": test}
+
+
+def no_silver(task: str) -> str:
+    """Why a task has no silver pairs, or nothing."""
+    return read_json(SILVER / task / SILVER_ABOUT)["absent"] or ""
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

@@ -9,8 +9,9 @@ and one W_cf, which is a number or learnt with the encoder (stages/pairs/compone
 the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
 length, and each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
 
-The task `sick+labels`, which is not the paper's, adds label_weight times the cross-entropy of the pairs' labels, read
-from |emb_A - emb_B| by a linear layer that is thrown away afterwards.
+Two kinds of task are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
+read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+silver` has more pairs to train on,
+scored by a teacher (stages/pairs/silver_pairs.py).
 
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
 logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
@@ -44,16 +45,18 @@ from stages.pairs.component_cells import (
     SCHEMA,
     SPLITS,
     WITH_LABELS,
+    WITH_SILVER,
     Sets,
     benchmark_of,
     components_of,
     entailment,
+    no_silver,
     parts_of,
     task_pairs,
 )
-from stages.pairs.component_weights import Weights, weight_of
+from stages.pairs.component_weights import Weight, Weights, weight_of
 from stages.pairs.encoder import PairEncoder, Pooling, Tokens
-from stages.params import Params, ScoredTraining
+from stages.params import FocusTraining, Params, ScoredTraining, Teacher
 from stages.progress import track
 from stages.ragged import Floats
 from stages.stage import Counters, stage
@@ -86,18 +89,23 @@ class Material:
 def material(
     pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, weights: Weights, counters: Counters
 ) -> Material:
-    """Sentences first and their parts behind them, each different text once."""
+    """Sentences first, those of train before others, and behind them their parts, each different text once.
+
+    With W_cf = 0 a sentence has none.
+    """
     sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
     texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
-    parts: list[list[str | None]] = [[component] for component in components_of(texts, trees, counters)]
-    if len(weights.names) > 1:
+    parts: list[list[str | None]] = [[] for _ in texts]
+    if len(weights.names) == 1 and weights.weight:
+        parts = [[component] for component in components_of(texts, trees, counters)]
+    elif weights.weight:
         found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
         parts = [list(map(each.get, weights.names)) for each in found]
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
     gold = {name: each.unit_scores() for name, each in pairs.items()}
-    places = np.array([[NONE if part is None else place[part] for part in each] for each in parts])
+    places = np.array([[NONE if part is None else place[part] for part in each] for each in parts], dtype=np.int64)
     return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
 
 
@@ -258,6 +266,29 @@ def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss
     return LabelLoss(encoder.dimension, data.labels, weight)
 
 
+def trained(
+    teacher: Teacher,
+    data: Material,
+    training: FocusTraining,
+    weight: Weight,
+    seed: int,
+    path: Path,
+    labels: bool = False,
+) -> tuple[Cell, list[dict[str, float]]]:
+    """A cell after its training from the weights of `teacher`, and what each epoch came to; checkpoints are at `path`.
+
+    `labels` says whether it learns from those of the pairs, too.
+    """
+    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+    key = f"{fingerprint(data, encoder, training)} {weight} {seed}"
+    second = label_loss(encoder, data, training.label_weight) if labels else None
+    if labels:
+        key += f" {training.label_weight} {hashlib.sha256(repr(data.labels).encode()).hexdigest()}"
+    encoder.keep_only(data.tokens)
+    cell = Cell(encoder, training, Weights(weight, encoder.dimension), seed, path, second)
+    return cell, cell.run(data, key)
+
+
 def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
     """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
     pairs = task_pairs(options.task, counters)
@@ -270,17 +301,9 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
     for seed in training.seeds if training.epochs else ():
-        encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-        encoder.keep_only(data.tokens)
-        weights = Weights(options.weight, encoder.dimension)
-        checkpoint = CHECKPOINTS / f"{name}-{seed}.safetensors"
-        key = f"{fingerprint(data, encoder, training)} {options.weight} {seed}"
-        labels = None
-        if WITH_LABELS in options.task:
-            labels = label_loss(encoder, data, training.label_weight)
-            key += f" {training.label_weight} {hashlib.sha256(repr(data.labels).encode()).hexdigest()}"
-        notes[seed] = Cell(encoder, training, weights, seed, checkpoint, labels).run(data, key)
-        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed))
+        path = CHECKPOINTS / f"{name}-{seed}.safetensors"
+        cell, notes[seed] = trained(teacher, data, training, options.weight, seed, path, WITH_LABELS in options.task)
+        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
         counters.keep(len(data.rows["train"]))
     return pa.concat_tables(tables), notes
 
@@ -288,7 +311,9 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
 def why_absent(task: str) -> str:
     """Why a cell cannot be trained, or nothing."""
     name = benchmark_of(task)
-    return "" if present([name], "component_focus.tasks") else f"the set {name} is absent"
+    if not present([name], "component_focus.tasks"):
+        return f"the set {name} is absent"
+    return no_silver(task) if WITH_SILVER in task else ""
 
 
 def main() -> None:
