@@ -132,6 +132,9 @@ def test_sets_that_do_not_fit(workspace: Path) -> None:
     configure(dataset="mrpc")
     with pytest.raises(SystemExit, match=r"knows no set 'mrpc'"):
         pair_data.main()
+    configure(dataset="my/pairs")
+    with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is no directory; make it one with train.csv and"):
+        pair_data.main()
     configure(also=["scored", "stsbb"])
     with pytest.raises(SystemExit, match=r"pairs.also has 'stsbb'; known sets of pairs are scored, stsb\."):
         pair_data.main()

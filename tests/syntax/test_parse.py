@@ -1,9 +1,12 @@
 """The parse stage on the sample pairs: trees, what is dropped, what is kept between runs."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
 from stages.artifacts import InputError, read_table
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -107,6 +110,25 @@ def test_reasons_come_back(workspace: Path) -> None:
 def test_nothing_is_missing(workspace: Path) -> None:
     shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
     assert parse_missing(shelf, [], HERE) == (0, 0.0)
+
+
+@pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])
+def test_processes_do_not_share_a_gpu(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, kind: str, processes: int
+) -> None:
+    """Where a shard would be parsed is what counts here, so nothing is."""
+    asked: list[int | None] = []
+
+    @contextmanager
+    def recorded(parser: object, shards: list[list[str]], where: Shards) -> Iterator[Iterator[tuple[list[str], float]]]:
+        asked.append(where.processes)
+        yield ((["no words"], 0.0) for _ in shards)
+
+    monkeypatch.setattr(parse, "device", lambda: torch.device(kind))
+    monkeypatch.setattr(parse, "map_shards", recorded)
+    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
+    assert parse_missing(shelf, [["one"], ["two"], ["three"]], Shards(processes=2, dask=None)) == (3, 0.0)
+    assert asked == [processes]
 
 
 def test_a_shard_that_was_never_made(workspace: Path) -> None:
