@@ -31,6 +31,7 @@ from stages.pairs.component_cells import (
     CELL,
     CELLS,
     LEARNT,
+    MEAN_WEIGHTS,
     PREDICTIONS,
     SCHEMA,
     benchmarks_of,
@@ -51,6 +52,7 @@ SHOWN = 6  # trees in the report
 NO_LABELS = np.zeros((0, 0), dtype=bool)
 NOTHING = np.zeros(0, dtype=np.float32)
 UNTRAINED = "untrained"
+MEAN = "mean weights"
 SHORT = 14  # words of a tree that fits on the page
 
 
@@ -101,15 +103,19 @@ class Gain:
 
 
 def read_outcomes(encoder: str, task: str, weight: Weight) -> list[Outcome]:
-    """One cell as its stage left it: trained, and before any training if its weight is a number."""
+    """One cell as its stage left it: trained; the mean of its seeds' weights; as it was before, if W_cf is a number."""
     directory = CELLS / f"{encoder}-{task}-{weight}"
     absent = read_json(directory / CELL)["absent"]
     if absent:
         return [Outcome(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
     table = read_table(directory / PREDICTIONS, SCHEMA)
     table = table.filter(pc.equal(table["split"], "test"))
-    untrained = pc.is_null(table["seed"])
-    kinds = {encoder: table.filter(pc.invert(untrained)), f"{encoder}, {UNTRAINED}": table.filter(untrained)}
+    seeds = table["seed"]
+    kinds = {
+        encoder: table.filter(pc.not_equal(seeds, MEAN_WEIGHTS)),
+        f"{encoder}, {MEAN}": table.filter(pc.equal(seeds, MEAN_WEIGHTS)),
+        f"{encoder}, {UNTRAINED}": table.filter(pc.is_null(seeds)),
+    }
     return [_outcome(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
 
 
@@ -199,8 +205,11 @@ def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
 
 
 def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
-    """What each weight of an encoder and task gains over 0; nothing where that cell is absent."""
-    there = [cell for cell in cells if not cell.absent]
+    """What each weight of an encoder and task gains over 0; nothing where that cell is absent.
+
+    The mean of weights gains nothing of its own: its seeds are compared.
+    """
+    there = [cell for cell in cells if not cell.absent and not cell.encoder.endswith(MEAN)]
     base = next((cell for cell in there if cell.weight == 0), None)
     if base is None:
         return []

@@ -2,7 +2,8 @@
 
 data/component_focus/<encoder>-<task>-<W_cf>/
     predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
-                           that logistic regression gave it (SICK-E); without a seed: before any training
+                           that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
+                           the mean of all seeds' weights
     cell.json              what it was; why it is absent, or null
 data/component_focus/<encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
@@ -37,6 +38,7 @@ SILVER_PAIRS = "pairs.parquet"
 SILVER_ABOUT = "silver.json"
 WITH_LABELS = "+labels"
 WITH_SILVER = "+silver"
+MEAN_WEIGHTS = -1  # in the place of a seed
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")

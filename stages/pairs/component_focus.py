@@ -13,6 +13,9 @@ Two kinds of task are not the paper's. `sick+labels` adds label_weight times the
 read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+silver` has more pairs to train on,
 scored by a teacher (stages/pairs/silver_pairs.py).
 
+Where there are several seeds the mean of their weights is one more encoder, which costs no more than each of them to
+run (Wortsman et al. 2022, "Model soups", where the members differ by their hyperparameters, too).
+
 A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
 logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
 
@@ -41,6 +44,7 @@ from stages.checkpoint import Checkpoint, has_weights, save_weights
 from stages.pairs.component_cells import (
     CELL,
     CELLS,
+    MEAN_WEIGHTS,
     PREDICTIONS,
     SCHEMA,
     SPLITS,
@@ -160,10 +164,15 @@ class Cell:
     checkpoint: Path
     labels: LabelLoss | None = None
 
+    @property
+    def lasting(self) -> nn.ModuleList:
+        """What is left of a training."""
+        return nn.ModuleList([self.encoder, self.weights])
+
     def run(self, data: Material, key: str) -> list[dict[str, float]]:
         """Train in place and return what each epoch came to; encoder and weights end as after the best."""
         self.encoder.precision = self.params.precision
-        lasting = nn.ModuleList([self.encoder, self.weights]).to(self.encoder.transformer.device)
+        lasting = self.lasting.to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
         model.to(self.encoder.transformer.device)
         optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
@@ -300,11 +309,16 @@ def train(name: str, options: argparse.Namespace, params: Params, counters: Coun
     if weights.values is None:
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
+    sums: dict[str, Tensor] = {}
     for seed in training.seeds if training.epochs else ():
         path = CHECKPOINTS / f"{name}-{seed}.safetensors"
         cell, notes[seed] = trained(teacher, data, training, options.weight, seed, path, WITH_LABELS in options.task)
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
+        sums = {key: tensor + sums.get(key, 0) for key, tensor in cell.lasting.state_dict().items()}
         counters.keep(len(data.rows["train"]))
+    if len(notes) > 1:
+        cell.lasting.load_state_dict({key: total / len(notes) for key, total in sums.items()})
+        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, MEAN_WEIGHTS))
     return pa.concat_tables(tables), notes
 
 

@@ -11,7 +11,7 @@ import pytest
 from stages.artifacts import write_json, write_table
 from stages.evaluation import focus, paper_3
 from stages.evaluation.focus import Outcome, drawn_pearson, draws, gains, outcome_figures, read_outcomes
-from stages.pairs.component_cells import CELL, CELLS, PREDICTIONS, SCHEMA
+from stages.pairs.component_cells import CELL, CELLS, MEAN_WEIGHTS, PREDICTIONS, SCHEMA
 
 GOLD = np.random.default_rng(0).random(200, dtype=np.float32)
 
@@ -53,6 +53,12 @@ def test_gains_on_the_seeds_that_both_have() -> None:
     assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
     assert gains(base, cell.of([1]), counts)[0].seeds == 1
     assert gains(base.of([0]), cell.of([1]), counts) == []
+
+
+def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
+    cells = [outcome(0.0, 0.5), outcome(0.2, 0.1)]
+    assert len(focus.gains_over_none(cells)) == 2
+    assert focus.gains_over_none([replace(cell, encoder="tiny, mean weights") for cell in cells]) == []
 
 
 def test_figures_are_means_over_the_seeds() -> None:
@@ -97,9 +103,10 @@ def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> No
 
 def test_a_cell_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_cell(0.2, None, [None, 1, 2])
-    trained, untrained = read_outcomes("tiny", "sick", 0.2)
-    assert (trained.encoder, untrained.encoder) == ("tiny", "tiny, untrained")
+    write_cell(0.2, None, [None, 1, 2, MEAN_WEIGHTS])
+    trained, mean, untrained = read_outcomes("tiny", "sick", 0.2)
+    assert [each.encoder for each in (trained, mean, untrained)] == ["tiny", "tiny, mean weights", "tiny, untrained"]
+    assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MEAN_WEIGHTS,), (None,)]
     assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
     assert untrained.right.tolist() == [[True, False, True]]
     write_cell(0.3, "weights not available here", [])

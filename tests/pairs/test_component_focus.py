@@ -15,6 +15,7 @@ import pytest
 import torch
 import yaml
 from safetensors import safe_open
+from safetensors.torch import load_file
 
 from stages.artifacts import InputError, read_json, read_table, write_table
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -24,6 +25,7 @@ from stages.pairs import component_focus
 from stages.pairs.component_cells import (
     CELL,
     CELLS,
+    MEAN_WEIGHTS,
     PREDICTIONS,
     SCHEMA,
     SPLITS,
@@ -340,6 +342,28 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(about["seeds"]["1"]) == 1  # epoch
     counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
     assert counted["kept"] == 125
+
+
+def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more encoder behind those of the seeds; with one seed there is none."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["focus_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    table = read_table(run_cell(monkeypatch, "tiny", "samples", "0.2") / PREDICTIONS, SCHEMA)
+    assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, MEAN_WEIGHTS]
+    best = [load_file(component_focus.CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
+    mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+    weights = Weights(0.2, encoder.dimension)
+    pairs = task_pairs("samples", Counters("pairs"))
+    data = material(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
+    encoder.keep_only(data.tokens)
+    torch.nn.ModuleList([encoder, weights]).load_state_dict(mean)
+    found = component_focus.pair_cosines(embed(encoder, data, weights, "dev", "test"), data, "test")
+    cosines = table.filter(pc.equal(table["split"], "test"))["cosine"].to_numpy().reshape(5, -1)
+    assert cosines[4] == pytest.approx(found, abs=1e-5)
+    assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
 
 
 def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
