@@ -100,9 +100,9 @@ def material(
     sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
     texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
     parts: list[list[str | None]] = [[] for _ in texts]
-    if len(weights.names) == 1 and weights.weight:
+    if weights.weight:
         parts = [[component] for component in components_of(texts, trees, counters)]
-    elif weights.weight:
+    if len(weights.names) > 1:
         found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
         parts = [list(map(each.get, weights.names)) for each in found]
     behind = (part for each in parts for part in each if part is not None)
