@@ -409,6 +409,17 @@ class ComponentFocus(Section):
         min_length=1, title="W_cf; 0.0 is SBERT, and a word is a way to learn it with the encoder"
     )
 
+    functions: dict[str, Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]] = Field(
+        title="name -> module:function, encoders that take the component at inference alone"
+    )
+
+    @field_validator("functions")
+    @classmethod
+    def _names_are_free(cls, functions: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if taken := sorted(functions.keys() & {"student", *info.data.get("encoders", ())}):
+            raise ValueError(f"'{taken[0]}' is the name of another encoder")
+        return functions
+
     @field_validator("weights", mode="before")
     @classmethod
     def _each_names_its_cell(cls, weights: Any) -> Any:

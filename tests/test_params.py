@@ -109,6 +109,14 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ),
         ({"silver": {"teacher": "l6"}}, "silver: l6 is none of section encoders, which has minilm-l3, "),
         ({"component_focus": {"tasks": ["stsb+silvr"]}}, "component_focus.tasks.0 = 'stsb+silvr': String should match"),
+        (
+            {"component_focus": {"functions": {"use": "use.embed"}}},
+            "component_focus.functions.use = 'use.embed': String should match pattern",
+        ),
+        (
+            {"component_focus": {"functions": {"minilm-l3": "use:embed"}}},
+            "component_focus.functions: 'minilm-l3' is the name of another encoder",
+        ),
         ({"pair_cost": {"encoder": "l6"}}, "pair_cost: l6 is none of section encoders, which has minilm-l3, "),
         (
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},

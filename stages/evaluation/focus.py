@@ -5,7 +5,8 @@ pairs. Its interval comes from the paired bootstrap: the test pairs are drawn an
 cells are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose
 interval holds 0 could be the luck of these test pairs.
 
-The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper; each
+The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
+does every function of `component_focus.functions` (stages/pairs/functions.py), of which that encoder may be one. Each
 encoder of the grid is scored so as well, before any training. For each of them as it is the weight is learnt, too
 (stages/pairs/focus_weights.py).
 
@@ -13,7 +14,7 @@ Writes reports/component_focus.csv, in the columns of results.csv, and reports/c
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from stages.pairs.component_cells import (
 )
 from stages.pairs.component_weights import Weight
 from stages.pairs.focus_weights import Kind, Learnt, learn_all
+from stages.pairs.functions import Embed, load_function
 from stages.params import ComponentFocus
 from stages.ragged import Floats
 from stages.stage import Counters, stage
@@ -217,35 +219,41 @@ def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
     return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
 
 
-def at_inference(focus: ComponentFocus, trees: dict[str, Tree], counters: Counters) -> list[Outcome]:
-    """The static student with the component at inference alone: every weight, and 0, on the test split of each task."""
-    student = StaticEncoder.load(STUDENT)
+def at_inference(
+    name: str, embed: Embed, focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
+) -> list[Outcome]:
+    """An encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
     found = []
     for task in benchmarks_of(focus.tasks):
         test = load_pairs(task, "test")
         texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
         place = {text: row for row, text in enumerate(texts)}
         rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
-        basic, part = student.encode(texts), student.encode(components_of(texts, trees, counters))
+        basic, part = embed(texts), embed(components_of(texts, trees, counters))
         weights = sorted({0.0, *(weight for weight in focus.weights if isinstance(weight, float))})
-        found += [inference(test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
+        found += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
     return found
 
 
-def inference(test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
-    """The student's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
+    """An encoder's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
     one, other = rows.T
     gold = test.scores if test.scores is not None else NOTHING
     labels = entailment(vectors, rows, test.labels)
     right = NO_LABELS if labels is None else np.array([labels]) == np.array([test.labels])
     found = cosines(vectors[one], vectors[other])[None, :]
-    return Outcome(f"student, {UNTRAINED}", test.name, weight, gold, found, right)
+    return Outcome(f"{name}, {UNTRAINED}", test.name, weight, gold, found, right)
 
 
-def learnt_weights(focus: ComponentFocus, trees: dict[str, Tree], counters: Counters) -> list[tuple[Outcome, Learnt]]:
-    """What is learnt here for the static student, and what the stage focus_weights has learnt for each encoder."""
-    student = StaticEncoder.load(STUDENT)
-    found = {("student", task): learn_all(task, student.encode, trees, counters) for task in benchmarks_of(focus.tasks)}
+def learnt_weights(
+    functions: Mapping[str, Embed], focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
+) -> list[tuple[Outcome, Learnt]]:
+    """What is learnt here for functions of texts, and what the stage focus_weights has learnt for each encoder."""
+    found = {
+        (name, task): learn_all(task, embed, trees, counters)
+        for name, embed in functions.items()
+        for task in benchmarks_of(focus.tasks)
+    }
     for name in focus.encoders:
         tasks: dict[str, list[dict[str, Any]]] = read_json(CELLS / f"{name}-learnt" / LEARNT)["learnt"]
         found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
@@ -268,8 +276,12 @@ def main() -> None:
     with stage("focus", unit="cells") as (params, counters):
         focus, trees = params.component_focus, read_trees()
         grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
-        cells = [cell for place in grid for cell in read_outcomes(*place)] + at_inference(focus, trees, counters)
-        learnt = learnt_weights(focus, trees, counters)
+        cells = [cell for place in grid for cell in read_outcomes(*place)]
+        functions: dict[str, Embed] = {"student": StaticEncoder.load(STUDENT).encode}
+        functions |= {name: load_function(reference) for name, reference in focus.functions.items()}
+        for name, embed in functions.items():
+            cells += at_inference(name, embed, focus, trees, counters)
+        learnt = learnt_weights(functions, focus, trees, counters)
         cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, str], list[Outcome]] = {}
         for cell in cells:

@@ -10,6 +10,7 @@ reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.cs
 
 import argparse
 import datetime
+import math
 import os
 import platform
 import sys
@@ -122,8 +123,11 @@ def keep_gains(source: Path) -> None:
     write_json(GAINS, [kept[key] for key in sorted(kept)])
 
 
-def _gain(gain: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(gain[name]) for name in ("encoder", "task", "metric", "weight"))
+def _gain(gain: dict[str, Any]) -> tuple[Any, ...]:
+    """What a gain is of, in the order of a table: weights by size, behind them those that are learnt."""
+    weight = gain["weight"]
+    place = (math.inf, weight) if isinstance(weight, str) else (weight, "")
+    return gain["encoder"], gain["task"], gain["metric"], *place
 
 
 def table(run: Path) -> list[str]:

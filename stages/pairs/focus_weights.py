@@ -16,7 +16,7 @@ Writes data/component_focus/<encoder>-learnt/learnt.json: what was learnt by tas
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -32,6 +32,7 @@ from stages.benchmarks.data import PairSet, Split
 from stages.benchmarks.similarity import Undefined, correlations
 from stages.pairs.component_cells import CELLS, LEARNT, SPLITS, benchmarks_of, parts_of, task_pairs
 from stages.pairs.encoder import PairEncoder, Pooling
+from stages.pairs.functions import Embed
 from stages.ragged import Floats
 from stages.stage import Counters, stage
 from stages.syntax.trees import Tree, read_trees
@@ -42,8 +43,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 STEPS = 150
 LEARNING_RATE = 0.02
 TINY = 1e-12  # the least product of two squared lengths that is divided by
-
-Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
 log = logging.getLogger("stages")
 

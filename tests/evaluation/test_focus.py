@@ -7,11 +7,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from stages.artifacts import write_json, write_table
+from stages.benchmarks.data import PairSet
 from stages.evaluation import focus, paper_3
 from stages.evaluation.focus import Outcome, drawn_pearson, draws, gains, outcome_figures, read_outcomes
 from stages.pairs.component_cells import CELL, CELLS, MEAN_WEIGHTS, PREDICTIONS, SCHEMA
+from stages.params import ComponentFocus
+from stages.stage import Counters
+from stages.syntax.trees import Tree
+from tests.workspace import demo_params
 
 GOLD = np.random.default_rng(0).random(200, dtype=np.float32)
 
@@ -84,6 +90,35 @@ def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
 def test_the_largest_weights_come_first() -> None:
     weights = {"a": 0.1, "b": -0.5, "c": 0.25, "d": 0.0, "e": 0.01, "f": 0.02, "g": 0.03}
     assert paper_3.largest(weights) == "b −0.50, c +0.25, a +0.10, g +0.03, f +0.02, e +0.01"
+
+
+def test_an_encoder_that_sees_the_component_at_inference_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any function of texts; a sentence without a tree is its own component, so that its direction stays."""
+    texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
+    known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
+    tags = ["NOUN", "VERB", "NOUN"]
+    tree = Tree(
+        texts[0].split(), ["dog", "bark", "today"], tags, ["NNS", "VBP", "NN"], [2, 0, 2], ["nsubj", "root", "obl"]
+    )
+    pairs = PairSet("sick", "test", [texts[0], "a", "b"], ["c", "d", "e"], GOLD[:3], None, (0.0, 1.0))
+    monkeypatch.setattr(focus, "load_pairs", lambda task, split: pairs)
+    monkeypatch.setattr(focus, "benchmarks_of", lambda tasks: tasks)
+    changed = demo_params()["component_focus"] | {"tasks": ["sick"], "weights": [0.2, "one"]}
+    section = ComponentFocus.model_validate(changed)
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        return np.stack([known[text] for text in texts])
+
+    none, some = focus.at_inference("use", embed, section, {texts[0]: tree}, Counters("cells"))
+    assert [(each.encoder, each.task, each.weight) for each in (none, some)] == [
+        ("use, untrained", "sick", 0.0),
+        ("use, untrained", "sick", 0.2),
+    ]
+    focused = known | {texts[0]: known[texts[0]] + 0.2 * known["Dogs bark"]}
+    for found, vectors in ((none, known), (some, focused)):
+        two = [[vectors[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]
+        expected = [u @ v / np.sqrt((u @ u) * (v @ v)) for u, v in zip(*two, strict=True)]
+        assert found.cosines[0] == pytest.approx(expected, abs=1e-6)
 
 
 def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> None:

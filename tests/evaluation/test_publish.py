@@ -164,6 +164,15 @@ def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path, monkeypatch: p
     assert publish(("A", "sick", 0.2, 0.7, 100)) == [("A", "sick", 0.2, 0.7), ("L3", "stsb", 0.2, 0.3)]
 
 
+def test_gains_stand_by_the_size_of_the_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    weights = ["one", 10.0, 2.0, "gate", 0.5]
+    gain = {"encoder": "L3", "task": "sick", "metric": "pearson", "gain": 0.1, "pairs": 10, "seeds": 1}
+    write_json(Path("component_focus.json"), {"gains": [gain | {"weight": weight} for weight in weights]})
+    keep_gains(Path("component_focus.json"))
+    assert [gain["weight"] for gain in read_json(GAINS)] == [0.5, 2.0, 10.0, "gate", "one"]
+
+
 def test_a_gain_of_more_seeds_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     place = {"encoder": "L3", "task": "sick", "metric": "pearson", "weight": 0.2, "pairs": 4927}
