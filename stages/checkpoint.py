@@ -41,25 +41,14 @@ class Checkpoint:
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
         tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
-        about = {"key": self.key, "notes": json.dumps(notes)}
-        with atomic_file(self.path) as partial:
-            save_file(tensors, partial, metadata=about | {"sha256": _sha256(tensors, about["notes"])})
+        _write(self.path, self.key, tensors, json.dumps(notes))
 
     def resume(self) -> Notes:
         """Restore the state and return its notes; without a checkpoint of this key change nothing and return none."""
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                about = file.metadata() or {}
-                if about.get("key") != self.key:
-                    return []  # made from something else
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-            if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
-                raise SafetensorError("its bytes are not those that were written")
-        except FileNotFoundError:
+        found = _read(self.path, self.key)
+        if found is None:
             return []
-        except (OSError, SafetensorError) as error:
-            log.warning("%s is damaged (%s): training begins anew", self.path, error)
-            return []
+        tensors, notes = found
         self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
         state: dict[int, dict[str, Tensor | int]] = {}
         for name, tensor in tensors.items():
@@ -67,7 +56,6 @@ class Checkpoint:
                 _, index, field = name.split(".", 2)
                 state.setdefault(int(index), {})[field] = self._step_count(tensor) if field == "step" else tensor
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        notes: Notes = json.loads(about["notes"])
         log.info("resumed after %d of %s", len(notes), self.path.stem)
         return notes
 
@@ -78,18 +66,35 @@ class Checkpoint:
 
 def save_weights(path: Path, key: str, model: nn.Module) -> None:
     """Write the weights alone: those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    with atomic_file(path) as partial:
-        save_file(tensors, partial, metadata={"key": key})
+    _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
 
 
 def has_weights(path: Path, key: str) -> bool:
-    """Whether the weights of this key are there: without them its checkpoint is worth nothing."""
+    """Whether the weights of this key are there and whole: without them its checkpoint is worth nothing."""
+    return _read(path, key) is not None
+
+
+def _write(path: Path, key: str, tensors: Mapping[str, Tensor], notes: str) -> None:
+    with atomic_file(path) as partial:
+        save_file(dict(tensors), partial, metadata={"key": key, "notes": notes, "sha256": _sha256(tensors, notes)})
+
+
+def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
+    """The tensors and notes of this key; None where there are none, and with a warning where they are damaged."""
     try:
         with safe_open(path, framework="pt") as file:
-            return bool((file.metadata() or {}).get("key") == key)
-    except (OSError, SafetensorError):
-        return False
+            about = file.metadata() or {}
+            if about.get("key") != key:
+                return None  # made from something else
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
+            raise SafetensorError("its bytes are not those that were written")
+    except FileNotFoundError:
+        return None
+    except (OSError, SafetensorError) as error:
+        log.warning("%s is damaged (%s): training begins anew", path, error)
+        return None
+    return tensors, json.loads(about["notes"])
 
 
 def _sha256(tensors: Mapping[str, Tensor], notes: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from stages.checkpoint import Checkpoint
+from stages.checkpoint import Checkpoint, has_weights, save_weights
 
 
 def checkpoint(path: Path, value: float, key: str = "key") -> Checkpoint:
@@ -52,3 +52,18 @@ def test_a_truncated_one(saved: Path, caplog: pytest.LogCaptureFixture) -> None:
     saved.write_bytes(saved.read_bytes()[:-7])
     assert checkpoint(saved, 0.0).resume() == []
     assert "is damaged" in caplog.text
+
+
+@pytest.mark.parametrize("place", [-1, 5])
+def test_best_weights_with_a_changed_byte(tmp_path: Path, place: int, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "epoch.best"
+    save_weights(path, "key", nn.Linear(3, 2))
+    assert has_weights(path, "key")
+    assert not has_weights(path, "other")
+    assert not has_weights(tmp_path / "none", "key")
+    assert not caplog.messages
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0x40
+    path.write_bytes(content)
+    assert not has_weights(path, "key")
+    assert f"{path} is damaged" in caplog.text
