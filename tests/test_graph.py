@@ -92,7 +92,8 @@ def room(source: Path) -> str:
 
 
 def leaves(value: Any, prefix: str = "") -> Iterator[str]:
-    if not isinstance(value, dict):
+    """The keys that have no keys of their own, an empty section among them."""
+    if not isinstance(value, dict) or not value:
         yield prefix
         return
     for key, part in value.items():

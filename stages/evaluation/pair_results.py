@@ -1,9 +1,9 @@
 """Stage `pair_results`: what the cells of paper 2's matrix come to, and the best encoder as a model.
 
 Every cell that was made from the pairs of this run counts, whether this run's matrix has it or an earlier one's had; a
-cell of the matrix that is not there says so. How sure the order of two strategies is comes from the paired bootstrap:
-the test pairs are drawn anew, with replacement, 2,000 times, and the share of draws is counted in which the better one
-stays ahead.
+cell of the matrix that is not there says so. Where a cell has several seeds, the mean of their weights is one more. How
+sure the order of two strategies is comes from the paired bootstrap: the test pairs are drawn anew, with replacement,
+2,000 times, and the share of draws is counted in which the better one stays ahead.
 
 The winner is the encoder of the highest cross-validated accuracy on pairs that it was not trained on, among all that
 encode each sentence alone: those that are held out of train, and for an encoder as it is train's as well. Test decides
@@ -40,6 +40,7 @@ PARAPHRASER = Path("models/paraphraser")
 DRAWS = 2_000
 POINTS = 41  # of a threshold curve
 NOT_RUN = "not run"
+MEAN = "mean weights"
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def read_results(data: str, counters: Counters) -> dict[str, dict[str, Any]]:
         found[name_of(result)] = result
         counters.keep()
     return found
+
+
+def mean_weights(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The mean of the seeds' weights of every cell that has one, as a result of its own."""
+    return [result | {"outcomes": [result["mean"]]} for result in results if result["mean"]]
 
 
 def name_of(cell: Any) -> str:
@@ -164,13 +170,19 @@ def curve(scores: Floats, labels: NDArray[np.int8]) -> dict[str, list[float]]:
 
 
 def place_of(cell: Any) -> dict[str, Any]:
-    """Where a cell stands in paper 2's tables, by its encoder, its start and what was done from there."""
+    """Where a cell stands in paper 2's tables, by its encoder, its start and what was done from there.
+
+    The mean of several seeds' weights has a place of its own.
+    """
     pooling, _, recipe = cell["start"].partition("-")
     strategy = cell["strategy"]
     if strategy == "pair":
         strategy = "pair" if recipe == "combined" else f"{recipe}-pair"
     elif recipe:
         strategy = f"{recipe}-{strategy}"
+    outcomes = cell.get("outcomes")
+    if outcomes and outcomes[0]["seed"] is None:
+        strategy += f", {MEAN}"
     return {"encoder": cell["encoder"], "pooling": pooling, "strategy": strategy}
 
 
@@ -193,9 +205,13 @@ def orders(results: Sequence[dict[str, Any]], labels: NDArray[np.int8], counts: 
 
 
 def winner(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The result of the best encoder of single sentences, by what it does on held-out pairs."""
+    """The result of the best encoder of single sentences, by what it does on held-out pairs: its best seed, or mean."""
+
+    def held_out(result: dict[str, Any]) -> float:
+        return max(float(one["held_out"]) for one in [*result["outcomes"], result["mean"]] if one)
+
     alone = [result for result in results if result["outcomes"] and result["strategy"] != "pair"]
-    return max(alone, key=lambda result: float(result["outcomes"][0]["held_out"])) if alone else None
+    return max(alone, key=held_out, default=None)
 
 
 def table_4(labels: NDArray[np.int8], counts: Floats, data: str) -> list[Cell]:
@@ -232,7 +248,8 @@ def main() -> None:
         results = read_results(material.sha256, counters)
         counts = draws(len(labels))
         missing = [cell for cell in wanted(params) if name_of(cell) not in results]
-        cells = [cell_of(result, labels, counts) for result in results.values()]
+        scored = [*results.values(), *mean_weights(list(results.values()))]
+        cells = [cell_of(result, labels, counts) for result in scored]
         cells += [Cell(**place_of(cell), absent=NOT_RUN) for cell in missing]
         best = winner(list(results.values()))
         fourth = table_4(labels, counts, material.sha256)
@@ -246,7 +263,7 @@ def main() -> None:
         found = {
             **about,
             "cells": [asdict(cell) for cell in cells],
-            "orders": [asdict(order) for order in orders(list(results.values()), labels, counts)],
+            "orders": [asdict(order) for order in orders(scored, labels, counts)],
             "combinations": [asdict(cell) for cell in fourth],
             "winner": name_of(best) if best else None,
         }

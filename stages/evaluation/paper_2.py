@@ -49,8 +49,9 @@ NOT_ASKED = "not run"
 
 def spelled(name: str) -> str:
     """A strategy in words."""
-    recipe, _, rest = name.rpartition("-")
-    return f"{recipe} {NAMES.get(rest, rest)}".strip()
+    strategy, comma, mean = name.partition(", ")
+    recipe, _, rest = strategy.rpartition("-")
+    return f"{recipe} {NAMES.get(rest, rest)}".strip() + comma + mean
 
 
 def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:

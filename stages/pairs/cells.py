@@ -7,13 +7,14 @@ on joined pairs first. A cell leaves `result.json`, and the trained model beside
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from stages.artifacts import read_json, read_tensors, write_json, write_tensors
 from stages.benchmarks.similarity import correlations, cosines
@@ -82,10 +83,10 @@ class Outcome:
     These are the held-out ones, and train's as well where nothing was trained; `held_out` is the cross-validated
     accuracy there; `scores` (test pairs,); `related` has Pearson and Spearman of the
     cosine on each further set, or why there is none; `epochs` as Training.run gives them. `cosine`: where the score is
-    a head's, the same figures by cosine.
+    a head's, the same figures by cosine. Without a seed it is of the mean of all seeds' weights.
     """
 
-    seed: int
+    seed: int | None
     threshold: float
     held_out: float
     accuracy: float
@@ -103,7 +104,7 @@ def outcome(
     vectors: Floats,
     notes: Notes,
     seconds: float,
-    seed: int,
+    seed: int | None,
     folds: Folds,
     choosing: Sequence[str],
 ) -> Outcome:
@@ -204,6 +205,40 @@ def train(
     return outcome(model, task, vectors, notes, seconds, seed, folds, ["held_out"])
 
 
+def over_seeds(
+    trainings: Iterable[tuple[PairModel, Outcome]],
+    judge: Callable[[PairModel], Outcome],
+    keep: Callable[[PairModel, Outcome], None],
+) -> tuple[list[Outcome], Outcome | None]:
+    """The outcomes of trainings that differ in their seed, and that of the mean of their weights if they are several.
+
+    The mean costs no more to run than each of them (Wortsman et al. 2022, "Model soups"); `judge` scores it. `keep` is
+    given every model whose held-out accuracy is above those before it, so that the last one is the best.
+    """
+    outcomes: list[Outcome] = []
+    sums: dict[str, Tensor] = {}
+    best = -1.0
+    for model, found in trainings:
+        outcomes.append(found)
+        sums = {name: tensor + sums.get(name, 0) for name, tensor in model.state_dict().items()}
+        if found.held_out > best:
+            best = found.held_out
+            keep(model, found)
+    if len(outcomes) == 1:
+        return outcomes, None
+    model.load_state_dict({name: total / len(outcomes) for name, total in sums.items()})
+    mean = replace(judge(model), seconds=round(sum(found.seconds for found in outcomes), 1))
+    if mean.held_out > best:
+        keep(model, mean)
+    return outcomes, mean
+
+
+def as_it_stands(model: PairModel, task: Task, learning: Learning, folds: Folds) -> Outcome:
+    """What a model comes to whose weights are no single training's."""
+    folds = replace(folds, rule=learning.threshold)
+    return outcome(model, task, encode(model.encoder, task), [], 0.0, None, folds, ["held_out"])
+
+
 def settings_of(learning: Learning) -> dict[str, Any]:
     """What every training under these settings depends on: not the rates, nor in which orders pairs are scored."""
     rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
@@ -254,6 +289,9 @@ def read_vectors(directory: Path, material: Material) -> Floats:
     return np.asarray(vectors, dtype=np.float32)
 
 
-def write_result(directory: Path, cell: dict[str, Any], absent: str | None, outcomes: list[Outcome]) -> None:
-    """`cell` says which it is and on what data; one outcome for each seed, or none and the reason."""
-    write_json(directory / RESULT, {**cell, "absent": absent, "outcomes": [asdict(found) for found in outcomes]})
+def write_result(
+    directory: Path, cell: dict[str, Any], absent: str | None, outcomes: list[Outcome], mean: Outcome | None = None
+) -> None:
+    """`cell` says which it is and on what data; an outcome for each seed, and of their mean, or none and the reason."""
+    found = {"outcomes": [asdict(each) for each in outcomes], "mean": asdict(mean) if mean else None}
+    write_json(directory / RESULT, {**cell, "absent": absent, **found})

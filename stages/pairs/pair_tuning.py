@@ -7,10 +7,14 @@ accurate way and the dearest: each pair is a run of its own. What it leaves is t
     combined       as in the paper, section `metric_learning`
     modern         section `modern_learning`
     intermediate   the same, after an intermediate task (stages/pairs/intermediate.py)
+
+Of several seeds, and the mean of their weights, that with the best held-out accuracy is left.
 """
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from stages.artifacts import atomic_directory, write_json
 from stages.benchmarks.data import present
@@ -18,21 +22,54 @@ from stages.pairs.cells import (
     CHECKPOINTS,
     START,
     STARTS,
+    Outcome,
     absent_reason,
+    as_it_stands,
     encode,
     load_start,
+    over_seeds,
     task_of,
     train,
     write_result,
     write_start,
 )
-from stages.pairs.data import load_material
+from stages.pairs.data import Material, load_material
 from stages.pairs.export import write_model
 from stages.pairs.heads import Combination, LogisticHead
 from stages.pairs.intermediate import learn_scores, scored_examples
 from stages.pairs.thresholds import Folds
 from stages.pairs.training import Notes, PairModel
-from stages.stage import stage
+from stages.params import Learning, Params
+from stages.stage import Counters, stage
+
+
+def tuned(
+    name: str, start: str, params: Params, learning: Learning, material: Material, counters: Counters
+) -> Iterator[tuple[PairModel, Outcome]]:
+    """Each seed's model, and what came of it; `start` is the pooling and the recipe."""
+    pooling, _, recipe = start.partition("-")
+    cell, folds = f"{name}-{start}", Folds(params.pairs.folds, params.pairs.seed)
+    for seed in params.pairs.seeds:
+        encoder = load_start(STARTS / f"{name}-{pooling}", params.encoders[name])
+        task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
+        model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
+        notes: Notes = []
+        if recipe == "intermediate":
+            examples = scored_examples(params.intermediate.set, material, model, counters)
+            checkpoint = CHECKPOINTS / f"{cell}-scores-{seed}.safetensors"
+            notes = learn_scores(model, examples, learning, params.intermediate, seed, checkpoint)
+        frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
+        found = train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair")
+        seconds = found.seconds + sum(note["seconds"] for note in notes)
+        yield model, replace(found, seconds=round(seconds, 1))
+
+
+def why_absent(start: Path, recipe: str, params: Params) -> str | None:
+    """Why there is nothing to tune, or nothing to tune it on first."""
+    reason = absent_reason(start)
+    if recipe == "intermediate" and not present([params.intermediate.set], "intermediate.set"):
+        reason = reason or f"the set {params.intermediate.set} is absent"
+    return reason
 
 
 def main() -> None:
@@ -42,38 +79,27 @@ def main() -> None:
         stage(f"pair_tuning@{cell}", unit="pairs") as (params, counters),
         atomic_directory(STARTS / cell) as directory,
     ):
-        plain = STARTS / f"{name}-{pooling}"
         material = load_material()
         about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": material.sha256}
-        reason = absent_reason(plain)
-        if recipe == "intermediate" and not present([params.intermediate.set], "intermediate.set"):
-            reason = reason or f"the set {params.intermediate.set} is absent"
-        if reason:
+        if reason := why_absent(STARTS / f"{name}-{pooling}", recipe, params):
             write_json(directory / START, {"absent": reason, "tuned": True})
             write_result(directory, about, reason, [])
             counters.drop(reason, len(material.splits["train"]))
             return
         learning = params.metric_learning if recipe == "combined" else params.modern_learning
-        folds = Folds(params.pairs.folds, params.pairs.seed)
-        outcomes = []
-        for seed in params.pairs.seeds:
-            encoder = load_start(plain, params.encoders[name])
-            task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
-            model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
-            notes: Notes = []
-            if recipe == "intermediate":
-                examples = scored_examples(params.intermediate.set, material, model, counters)
-                checkpoint = CHECKPOINTS / f"{cell}-scores-{seed}.safetensors"
-                notes = learn_scores(model, examples, learning, params.intermediate, seed, checkpoint)
-            frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
-            found = train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair")
-            seconds = found.seconds + sum(note["seconds"] for note in notes)
-            outcomes.append(replace(found, seconds=round(seconds, 1)))
-            if len(outcomes) == 1:
-                facts = {"threshold": outcomes[0].threshold, "both_orders": learning.both_orders}
-                write_model(model, {**about, **facts}, directory)
-                write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
-        write_result(directory, about, None, outcomes)
+
+        def judge(model: PairModel) -> Outcome:
+            task = task_of(model.encoder, material, joined=True, both_orders=learning.both_orders)
+            return as_it_stands(model, task, learning, Folds(params.pairs.folds, params.pairs.seed))
+
+        def keep(model: PairModel, found: Outcome) -> None:
+            facts = {"threshold": found.threshold, "both_orders": learning.both_orders}
+            write_model(model, {**about, **facts}, directory)
+            encoder = model.encoder
+            write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
+
+        models = tuned(name, about["start"], params, learning, material, counters)
+        write_result(directory, about, None, *over_seeds(models, judge, keep))
         counters.keep(len(material.splits["train"]))
 
 
