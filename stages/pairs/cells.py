@@ -5,6 +5,7 @@ A start is a directory: `start.json` (which encoder, which pooling; `absent` whe
 on joined pairs first. A cell leaves `result.json`, and the trained model beside it.
 """
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -96,6 +97,23 @@ class Outcome:
     related: dict[str, dict[str, float | str]]
     epochs: Notes
     cosine: dict[str, float] | None
+
+
+Trained = tuple[PairModel, Outcome]
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The outcomes of one training with several seeds, and of the mean of their weights.
+
+    `best` is the model of the highest held-out accuracy, a seed's or the mean, the first of equal ones; `found` is its
+    outcome.
+    """
+
+    outcomes: list[Outcome]
+    mean: Outcome | None
+    best: PairModel
+    found: Outcome
 
 
 def outcome(
@@ -205,32 +223,28 @@ def train(
     return outcome(model, task, vectors, notes, seconds, seed, folds, ["held_out"])
 
 
-def over_seeds(
-    trainings: Iterable[tuple[PairModel, Outcome]],
-    judge: Callable[[PairModel], Outcome],
-    keep: Callable[[PairModel, Outcome], None],
-) -> tuple[list[Outcome], Outcome | None]:
-    """The outcomes of trainings that differ in their seed, and that of the mean of their weights if they are several.
+def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], Outcome]) -> Seeds:
+    """What came of trainings that differ in their seed, and of the mean of their weights if they are several.
 
-    The mean costs no more to run than each of them (Wortsman et al. 2022, "Model soups"); `judge` scores it. `keep` is
-    given every model whose held-out accuracy is above those before it, so that the last one is the best.
+    The mean costs no more to run than each of them (Wortsman et al. 2022, "Model soups"); `judge` scores it.
     """
     outcomes: list[Outcome] = []
     sums: dict[str, Tensor] = {}
-    best = -1.0
+    best: list[Trained] = []
     for model, found in trainings:
         outcomes.append(found)
         sums = {name: tensor + sums.get(name, 0) for name, tensor in model.state_dict().items()}
-        if found.held_out > best:
-            best = found.held_out
-            keep(model, found)
+        best = [max([*best, (model, found)], key=_held_out)]
     if len(outcomes) == 1:
-        return outcomes, None
+        return Seeds(outcomes, None, *best[0])
+    model = copy.deepcopy(model)
     model.load_state_dict({name: total / len(outcomes) for name, total in sums.items()})
     mean = replace(judge(model), seconds=round(sum(found.seconds for found in outcomes), 1))
-    if mean.held_out > best:
-        keep(model, mean)
-    return outcomes, mean
+    return Seeds(outcomes, mean, *max(best[0], (model, mean), key=_held_out))
+
+
+def _held_out(trained: Trained) -> float:
+    return trained[1].held_out
 
 
 def as_it_stands(model: PairModel, task: Task, learning: Learning, folds: Folds) -> Outcome:
@@ -289,9 +303,12 @@ def read_vectors(directory: Path, material: Material) -> Floats:
     return np.asarray(vectors, dtype=np.float32)
 
 
-def write_result(
-    directory: Path, cell: dict[str, Any], absent: str | None, outcomes: list[Outcome], mean: Outcome | None = None
-) -> None:
-    """`cell` says which it is and on what data; an outcome for each seed, and of their mean, or none and the reason."""
-    found = {"outcomes": [asdict(each) for each in outcomes], "mean": asdict(mean) if mean else None}
-    write_json(directory / RESULT, {**cell, "absent": absent, **found})
+def write_result(directory: Path, cell: dict[str, Any], seeds: Seeds) -> None:
+    """`cell` says which it is and on what data."""
+    found = {"outcomes": list(map(asdict, seeds.outcomes)), "mean": asdict(seeds.mean) if seeds.mean else None}
+    write_json(directory / RESULT, {**cell, "absent": None, **found})
+
+
+def write_absent(directory: Path, cell: dict[str, Any], reason: str) -> None:
+    """The same for a cell that could not be run."""
+    write_json(directory / RESULT, {**cell, "absent": reason, "outcomes": [], "mean": None})

@@ -23,6 +23,7 @@ from stages.pairs.cells import (
     START,
     STARTS,
     Outcome,
+    Trained,
     absent_reason,
     as_it_stands,
     encode,
@@ -30,6 +31,7 @@ from stages.pairs.cells import (
     over_seeds,
     task_of,
     train,
+    write_absent,
     write_result,
     write_start,
 )
@@ -45,7 +47,7 @@ from stages.stage import Counters, stage
 
 def tuned(
     name: str, start: str, params: Params, learning: Learning, material: Material, counters: Counters
-) -> Iterator[tuple[PairModel, Outcome]]:
+) -> Iterator[Trained]:
     """Each seed's model, and what came of it; `start` is the pooling and the recipe."""
     pooling, _, recipe = start.partition("-")
     cell, folds = f"{name}-{start}", Folds(params.pairs.folds, params.pairs.seed)
@@ -83,7 +85,7 @@ def main() -> None:
         about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": material.sha256}
         if reason := why_absent(STARTS / f"{name}-{pooling}", recipe, params):
             write_json(directory / START, {"absent": reason, "tuned": True})
-            write_result(directory, about, reason, [])
+            write_absent(directory, about, reason)
             counters.drop(reason, len(material.splits["train"]))
             return
         learning = params.metric_learning if recipe == "combined" else params.modern_learning
@@ -92,14 +94,12 @@ def main() -> None:
             task = task_of(model.encoder, material, joined=True, both_orders=learning.both_orders)
             return as_it_stands(model, task, learning, Folds(params.pairs.folds, params.pairs.seed))
 
-        def keep(model: PairModel, found: Outcome) -> None:
-            facts = {"threshold": found.threshold, "both_orders": learning.both_orders}
-            write_model(model, {**about, **facts}, directory)
-            encoder = model.encoder
-            write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
-
-        models = tuned(name, about["start"], params, learning, material, counters)
-        write_result(directory, about, None, *over_seeds(models, judge, keep))
+        seeds = over_seeds(tuned(name, about["start"], params, learning, material, counters), judge)
+        facts = {"threshold": seeds.found.threshold, "both_orders": learning.both_orders}
+        write_model(seeds.best, {**about, **facts}, directory)
+        encoder = seeds.best.encoder
+        write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
+        write_result(directory, about, seeds)
         counters.keep(len(material.splits["train"]))
 
 

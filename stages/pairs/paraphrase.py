@@ -22,6 +22,7 @@ from stages.pairs.cells import (
     STARTS,
     Outcome,
     Task,
+    Trained,
     absent_reason,
     as_it_stands,
     load_start,
@@ -31,6 +32,7 @@ from stages.pairs.cells import (
     task_of,
     train,
     unseen_splits,
+    write_absent,
     write_result,
 )
 from stages.pairs.data import Material, load_material
@@ -60,9 +62,7 @@ def learning_of(strategy: str, params: Params) -> Learning:
     return params.modern_learning if strategy in MODERN else params.metric_learning
 
 
-def learnt(
-    name: str, start: str, strategy: str, params: Params, material: Material
-) -> Iterator[tuple[PairModel, Outcome]]:
+def learnt(name: str, start: str, strategy: str, params: Params, material: Material) -> Iterator[Trained]:
     """Each seed's model, and what came of it; the cosine has one, which is not trained."""
     origin = STARTS / f"{name}-{start}"
     vectors = read_vectors(origin, material)
@@ -86,7 +86,7 @@ def main() -> None:
         material = load_material()
         about = {"encoder": name, "start": start, "strategy": strategy, "data": material.sha256}
         if reason := absent_reason(STARTS / f"{name}-{start}"):
-            write_result(directory, about, reason, [])
+            write_absent(directory, about, reason)
             counters.drop(reason, len(material.splits["train"]))
             return
 
@@ -94,11 +94,9 @@ def main() -> None:
             task, folds = task_of(model.encoder, material, joined=False), Folds(params.pairs.folds, params.pairs.seed)
             return as_it_stands(model, task, learning_of(strategy, params), folds)
 
-        def keep(model: PairModel, found: Outcome) -> None:
-            write_model(model, {**about, "threshold": found.threshold}, directory)
-
-        models = learnt(name, start, strategy, params, material)
-        write_result(directory, about, None, *over_seeds(models, judge, keep))
+        seeds = over_seeds(learnt(name, start, strategy, params, material), judge)
+        write_model(seeds.best, {**about, "threshold": seeds.found.threshold}, directory)
+        write_result(directory, about, seeds)
         counters.keep(len(material.splits["train"]))
 
 

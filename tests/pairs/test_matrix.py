@@ -1,6 +1,5 @@
 """The cells of paper 2's matrix, one stage after the other, on the sample pairs and a small encoder."""
 
-import copy
 import csv
 import json
 import shutil
@@ -125,27 +124,28 @@ def report() -> dict[str, Any]:
 
 
 def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
-    """It is scored beside the seeds, and what is kept last is the model of the best held-out accuracy."""
+    """It is scored beside the seeds, and the model of the best held-out accuracy is left."""
     write_encoder(tmp_path, "bert")
     models = [PairModel(encoder(tmp_path), LogisticHead(16, Combination.FIRST, seed)) for seed in (1, 2)]
-    heads = [model.state_dict()["head.linear.weight"] for model in models]
+    heads = [model.state_dict()["head.linear.weight"].clone() for model in models]
+    mean = (heads[0] + heads[1]) / 2
     blank = Outcome(1, 0.5, 0.7, 0.6, 0.6, 2.0, [], {}, [], None)
-    for accuracy, last in ((0.6, 0.7), (0.8, 0.8)):
-        kept: list[float] = []
+
+    cases = ((0.65, 0.6, heads[0]), (0.75, 0.6, heads[1]), (0.7, 0.7, heads[0]), (0.6, 0.8, mean))
+    for held_out, accuracy, best in cases:
 
         def judge(model: PairModel, accuracy: float = accuracy) -> Outcome:
-            torch.testing.assert_close(model.state_dict()["head.linear.weight"], (heads[0] + heads[1]) / 2)
+            torch.testing.assert_close(model.state_dict()["head.linear.weight"], mean)
             return replace(blank, seed=None, held_out=accuracy)
 
-        def keep(model: PairModel, found: Outcome, kept: list[float] = kept) -> None:
-            kept.append(found.held_out)
-
-        seeds = zip(copy.deepcopy(models), [blank, replace(blank, held_out=0.65)], strict=True)
-        outcomes, mean = over_seeds(seeds, judge, keep)
-        assert mean is not None and (mean.seed, mean.held_out, mean.seconds) == (None, accuracy, 4.0)
-        assert [one.held_out for one in outcomes] == [0.7, 0.65]
-        assert kept[0] == 0.7 and kept[-1] == last
-    assert over_seeds([(models[0], blank)], judge, keep) == ([blank], None)
+        seeds = over_seeds(zip(models, [blank, replace(blank, held_out=held_out)], strict=True), judge)
+        assert seeds.mean is not None
+        assert (seeds.mean.seed, seeds.mean.held_out, seeds.mean.seconds) == (None, accuracy, 4.0)
+        assert [one.held_out for one in seeds.outcomes] == [0.7, held_out]
+        torch.testing.assert_close(seeds.best.state_dict()["head.linear.weight"], best)
+        assert seeds.found.held_out == max(0.7, held_out, accuracy)
+    alone = over_seeds([(models[0], blank)], judge)
+    assert (alone.outcomes, alone.mean, alone.best, alone.found) == ([blank], None, models[0], blank)
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
