@@ -23,6 +23,10 @@ from stages.pairs.training import PairModel
 from stages.ragged import Floats
 
 MODEL = Path("models/paraphraser")
+ALL_ALIKE = (
+    "predict: the threshold of {model} is {threshold:.4f}, beyond every score, so that it decides all pairs alike: of "
+    "the pairs it was chosen from, that was right the most often. Train on other pairs, or more: `pairs.dataset`."
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ class Paraphraser:
         model, about = read_model(directory)
         both_orders = bool(about.get("both_orders"))
         return cls(model.eval(), float(about["threshold"]), about["strategy"] == "pair", both_orders)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the threshold lies among the scores that there can be, so that not all pairs are decided alike."""
+        return -1 <= self.threshold <= 1
 
     def scores(self, sentences1: list[str], sentences2: list[str]) -> Floats:
         """(pairs,): cosine in [-1, 1], or the probability that a head gives; higher is more alike."""
@@ -87,6 +96,8 @@ def main(argv: list[str] | None = None) -> None:
         if options.file is None and not all(text.strip() for text in options.sentences):
             raise InputError("One of the sentences is empty; give both.")
         paraphraser = Paraphraser.load(options.model)
+        if not paraphraser.tells_apart:
+            print(ALL_ALIKE.format(model=options.model, threshold=paraphraser.threshold), file=sys.stderr)
         if options.file is not None:
             found = decide_file(paraphraser, options.file, options.output)
             print(f"{found} paraphrases, threshold {paraphraser.threshold:.4f}, in {options.output}")

@@ -14,7 +14,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import InputError, atomic_directory, read_json
+from stages.artifacts import InputError, atomic_directory, read_json, write_json
 from stages.benchmarks import benchmarks
 from stages.evaluation import pair_cost, pair_results
 from stages.evaluation.pair_cost import COST
@@ -37,6 +37,7 @@ from stages.pairs.cells import (
 )
 from stages.pairs.data import load_material
 from stages.pairs.encoder import PairEncoder
+from stages.pairs.export import ABOUT
 from stages.pairs.heads import Combination, LogisticHead
 from stages.pairs.intermediate import scored_examples
 from stages.pairs.thresholds import RULES, Folds, cross_validated
@@ -394,6 +395,16 @@ def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: 
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert f"score {rows[0]['score']}" in first
     assert {row["paraphrase"] for row in rows} <= {"0", "1"} and len(rows) == 2
+
+
+@pytest.mark.parametrize(("threshold", "warned"), [(1.49, True), (-1.5, True), (0.5, False)])
+def test_predict_says_when_it_decides_all_alike(
+    workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, threshold: float, warned: bool
+) -> None:
+    model = shutil.copytree(PARAPHRASER, tmp_path / "model")
+    write_json(model / ABOUT, read_json(model / ABOUT) | {"threshold": threshold})
+    predict.main(["The storm.", "The storm.", "--model", str(model)])
+    assert ("decides all pairs alike" in capsys.readouterr().err) is warned
 
 
 @pytest.mark.parametrize(
