@@ -42,13 +42,13 @@ ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))
 
 bench: $(READY)
-	python -m stages.evaluation.bench
+	python -m benchmarks.encoding
 
 pareto: $(READY)
-	python -m stages.evaluation.pareto
+	python -m stages.release.pareto
 
 release: $(READY)
-	python -m stages.evaluation.release
+	python -m stages.release.release
 
 parser: $(READY)
 	python -m stages.syntax.train_parser
@@ -62,7 +62,7 @@ benchmarks: $(READY)
 	python -m stages.benchmarks.fetch $(if $(FROM),--from $(FROM))
 
 publish: $(READY)
-	python -m stages.evaluation.publish
+	python -m stages.reporting.publish
 
 lint: $(READY)
 	ruff check .
@@ -70,7 +70,7 @@ lint: $(READY)
 	mypy
 
 clean:
-	rm -rf $(addprefix data/,corpus benchmarks soft_labels gold_labels trees component_focus pairs silver_pairs)
+	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
 	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
 	rm -rf $(addprefix reports/,counters curves seeds/*.csv index.html corpus.json examples.json pair_cost.json)
 	rm -rf reports/component_focus.* reports/paraphrase.*

@@ -8,7 +8,7 @@ True
 
 from pathlib import Path
 
-from stages.student.encoder import StaticEncoder
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 
 RELEASED = Path(__file__).parent / "released"  # a link to models/released; the files themselves in a wheel
 

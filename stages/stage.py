@@ -11,41 +11,15 @@ import resource
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from stages.artifacts import InputError, write_json
+from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime import cache
+from stages import paths
 from stages.params import Params, load_params
 from stages.process import HeldError, end_with_parent, held
-
-COUNTERS = Path("reports/counters")
-
-
-class Counters:
-    """What went into a stage and what became of it: total = kept + dropped, by reason."""
-
-    def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.kept = 0
-        self.dropped: Counter[str] = Counter()
-        self.details: dict[str, int | float | str] = {}
-
-    def keep(self, count: int = 1) -> None:
-        self.kept += count
-
-    def drop(self, reason: str, count: int = 1) -> None:
-        self.dropped[reason] += count
-
-    def summary(self) -> dict[str, object]:
-        return {
-            "unit": self.unit,
-            "total": self.kept + self.dropped.total(),
-            "kept": self.kept,
-            "dropped": dict(sorted(self.dropped.items())),
-            "details": self.details,
-        }
 
 
 @contextmanager
@@ -59,11 +33,12 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     signal.signal(signal.SIGTERM, _stop)
     if "DVC_STAGE" in os.environ:
         end_with_parent()
+    os.environ.setdefault(cache.VARIABLE, str(paths.DATA_CHECKPOINTS.absolute()))
     started = time.monotonic()
-    target = COUNTERS / f"{name}.json"
+    target = paths.COUNTERS / f"{name}.json"
     counters = Counters(unit)
     try:
-        with held(COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
+        with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
             target.unlink(missing_ok=True)  # a stage that fails must not stand there with the counts of an earlier run
             yield load_params(), counters
             write_json(target, counters.summary() | _cost(started))

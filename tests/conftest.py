@@ -13,7 +13,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole runs and crawls first: a test process takes one file after another, and the last should be a short one."""
-    slow = ("tests/flows/", "tests/test_pipeline.py", "tests/corpus/web/test_resume.py")
+    slow = ("tests/flows/", "tests/test_pipeline.py", "tests/crawl/test_resume.py")
     items.sort(key=lambda item: not item.nodeid.startswith(slow))
 
 

@@ -19,8 +19,8 @@ import pytest
 import torch
 from safetensors.numpy import save
 
-from stages import artifacts
-from stages.artifacts import (
+from sentence_distillery.io import artifacts
+from sentence_distillery.io.artifacts import (
     InputError,
     atomic_directory,
     atomic_file,

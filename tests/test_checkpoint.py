@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from stages.checkpoint import Checkpoint, has_weights, save_weights
+from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
 
 
 def checkpoint(path: Path, value: float, key: str = "key") -> Checkpoint:

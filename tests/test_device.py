@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from stages import device as module
-from stages.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime import device as module
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from stages.artifacts import InputError
-from stages.corpus.web import snapshot
+from sentence_distillery.crawl import snapshot
+from sentence_distillery.io.artifacts import InputError
 from stages.params import Params, load_params
 from tests.workspace import ROOT, demo_params
 
@@ -104,10 +104,13 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
         ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice"),
         (
-            {"pairs": {"encoders": ["minilm-l33"]}},
-            "pairs: minilm-l33 is none of section encoders, which has minilm-l3, ",
+            {"pair_grid": {"encoders": ["minilm-l33"]}},
+            "pair_grid: unknown encoder minilm-l33; section encoders has minilm-l3, ",
         ),
-        ({"silver": {"teacher": "l6"}}, "silver: l6 is none of section encoders, which has minilm-l3, "),
+        (
+            {"augmented_pairs": {"teacher": "l6"}},
+            "augmented_pairs: unknown encoder l6; section encoders has minilm-l3, ",
+        ),
         ({"component_focus": {"tasks": ["stsb+silvr"]}}, "component_focus.tasks.0 = 'stsb+silvr': String should match"),
         (
             {"component_focus": {"functions": {"use": "use.embed"}}},
@@ -117,14 +120,14 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"component_focus": {"functions": {"minilm-l3": "use:embed"}}},
             "component_focus.functions: 'minilm-l3' is the name of another encoder",
         ),
-        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: l6 is none of section encoders, which has minilm-l3, "),
+        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: unknown encoder l6; section encoders has minilm-l3, "),
         (
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},
-            "component_focus: tasks has sick+labels, which syntax.sets, the sets that are parsed, has not",
+            "component_focus: tasks contains sick+labels, but syntax.sets, the sets that are parsed, lacks it",
         ),
         (
             {"combinations": {"poolings": ["mean", "cls"]}},
-            "combinations: poolings has cls, which pairs.poolings, what is embedded, has not",
+            "combinations: poolings contains cls, but pair_grid.poolings lacks it",
         ),
         ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),
         ({"profile": 1}, "profile = 1: Input should be a valid string"),

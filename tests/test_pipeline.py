@@ -142,9 +142,9 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
     if change == "parameter":
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
-        clone.append("stages/vectors/kld.py", "# a comment\n")
+        clone.append("sentence_distillery/word_vectors/kld.py", "# a comment\n")
     if change == "neither":  # reached by no stage's imports, and a parameter of a stage further down
-        clone.append("stages/progress.py", "# a comment\n")
+        clone.append("sentence_distillery/runtime/progress.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
     output = clone.dvc("repro", "refine")
     assert ran(output) == rerun
@@ -204,7 +204,7 @@ def test_lock_file_without_a_stage(clone: Clone) -> None:
 
 def test_stage_without_its_output(clone: Clone) -> None:
     """fault 10: a stage that exits 0 without its output is an error that names the output, and is not cached."""
-    clone.edit("dvc.yaml", "cmd: python -m stages.vectors.refine", "cmd: echo done")
+    clone.edit("dvc.yaml", "cmd: python -m stages.word_vectors.refine", "cmd: echo done")
     for _ in range(2):
         output = clone.dvc("repro", "refine", status=255)
         assert ran(output) == ["refine"]
@@ -290,11 +290,11 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
         teacher=tiny,
         student={"epochs": 2, "dimension": 16},
         # More of this teacher, whose vectors are all alike, collapses the student.
-        my_model={"epochs": 1, "learning_rate": 1e-6},
+        paper_student={"epochs": 1, "learning_rate": 1e-6},
         encoders={"minilm-l3": tiny, "minilm-l6": tiny},
         syntax={"sets": []},  # half a minute
         component_focus={"weights": [0.0]},
-        pairs={"strategies": ["cosine"]},
+        pair_grid={"strategies": ["cosine"]},
         evaluate={"fit_sentences": 500, "speed_sentences": 256},
     )
     output = clone.dvc("repro")

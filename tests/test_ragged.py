@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.ragged import TokenIds, unit_rows
+from sentence_distillery.io.ragged import TokenIds, unit_rows
 
 SENTENCES = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8)
 

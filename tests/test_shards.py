@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stages import shards
-from stages.artifacts import InputError
-from stages.params import Shards
-from stages.shards import map_shards
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime import shards
+from sentence_distillery.runtime.options import Shards
+from sentence_distillery.runtime.shards import map_shards
 from tests.dask_cluster import cluster, scheduler
 from tests.sockets import listening
 from tests.workspace import ROOT, worker_processes
@@ -168,7 +168,7 @@ def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> N
     program = (
         "import time\n"
         "from stages.params import Shards\n"
-        "from stages.shards import map_shards\n"
+        "from sentence_distillery.runtime.shards import map_shards\n"
         "from stages.stage import stage\n"
         'with stage("thing", unit="things") as (params, counters):\n'
         "    with map_shards(time.sleep, [0.01, 0.01] + [SECONDS] * 9, Shards(processes=2, dask=None)) as mapped:\n"

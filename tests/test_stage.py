@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stages.stage import COUNTERS, Counters
+from sentence_distillery.io.counters import Counters
+from stages.paths import COUNTERS
 from tests.workspace import ROOT, write_params
 
 OUTPUT = Path("models/thing")
@@ -29,7 +30,7 @@ def start(body: str) -> subprocess.Popen[str]:
     program = (
         "import logging, os, subprocess, sys, time\n"
         "from pathlib import Path\n"
-        "from stages.artifacts import InputError, atomic_directory, atomic_file\n"
+        "from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file\n"
         "from stages.stage import stage\n"
         'with stage("thing", unit="things") as (params, counters):\n'
     ) + textwrap.indent(textwrap.dedent(body), "    ")

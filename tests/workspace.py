@@ -27,7 +27,11 @@ def worker_processes(pid: int) -> list[int]:
     threads = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for thread in threads for child in thread.read_text().split()]
     commands = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
-    return [child for child, command in commands.items() if b"stages.shards" in command or b"spawn_main" in command]
+    return [
+        child
+        for child, command in commands.items()
+        if b"sentence_distillery.runtime.shards" in command or b"spawn_main" in command
+    ]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,12 +8,12 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from stages.artifacts import write_json
-from stages.pairs.cells import STARTS, TABLE_4, absent_reason, load_start, read_vectors, task_of, train
-from stages.pairs.data import load_material
-from stages.pairs.heads import Combination, LogisticHead
-from stages.pairs.thresholds import Folds
-from stages.pairs.training import PairModel
+from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.pairs.cells import STARTS, TABLE_4, absent_reason, load_start, read_vectors, task_of, train
+from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.thresholds import Folds
+from sentence_distillery.pairs.training import PairModel
 from stages.stage import stage
 
 

@@ -1,93 +1,12 @@
-"""Stage `pair_data`: the pairs that the cells of the matrix learn from and are tested on.
-
-The overlap guard is here, so that it holds for every cell: a pair of train that stands in a test split which any cell
-reports, in either order, is removed and counted. (Of MRPC train 14 pairs are in MRPC test too, and 127 in STS-B test.)
-Of what is left, a share of either label is held out: nothing is trained on it.
-"""
-
-from pathlib import Path
+"""Stage `pair_data`: the pairs that the cells of the matrix learn from and are tested on."""
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from stages.artifacts import InputError, atomic_directory, write_json, write_table
-from stages.benchmarks.data import PairSet, load_pairs, present
-from stages.benchmarks.guard import Pairs, guarded
-from stages.pairs.data import (
-    ABOUT,
-    PAIR_SCHEMA,
-    PAIRS,
-    RELATED,
-    RELATED_SCHEMA,
-    TABLE,
-    LabelledPairs,
-    labelled,
-    read_pairs,
-)
-from stages.stage import Counters, stage
-
-
-def read_splits(dataset: str) -> tuple[LabelledPairs, LabelledPairs]:
-    """Train and test of a benchmark set, or of a directory that a user brings; raises InputError."""
-    if Path(dataset).is_dir():
-        return read_pairs(Path(dataset) / "train.csv"), read_pairs(Path(dataset) / "test.csv")
-    if "/" in dataset:
-        raise InputError(f"pairs.dataset = {dataset} is no directory; make it one with train.csv and test.csv in it.")
-    train, test = (load_pairs(dataset, split) for split in ("train", "test"))
-    return _from_set(train), _from_set(test)
-
-
-def _from_set(pairs: PairSet) -> LabelledPairs:
-    if pairs.labels is None or not set(pairs.labels) <= {"0", "1"}:
-        raise InputError(
-            f"pairs.dataset = {pairs.name}, which is not labelled 0 and 1; take mrpc or samples_paraphrase, or name a "
-            "directory with your own train.csv and test.csv."
-        )
-    return labelled(pairs.sentences1, pairs.sentences2, pairs.labels, f"{pairs.name} {pairs.split}")
-
-
-def hold_out(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are held out: `share` of either label, drawn at random, at least two of each; raises InputError where
-    that leaves none to train on."""
-    held_out = np.zeros(len(labels), dtype=bool)
-    generator = np.random.default_rng(seed)
-    for label in (0, 1):
-        rows = generator.permutation(np.flatnonzero(labels == label))
-        count = max(round(share * len(rows)), 2)
-        if len(rows) <= count:
-            raise InputError(
-                f"pairs.dataset: of label {label} there are {len(rows)} training pairs that no test set has, and "
-                f"{count} are held out, which leaves none to train on; give more of them."
-            )
-        held_out[rows[:count]] = True
-    return held_out
-
-
-def related_pairs(names: list[str], counters: Counters) -> dict[str, PairSet]:
-    """The test splits of the sets that are here; which are not is noted."""
-    here = {name: load_pairs(name, "test") for name in present(names, "pairs.also")}
-    for name, pairs in here.items():
-        if pairs.scores is None:
-            raise InputError(f"pairs.also has {name}, whose pairs have no scores; take it out.")
-    counters.details["absent"] = ", ".join(name for name in names if name not in here) or "none"
-    return here
-
-
-def _table(splits: dict[str, LabelledPairs]) -> pa.Table:
-    parts = [
-        pa.table([[name] * len(pairs), pairs.sentences1, pairs.sentences2, pairs.labels], schema=PAIR_SCHEMA)
-        for name, pairs in splits.items()
-    ]
-    return pa.concat_tables(parts).combine_chunks()
-
-
-def _related_table(related: dict[str, PairSet]) -> pa.Table:
-    parts = [
-        pa.table([[name] * len(pairs.sentences1), pairs.sentences1, pairs.sentences2, pairs.scores], RELATED_SCHEMA)
-        for name, pairs in related.items()
-    ]
-    return pa.concat_tables([RELATED_SCHEMA.empty_table(), *parts]).combine_chunks()
+from sentence_distillery.benchmarks.decontamination import Pairs, guarded
+from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from sentence_distillery.pairs.data import ABOUT, PAIRS, RELATED, TABLE
+from sentence_distillery.pairs.preparation import _related_table, _table, read_splits, related_pairs, validation_rows
+from stages.stage import stage
 
 
 def main() -> None:
@@ -96,8 +15,11 @@ def main() -> None:
         related = related_pairs(params.pairs.also, counters)
         scored: dict[str, Pairs] = {params.pairs.dataset: test, **related}
         train = guarded(train, {f"{name} test": pairs for name, pairs in scored.items()}, counters)
-        held_out = hold_out(train.labels, params.pairs.held_out, params.pairs.seed)
-        splits = {"train": train.take(np.flatnonzero(~held_out)), "held_out": train.take(np.flatnonzero(held_out))}
+        validation = validation_rows(train.labels, params.pairs.validation_share, params.pairs.seed)
+        splits = {
+            "train": train.take(np.flatnonzero(~validation)),
+            "validation": train.take(np.flatnonzero(validation)),
+        }
         splits["test"] = test
         with atomic_directory(PAIRS) as directory:
             write_table(directory / TABLE, _table(splits))

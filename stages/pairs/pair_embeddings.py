@@ -3,13 +3,13 @@
 import logging
 import sys
 
-from stages.artifacts import atomic_directory, write_json
-from stages.pairs.cells import START, STARTS, write_start
-from stages.pairs.data import load_material
-from stages.pairs.encoder import PairEncoder, Pooling
-from stages.pairs.training import clock
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
+from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.pairs.cells import START, STARTS, write_start
+from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.training import clock
 from stages.stage import stage
-from stages.teacher.encoders import AbsentModelError, load_encoder
 
 log = logging.getLogger("stages")
 

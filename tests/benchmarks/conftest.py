@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stages.benchmarks import external, registry
-from stages.benchmarks.external import EXTERNAL, ExternalFile, ExternalSet
+from sentence_distillery.benchmarks import external, registry
+from sentence_distillery.benchmarks.external import EXTERNAL, ExternalFile, ExternalSet
 from tests.workspace import ROOT as ROOT
 from tests.workspace import write_params
 

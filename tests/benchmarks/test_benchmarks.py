@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stages.artifacts import InputError, read_table
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, available, load_documents, load_pairs
+from sentence_distillery.corpus.fingerprints import fingerprint
+from sentence_distillery.io.artifacts import InputError, read_table
 from stages.benchmarks.benchmarks import main
-from stages.benchmarks.data import HELD_OUT, available, load_documents, load_pairs
-from stages.benchmarks.overlaps import fingerprint
 from tests.benchmarks.conftest import STSB
 
 WriteParams = Callable[..., None]
@@ -27,7 +27,7 @@ def test_demo_sets(workspace: WriteParams) -> None:
     tables = ["lee", "wordsim353", "simlex999", "samples", "samples_paraphrase", "samples_reviews"]
     assert available() == tables and available(kind="words") == ["wordsim353", "simlex999"]
     written = {path.name for path in Path("data/benchmarks").iterdir()}
-    assert written == {f"{name}.parquet" for name in tables} | {"provenance.json", "held_out.parquet"}
+    assert written == {f"{name}.parquet" for name in tables} | {"provenance.json", "evaluation_fingerprints.parquet"}
     counters = json.loads(Path("reports/counters/benchmarks.json").read_text(encoding="utf-8"))
     assert counters["kept"] == counters["total"] == 1225 + 353 + 999 + 3 + 3 + 2
     assert counters["details"]["absent"] == "none"
@@ -61,9 +61,11 @@ def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_sts
     bring_stsb(STSB)
     workspace("samples", "stsb", "wordsim353")
     main()
-    held_out = read_table(Path("data/benchmarks/held_out.parquet"), HELD_OUT)["fingerprint"].to_pylist()
+    evaluated = read_table(Path("data/benchmarks/evaluation_fingerprints.parquet"), EVALUATION_FINGERPRINTS)[
+        "fingerprint"
+    ].to_pylist()
     texts = {"A dog runs.", "A dog is running.", "No dog runs.", "Bad.", "A girl sings.", "A girl dances."}
-    assert held_out == sorted(map(fingerprint, texts | {"A man is eating", "A man eats"}))
+    assert evaluated == sorted(map(fingerprint, texts | {"A man is eating", "A man eats"}))
 
 
 def test_overlaps_are_counted(workspace: WriteParams, bring_stsb: Bring) -> None:

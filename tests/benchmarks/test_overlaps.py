@@ -3,8 +3,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from stages.benchmarks.overlaps import fingerprint, group, overlaps, shared, union
-from stages.benchmarks.readers import read_imdb, read_mrpc, read_sick, read_stsb
+from sentence_distillery.benchmarks.overlaps import group, overlaps, shared, union
+from sentence_distillery.benchmarks.readers import read_imdb, read_mrpc, read_sick, read_stsb
+from sentence_distillery.corpus.fingerprints import fingerprint
 from tests.benchmarks.conftest import real
 
 

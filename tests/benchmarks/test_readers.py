@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stages.benchmarks.readers import (
+from sentence_distillery.benchmarks.readers import (
     BadDataError,
     read_lee,
     read_mrpc,
@@ -15,7 +15,7 @@ from stages.benchmarks.readers import (
     read_stsb,
     records,
 )
-from stages.benchmarks.registry import BENCHMARKS, GENSIM_DIRECTORY, SAMPLES_DIRECTORY, build
+from sentence_distillery.benchmarks.registry import BENCHMARKS, GENSIM_DIRECTORY, SAMPLES_DIRECTORY, build
 from tests.benchmarks.conftest import ROOT, SAMPLE_PAIRS, SAMPLE_REVIEWS, STSB, real, write
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"

@@ -10,9 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stages.artifacts import write_table
-from stages.benchmarks.overlaps import fingerprint
-from stages.corpus.schema import ARTICLES, ARTICLES_DIRECTORY, DROPPED_FILE, HELD_OUT, SENTENCES_DIRECTORY
+from sentence_distillery.corpus.fingerprints import fingerprint
+from sentence_distillery.corpus.schema import (
+    ARTICLES,
+    ARTICLES_DIRECTORY,
+    DROPPED_FILE,
+    EVALUATION_FINGERPRINTS,
+    SENTENCES_DIRECTORY,
+)
+from sentence_distillery.io.artifacts import write_table
 from tests.workspace import ROOT as ROOT
 from tests.workspace import write_params
 
@@ -43,8 +49,8 @@ class Workspace:
         self.set("crawl", source="files", inputs=given)
 
     def hold_out(self, sentences: Sequence[str]) -> None:
-        table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=HELD_OUT)
-        write_table(self.directory / "data/benchmarks/held_out.parquet", table)
+        table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=EVALUATION_FINGERPRINTS)
+        write_table(self.directory / "data/benchmarks/evaluation_fingerprints.parquet", table)
 
     def articles(
         self,

@@ -20,12 +20,16 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from stages.artifacts import InputError
-from stages.corpus import bench, clean, crawl, decisions
-from stages.corpus.duplicates import bands, near_duplicates, signatures
-from stages.corpus.language import _identifier, is_in_language, shared_model
-from stages.corpus.schema import DROPPED, DROPPED_FILE, OVERVIEW, SENTENCES, SENTENCES_DIRECTORY
-from stages.corpus.words import find_words
+from benchmarks import cleaning as bench
+from sentence_distillery.corpus import cleaning as clean
+from sentence_distillery.corpus import decisions
+from sentence_distillery.corpus.duplicates import bands, near_duplicates, signatures
+from sentence_distillery.corpus.language import _identifier, is_in_language, shared_model
+from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, OVERVIEW, SENTENCES, SENTENCES_DIRECTORY
+from sentence_distillery.corpus.words import find_words
+from sentence_distillery.io.artifacts import InputError
+from stages.corpus import clean as clean_stage
+from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Workspace, content
 from tests.workspace import worker_processes
 
@@ -35,7 +39,7 @@ SECOND = "A storm closed the harbour for two days. Fishing boats were told to st
 
 def test_kept_sentences(workspace: Workspace) -> None:
     workspace.articles([FIRST])
-    clean.main()
+    clean_stage.main()
     assert workspace.kept() == [
         {
             "document": 0,
@@ -84,13 +88,13 @@ def test_every_reason_is_counted(workspace: Workspace) -> None:
         ]
     )
     workspace.hold_out(["A storm closed the HARBOUR, for two days!"])
-    clean.main()
+    clean_stage.main()
     counters = workspace.counters("clean")
     assert counters["dropped"] == {
         "boilerplate: rights": 1,
         "duplicate": 4,
         "empty": 1,
-        "held-out": 2,
+        "in an evaluation set": 2,
         "language": 2,
         "long": 1,
         "near-duplicate": 5,
@@ -110,7 +114,7 @@ def test_odd_sentences_are_dropped_and_counted(workspace: Workspace) -> None:
     """Fault 19: empty, blank, NUL and 1 MB sentences are dropped with a reason, and the rest is kept."""
     texts = ["", " \n ", "\x00", "\ufffd", "x" * 1_000_000, "word " * 200_000, "?! " * 300_000, FIRST]
     workspace.articles(texts)
-    clean.main()
+    clean_stage.main()
     assert {row["document"] for row in workspace.kept()} == {7}
     dropped = Counter({row["document"]: row["reason"] for row in workspace.dropped()}.values())
     assert dropped["empty"] == 4
@@ -122,7 +126,7 @@ def test_shards_hold_the_documents_they_say(workspace: Workspace) -> None:
     words = ("north", "south", "east", "west", "home")
     for part, chunk in enumerate([words[:3], words[3:]]):
         workspace.articles([f"The wind from the {word} blew over the {word} hill." for word in chunk], part)
-    clean.main()
+    clean_stage.main()
     parts = sorted(SENTENCES_DIRECTORY.glob("part-*"))
     assert [pq.read_table(part)["document"].to_pylist() for part in parts] == [[0, 1], [2, 3], [4]]
 
@@ -130,7 +134,7 @@ def test_shards_hold_the_documents_they_say(workspace: Workspace) -> None:
 def test_a_part_of_which_nothing_is_kept(workspace: Workspace) -> None:
     workspace.set("clean", shard_documents=1)
     workspace.articles(["Too short.", FIRST, "\x00"])
-    clean.main()
+    clean_stage.main()
     parts = sorted(SENTENCES_DIRECTORY.glob("part-*"))
     assert [pq.read_metadata(part).num_rows for part in parts] == [0, 2, 0]
     assert [row["reason"] for row in workspace.dropped()] == ["short", "empty"]
@@ -139,7 +143,7 @@ def test_a_part_of_which_nothing_is_kept(workspace: Workspace) -> None:
 def test_positions_stay_below_their_limit(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decisions, "POSITIONS", 1)
     workspace.articles([FIRST])
-    clean.main()
+    clean_stage.main()
     assert [row["position"] for row in workspace.kept()] == [0]
     assert [(row["position"], row["reason"]) for row in workspace.dropped()] == [(1, "limit")]
 
@@ -148,14 +152,14 @@ def test_threshold_one_turns_near_duplicates_off(workspace: Workspace) -> None:
     long = " and ".join(f"the word{number}" for number in range(25))
     workspace.set("clean", near_duplicate_threshold=1.0)
     workspace.articles([f"{long} one.", f"{long} two."])
-    clean.main()
+    clean_stage.main()
     assert len(workspace.kept()) == 2
 
 
 def test_nothing_kept_is_an_error(workspace: Workspace) -> None:
     workspace.articles(["Too short."])
     with pytest.raises(SystemExit, match=r"clean: no sentence of 1 articles was kept \(dropped: {'short': 1}\)"):
-        clean.main()
+        clean_stage.main()
     assert not SENTENCES_DIRECTORY.exists()
 
 
@@ -163,7 +167,7 @@ def test_unknown_language(workspace: Workspace) -> None:
     workspace.articles([FIRST])
     workspace.set("clean", language="xx")
     with pytest.raises(SystemExit, match=r"clean\.language = 'xx' is unknown to py3langid; use one of af, am"):
-        clean.main()
+        clean_stage.main()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
         sources=["daily"] * 8,
     )
     workspace.articles([f"{body}\n\n{teaser}" for body in bodies[5:7]], 1, sources=["weekly"] * 2)
-    clean.main()
+    clean_stage.main()
     assert [row["document"] for row in workspace.kept() if row["text"] == teaser] == [8]
     assert [row["document"] for row in workspace.dropped() if row["reason"] == "boilerplate: repeated line"] == [
         0,
@@ -267,7 +271,7 @@ def test_snapshots_repeat_no_article(workspace: Workspace) -> None:
     workspace.articles(
         [FIRST.replace(". ", ".\n"), f"{SECOND} {filler} is an end.", "A third one is new to the site."], 1
     )
-    clean.main()
+    clean_stage.main()
     assert sorted({row["document"] for row in workspace.kept()}) == [0, 1, 4]
     assert [(row["document"], row["reason"]) for row in workspace.dropped() if row["position"] == -1] == [
         *((2, "duplicate"), (3, "near-duplicate"))
@@ -279,7 +283,7 @@ def test_overview(workspace: Workspace) -> None:
     filler = " ".join(f"word{number}" for number in range(40))
     days = [date(2024, 5, 1), date(2024, 5, 2), None, date(2024, 5, 2)]
     workspace.articles([FIRST, SECOND, FIRST, f"{FIRST} {filler}."], sources=["a", "b", "a", "b"], days=days)
-    clean.main()
+    clean_stage.main()
     overview = json.loads(OVERVIEW.read_text())
     assert overview["sources"] == [
         {"name": "b", "documents": 2, "kept": 2, "sentences": 3, "words": 59},
@@ -299,7 +303,7 @@ def test_overview(workspace: Workspace) -> None:
 
 def test_articles_of_a_benchmark(workspace: Workspace, tmp_path: Path) -> None:
     """In a copy a quarter of the articles is left as it is, a quarter nearly so, and the rest is new text."""
-    crawl.main()
+    crawl_stage.main()
     assert bench.prepare(tmp_path / "bench", 2) == pytest.approx(0.72, abs=0.05)
     articles = [pq.read_table(path)["text"].to_pylist() for path in sorted((tmp_path / "bench").rglob("part-*"))]
     pairs = [(one.split(), other.split()) for one, other in zip(*articles, strict=True)]
@@ -311,10 +315,10 @@ def test_articles_of_a_benchmark(workspace: Workspace, tmp_path: Path) -> None:
 
 def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
     """Fault 27: two runs over the Lee corpus write equal files."""
-    crawl.main()
-    clean.main()
+    crawl_stage.main()
+    clean_stage.main()
     first = content(SENTENCES_DIRECTORY)
-    clean.main()
+    clean_stage.main()
     assert content(SENTENCES_DIRECTORY) == first
     counters = workspace.counters("clean")
     assert counters["kept"] + sum(counters["dropped"].values()) == counters["total"]
@@ -324,15 +328,15 @@ def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
 def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, object]) -> None:
     """Fault 27: processes and a cluster write the files that one process writes, near and exact duplicates included."""
     workspace.set("clean", shard_documents=130)
-    crawl.main()
+    crawl_stage.main()
     texts = [row["text"] for row in workspace.crawled()]
     workspace.articles(texts + texts[40:80] + [f"{text} The end came soon." for text in texts[200:240]])
-    clean.main()
+    clean_stage.main()
     here, counters = content(SENTENCES_DIRECTORY), workspace.counters("clean")
     assert counters["details"]["documents dropped: duplicate"] >= 40
     assert counters["details"]["documents dropped: near-duplicate"] > 10
     workspace.set("shards", **elsewhere)
-    clean.main()
+    clean_stage.main()
     assert content(SENTENCES_DIRECTORY) == here
     costs = ("seconds", "peak_memory_mb")
     assert {key: value for key, value in workspace.counters("clean").items() if key not in costs} == {
@@ -354,7 +358,7 @@ def test_shards_fall_in_one_part() -> None:
 def test_a_killed_worker(workspace: Workspace) -> None:
     """Fault 12: the stage ends with one line and status 1, and leaves nothing at its final path."""
     workspace.set("shards", processes=2)
-    crawl.main()
+    crawl_stage.main()
     command = [sys.executable, "-m", "stages.corpus.clean"]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
@@ -378,7 +382,7 @@ def test_truncated_articles(workspace: Workspace) -> None:
     for length in (0, 4, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:length])
         with pytest.raises(SystemExit, match=r"part-00001\.parquet cannot be read: .* Rebuild it with"):
-            clean.main()
+            clean_stage.main()
     assert not SENTENCES_DIRECTORY.exists()
 
 
@@ -403,8 +407,8 @@ def test_flipped_bits(workspace: Workspace) -> None:
 def test_a_killed_run_leaves_nothing_and_the_next_is_whole(workspace: Workspace) -> None:
     """Fault 1: SIGKILL in the middle of clean leaves no file at the final path; the next run gives the same bytes."""
     workspace.set("clean", shard_documents=10)
-    crawl.main()
-    clean.main()
+    crawl_stage.main()
+    clean_stage.main()
     undisturbed = content(SENTENCES_DIRECTORY)
     subprocess.run(["rm", "-r", str(SENTENCES_DIRECTORY)], check=True)
 
@@ -420,14 +424,14 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(workspace: Workspace)
     assert not SENTENCES_DIRECTORY.exists()
     assert partial.exists()
 
-    clean.main()
+    clean_stage.main()
     assert content(SENTENCES_DIRECTORY) == undisturbed
     assert not partial.exists()
 
 
 def test_sentence_identities_are_unique(workspace: Workspace) -> None:
     workspace.articles([FIRST, SECOND])
-    clean.main()
+    clean_stage.main()
     identities = [row["document"] * 2**20 + row["position"] for row in workspace.kept()]
     assert identities == sorted(set(identities)) == [0, 1, 2**20, 2**20 + 1]
     assert all(Path(part).suffix == ".parquet" for part in itertools.chain(content(SENTENCES_DIRECTORY)))

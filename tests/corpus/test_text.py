@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.corpus.boilerplate import boilerplate_rules, without_boilerplate
-from stages.corpus.documents import FAULTS, examine, read_lines
-from stages.corpus.sentences import split_sentences
-from stages.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize, without_markup
-from stages.corpus.words import encoded, find_words, without_stop_words
+from sentence_distillery.corpus.boilerplate import boilerplate_rules, without_boilerplate
+from sentence_distillery.corpus.documents import FAULTS, examine, read_lines
+from sentence_distillery.corpus.sentences import split_sentences
+from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize, without_markup
+from sentence_distillery.corpus.words import encoded, find_words, without_stop_words
 
 # Surrogates and control characters included.
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)

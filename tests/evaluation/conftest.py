@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
-from stages.params import Teacher
-from stages.student.encoder import StaticEncoder
-from stages.student.tokenizer import UNKNOWN, static_tokenizer
-from stages.teacher.encoders import load_encoder
-from stages.vectors.model import WordVectors
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from sentence_distillery.word_vectors.model import WordVectors
 from tests.tiny_bert import write_tiny_bert
 
 WORDS = ["the", "storm", "closed", "harbour", "dog", "plays"]

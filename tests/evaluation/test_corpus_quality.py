@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stages.artifacts import InputError
-from stages.corpus.sentences import split_sentences
-from stages.evaluation import corpus_quality
-from stages.evaluation.corpus_quality import (
+from sentence_distillery.corpus.sentences import split_sentences
+from sentence_distillery.evaluation import corpus_quality
+from sentence_distillery.evaluation.corpus_quality import (
     Line,
     Paragraph,
     inner_ends,
@@ -17,6 +16,7 @@ from stages.evaluation.corpus_quality import (
     score_boilerplate,
     score_splitter,
 )
+from sentence_distillery.io.artifacts import InputError
 from stages.params import load_params
 from tests.workspace import ROOT
 

@@ -7,9 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.benchmarks.data import DocumentSet, PairSet
-from stages.benchmarks.similarity import Undefined, cosines, similarity_figures
-from stages.evaluation.evaluate import (
+from sentence_distillery.benchmarks.data import DocumentSet, PairSet
+from sentence_distillery.benchmarks.metrics import Undefined, cosines, similarity_figures
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation.data import Material
+from sentence_distillery.evaluation.loading import NOT_HERE, Absent
+from sentence_distillery.evaluation.options import Evaluate
+from sentence_distillery.evaluation.scoring import (
     FIRST_SAMPLE,
     PAPER_NAMES,
     SAMPLE_SECONDS,
@@ -20,13 +25,9 @@ from stages.evaluation.evaluate import (
     speed,
     word_results,
 )
-from stages.evaluation.loading import NOT_HERE, Absent
-from stages.evaluation.material import Material
-from stages.evaluation.published import PAPER_1
-from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
-from stages.evaluation.weighted import embed, fit_schemes
-from stages.params import Evaluate, Teacher
-from stages.teacher.encoders import load_encoder
+from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from sentence_distillery.evaluation.weighted import embed, fit_schemes
+from sentence_distillery.papers.paper1.published import PAPER_1
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
 from tests.workspace import demo_params

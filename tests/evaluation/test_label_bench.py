@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.evaluation.label_bench import compare, encode, own
-from stages.params import Params, Teacher
+from benchmarks.soft_labels import compare, encode, own
+from sentence_distillery.encoders.options import Teacher
+from stages.params import Params
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import demo_params
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.artifacts import InputError
-from stages.evaluation.probes import Probe, cosine_pairs, read_probes, rows, summary
-from stages.ragged import Floats
-from stages.student.tokenizer import words
+from sentence_distillery.encoder.tokenizer import words
+from sentence_distillery.evaluation.probes import Probe, cosine_pairs, read_probes, rows, summary
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
 
 ROOT = Path(__file__).parents[2]
 

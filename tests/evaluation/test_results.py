@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stages.artifacts import InputError, write_json
-from stages.benchmarks.similarity import Figure, Undefined
-from stages.evaluation.evaluate import headline
-from stages.evaluation.results import COLUMNS, Result, read_results, write_results
+from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.evaluation.results import COLUMNS, Result, read_results, write_results
+from sentence_distillery.evaluation.scoring import headline
+from sentence_distillery.io.artifacts import InputError, write_json
 
 CONSTANT = Undefined("all predictions are alike")
 

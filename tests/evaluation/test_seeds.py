@@ -9,31 +9,42 @@ from typing import Any
 import pytest
 import torch
 
-from stages.artifacts import InputError
-from stages.evaluation import loading, seeds
-from stages.evaluation.results import SEEDS, Result, as_row, read_results, write_results
-from stages.evaluation.spread import over_seeds
-from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.distillation import fine_tuning as gold
+from sentence_distillery.distillation import mlp_head as deep
+from sentence_distillery.distillation import student
+from sentence_distillery.encoder.static_encoder import (
+    FINE_TUNED_STUDENT,
+    MLP_HEAD,
+    PAPER_STUDENT,
+    STUDENT,
+    StaticEncoder,
+)
+from sentence_distillery.evaluation import loading, seeds
+from sentence_distillery.evaluation.results import SEEDS, Result, as_row, read_results, write_results
+from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.pairs import simcse
+from sentence_distillery.word_vectors import fasttext, skipgram
+from sentence_distillery.word_vectors import refinement as refine
+from sentence_distillery.word_vectors.model import REFINED, SKIPGRAM, WordVectors
+from stages.distillation import paper_student as paper_student
+from stages.evaluation import seeds as seeds_stage
 from stages.params import load_params
-from stages.student import deep, gold, my_model, student
-from stages.student.encoder import DEEP, GOLD, MY_MODEL, STUDENT, StaticEncoder
-from stages.teacher import simcse
-from stages.vectors import fasttext, refine, skipgram
-from stages.vectors.model import REFINED, SKIPGRAM, WordVectors
-from tests.student.conftest import DOCUMENTS, write_benchmarks, write_gold_labels, write_refined, write_soft_labels
+from tests.distillation.conftest import DOCUMENTS, write_benchmarks, write_gold_labels, write_refined, write_soft_labels
 from tests.tiny_bert import write_tiny_bert
-from tests.vectors.conftest import write_corpus, write_params
+from tests.word_vectors.conftest import write_corpus, write_params
 
 SMALL = {"dimension": 6, "minimum_count": 1, "epochs": 1}
 SECTIONS: dict[str, Any] = {
     "skipgram": SMALL,
     "fasttext": SMALL | {"buckets": 50},
     "contrastive": {"epochs": 1},
-    "my_model": {"epochs": 2},
+    "paper_student": {"epochs": 2},
     "simcse": {"reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
-    "deep": {"units": 4, "epochs": 2, "batch_size": 64},
-    "gold": {"epochs": 1, "batch_size": 16},
+    "mlp_head": {"units": 4, "epochs": 2, "batch_size": 64},
+    "fine_tuned_student": {"epochs": 1, "batch_size": 16},
 }
 
 
@@ -42,7 +53,7 @@ OWN = Result("student", "stsb", "test", "mean", "pearson", 0.61, 4)
 
 def train_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["seeds", str(seed)])
-    seeds.main()
+    seeds_stage.main()
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +99,16 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
     for seed in (2, 3):
         train_again(seed, monkeypatch)
     rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
-    systems = ["skip-gram", "refined", "FastText", "MyModel", "SimCSE", "student", "student, deep", "student, gold"]
+    systems = [
+        "skip-gram",
+        "refined",
+        "FastText",
+        "paper student",
+        "SimCSE",
+        "student",
+        "student, MLP head",
+        "student, fine-tuned",
+    ]
     assert list(dict.fromkeys(row["system"] for row in rows)) == systems
     assert {(row["dataset"], row["protocol"]) for row in rows} == {("stsb", "mean")}
     assert [row["metric"] for row in rows[:3]] == ["pearson", "spearman", "mae"]
@@ -103,7 +123,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """What a seed gives is what the stages of the run give with it."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    for stage in (my_model, simcse, skipgram, fasttext, refine, student, deep, gold):
+    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, deep, gold):
         stage.main()
     sets = seeds.scored_sets()
     contrasted = loading.load_simcse(load_params())
@@ -111,11 +131,11 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content_only=True),
         WordSystem("refined", WordVectors.load(REFINED), content_only=True),
-        StudentSystem(StaticEncoder.load(MY_MODEL), "MyModel"),
+        StudentSystem(StaticEncoder.load(PAPER_STUDENT), "paper student"),
         contrasted,
         StudentSystem(StaticEncoder.load(STUDENT)),
-        StudentSystem(StaticEncoder.load(DEEP), "student, deep"),
-        StudentSystem(StaticEncoder.load(GOLD), "student, gold"),
+        StudentSystem(StaticEncoder.load(MLP_HEAD), "student, MLP head"),
+        StudentSystem(StaticEncoder.load(FINE_TUNED_STUDENT), "student, fine-tuned"),
     ]
     found = [as_row(result) for system in own for result in seeds.measured(system, sets)]
     assert found == [row for row in read_results(SEEDS / "2.csv") if row["system"] != "FastText"]

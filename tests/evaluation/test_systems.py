@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from stages.artifacts import InputError
-from stages.evaluation.loading import NOT_HERE, Absent, load_reference
-from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
-from stages.params import Reference
+from sentence_distillery.evaluation.loading import NOT_HERE, Absent, load_reference
+from sentence_distillery.evaluation.options import Reference
+from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.io.artifacts import InputError
 from tests.evaluation.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stages.artifacts import read_tensors
-from stages.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
-from stages.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes, without
-from stages.params import Evaluate
-from stages.ragged import Floats, TokenIds
-from stages.vectors.weighting import Weighting
+from sentence_distillery.evaluation.options import Evaluate
+from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes, without
+from sentence_distillery.io.artifacts import read_tensors
+from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.word_vectors.weighting import Weighting
 from tests.workspace import demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"variance_threshold": 0.8, "fit_sentences": 30})

@@ -18,9 +18,9 @@ from transformers import (
     RobertaModel,
 )
 
-from stages.pairs.encoder import PairEncoder, Pooling
-from stages.params import Teacher
-from stages.teacher.encoders import load_encoder
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import load_encoder
 from tests.tiny_bert import write_tiny_bert
 
 SENTENCES = ("the storm", "the dog hears the police", "a woman", "water and people", "the australian government")

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stages.artifacts import InputError, write_json, write_table
-from stages.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
-from stages.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
-from stages.pairs import pair_data
-from stages.pairs.data import load_material, read_pairs, read_unlabelled
-from stages.pairs.pair_data import hold_out
+from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
+from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
+from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.pairs.data import load_material, read_pairs, read_unlabelled
+from sentence_distillery.pairs.preparation import validation_rows
+from stages.pairs import pair_data as pair_data_stage
 from tests.workspace import write_params
 
 HEAD = "sentence1,sentence2,label\n"
@@ -75,20 +75,20 @@ def test_a_file_to_decide_needs_no_labels(tmp_path: Path) -> None:
         read_unlabelled(path)
 
 
-def test_both_labels_are_held_out() -> None:
+def test_both_labels_are_validation() -> None:
     labels = np.array([1] * 30 + [0] * 10, np.int8)
-    held_out = hold_out(labels, 0.2, seed=1)
-    assert labels[held_out].tolist() == [1] * 6 + [0] * 2
-    assert np.array_equal(held_out, hold_out(labels, 0.2, seed=1))
-    assert not np.array_equal(held_out, hold_out(labels, 0.2, seed=2))
+    validation = validation_rows(labels, 0.2, seed=1)
+    assert labels[validation].tolist() == [1] * 6 + [0] * 2
+    assert np.array_equal(validation, validation_rows(labels, 0.2, seed=1))
+    assert not np.array_equal(validation, validation_rows(labels, 0.2, seed=2))
 
 
 @pytest.mark.parametrize(
     ("labels", "message"), [([1] * 9 + [0] * 2, "label 0 there are 2"), ([], "label 0 there are 0")]
 )
 def test_too_few_to_hold_out_and_to_train(labels: list[int], message: str) -> None:
-    with pytest.raises(InputError, match=rf"{message} training pairs .*, and 2 are held out"):
-        hold_out(np.array(labels, np.int8), 0.2, seed=1)
+    with pytest.raises(InputError, match=rf"{message} training pairs .*, and 2 are for validation"):
+        validation_rows(np.array(labels, np.int8), 0.2, seed=1)
 
 
 @pytest.fixture
@@ -109,15 +109,15 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(**changes: object) -> None:
-    write_params(pairs={"dataset": "own", "also": ["scored", "stsb"], "held_out": 0.2} | changes)
+    write_params(pairs={"dataset": "own", "also": ["scored", "stsb"], "validation_share": 0.2} | changes)
 
 
 def test_the_stage(workspace: Path) -> None:
     """Train, held-out and test pairs, the scored set, and what was left out of train."""
     configure()
-    pair_data.main()
+    pair_data_stage.main()
     material = load_material()
-    assert {name: len(split) for name, split in material.splits.items()} == {"train": 15, "held_out": 4, "test": 2}
+    assert {name: len(split) for name, split in material.splits.items()} == {"train": 15, "validation": 4, "test": 2}
     learnt = {material.sentences[row] for row in material.splits["train"].rows.ravel()}
     assert not learnt & {"sentence 3", "another 3", "new", "old"}
     assert material.related["scored"].scores.tolist() == [4.0, 1.0]
@@ -128,13 +128,13 @@ def test_the_stage(workspace: Path) -> None:
 def test_sets_that_do_not_fit(workspace: Path) -> None:
     configure(dataset="scored")
     with pytest.raises(SystemExit, match=r"'scored' has no split 'train'"):
-        pair_data.main()
+        pair_data_stage.main()
     configure(dataset="mrpc")
     with pytest.raises(SystemExit, match=r"knows no set 'mrpc'"):
-        pair_data.main()
+        pair_data_stage.main()
     configure(dataset="my/pairs")
     with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is no directory; make it one with train.csv and"):
-        pair_data.main()
+        pair_data_stage.main()
     configure(also=["scored", "stsbb"])
     with pytest.raises(SystemExit, match=r"pairs.also has 'stsbb'; known sets of pairs are scored, stsb\."):
-        pair_data.main()
+        pair_data_stage.main()

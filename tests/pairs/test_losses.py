@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from stages.pairs.heads import Combination, LogisticHead, combine
-from stages.pairs.losses import distance, hardest_negatives, margin_loss, paraphrase_groups, triplet_loss
-from stages.pairs.training import loss_of
+from sentence_distillery.pairs.heads import Combination, LogisticHead, combine
+from sentence_distillery.pairs.losses import distance, hardest_negatives, margin_loss, paraphrase_groups, triplet_loss
+from sentence_distillery.pairs.training import loss_of
 
 AT = {1.0: (1.0, 0.0), 0.8: (0.8, 0.6), 0.6: (0.6, 0.8), 0.0: (0.0, 1.0)}  # cosine with (1, 0) -> vector
 

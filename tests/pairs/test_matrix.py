@@ -14,15 +14,18 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from stages.artifacts import InputError, atomic_directory, read_json, write_json
-from stages.benchmarks import benchmarks
-from stages.evaluation import pair_cost, pair_results
-from stages.evaluation.pair_cost import COST
-from stages.evaluation.pair_results import NOT_RUN, PARAPHRASER, REPORT
-from stages.evaluation.publish import keep_matrix
-from stages.evaluation.results import PARAPHRASE, read_results
-from stages.pairs import combinations, pair_data, pair_embeddings, pair_tuning, paraphrase, predict
-from stages.pairs.cells import (
+from sentence_distillery.distillation.export import write_model
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.encoders.trainable import PairEncoder
+from sentence_distillery.evaluation.results import PARAPHRASE, read_results
+from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.pairs import cross_encoder as cross_encoder
+from sentence_distillery.pairs import prediction as predict
+from sentence_distillery.pairs import preparation as pair_data
+from sentence_distillery.pairs import strategies as paraphrase
+from sentence_distillery.pairs.cells import (
     CELLS,
     RESULT,
     STARTS,
@@ -35,18 +38,22 @@ from stages.pairs.cells import (
     train,
     unseen_splits,
 )
-from stages.pairs.data import load_material
-from stages.pairs.encoder import PairEncoder
-from stages.pairs.export import ABOUT
-from stages.pairs.heads import Combination, LogisticHead
-from stages.pairs.intermediate import scored_examples
-from stages.pairs.thresholds import RULES, Folds, cross_validated
-from stages.pairs.training import PairModel
-from stages.params import ThresholdRule
-from stages.stage import Counters
-from stages.student.encoder import StaticEncoder
-from stages.student.export import write_model
-from stages.student.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.export import ABOUT
+from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.intermediate import scored_examples
+from sentence_distillery.pairs.options import ThresholdRule
+from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated
+from sentence_distillery.pairs.training import PairModel
+from sentence_distillery.papers.paper2 import cost as pair_cost
+from sentence_distillery.papers.paper2 import results as pair_results
+from sentence_distillery.papers.paper2.cost import COST
+from sentence_distillery.papers.paper2.results import NOT_RUN, PARAPHRASER, REPORT
+from sentence_distillery.reporting.publish import keep_matrix
+from stages.benchmarks import benchmarks
+from stages.pairs import combinations, pair_embeddings
+from stages.pairs import pair_cost as pair_cost_stage
+from stages.pairs import predict as predict_stage
 from tests.pairs.small import encoder, write_encoder
 from tests.workspace import ROOT, write_params
 
@@ -62,17 +69,18 @@ def run(module: Any, *cell: str) -> None:
 
 
 def configure(**changes: object) -> None:
-    pairs = {
+    grid = {
         "encoders": ["tiny", "absent"],
         "poolings": ["mean", "cls"],
         "recipes": ["combined", "modern", "intermediate"],
-        "seeds": [1, 2],
+        "starts": ["mean", "cls", "mean-combined"],
+        "strategies": [*STRATEGIES],
     }
-    pairs |= {"starts": ["mean", "cls", "mean-combined"], "strategies": [*STRATEGIES], "held_out": 0.3}
+    pairs = {"seeds": [1, 2], "validation_share": 0.3}
     teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
-    modern = {"epochs": 1, "batch_size": 32, "pair_rate": 0.001}
-    sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "metric_learning": QUICK}
+    modern = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001}
+    sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "pair_grid": grid, "metric_learning": QUICK}
     sections["intermediate"] = {"set": "samples", "epochs": 1, "learning_rate": 0.001}
     write_params(**sections | {"modern_learning": modern} | changes)
 
@@ -92,13 +100,13 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("tiny", "absent"):
             run(pair_embeddings, name, "mean")
             run(paraphrase, name, "mean", "cosine")
-            run(pair_tuning, name, "mean", "combined")
+            run(cross_encoder, name, "mean", "combined")
             run(combinations, name, "mean")
         for strategy in STRATEGIES[1:]:
             run(paraphrase, "tiny", "mean", strategy)
         run(paraphrase, "tiny", "mean-combined", "siamese")
-        run(pair_tuning, "tiny", "mean", "modern")
-        run(pair_tuning, "tiny", "mean", "intermediate")
+        run(cross_encoder, "tiny", "mean", "modern")
+        run(cross_encoder, "tiny", "mean", "intermediate")
         run(pair_results)
         yield directory
 
@@ -115,8 +123,8 @@ def result(cell: str, directory: Path = CELLS) -> dict[str, Any]:
 
 
 def best_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of the model that a cell leaves: the first of the highest held-out accuracy."""
-    return max([*cell["outcomes"], *filter(None, [cell["mean"]])], key=lambda one: float(one["held_out"]))
+    """The outcome of the model that a cell leaves: the first of the highest validation accuracy."""
+    return max([*cell["outcomes"], *filter(None, [cell["mean"]])], key=lambda one: float(one["validation"]))
 
 
 def report() -> dict[str, Any]:
@@ -125,7 +133,7 @@ def report() -> dict[str, Any]:
 
 
 def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
-    """It is scored beside the seeds, and the model of the best held-out accuracy is left."""
+    """It is scored beside the seeds, and the model of the best validation accuracy is left."""
     write_encoder(tmp_path, "bert")
     models = [PairModel(encoder(tmp_path), LogisticHead(16, Combination.FIRST, seed)) for seed in (1, 2)]
     heads = [model.state_dict()["head.linear.weight"].clone() for model in models]
@@ -133,18 +141,18 @@ def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
     blank = Outcome(1, 0.5, 0.7, 0.6, 0.6, 2.0, [], {}, [], None)
 
     cases = ((0.65, 0.6, heads[0]), (0.75, 0.6, heads[1]), (0.7, 0.7, heads[0]), (0.6, 0.8, mean))
-    for held_out, accuracy, best in cases:
+    for validation, accuracy, best in cases:
 
         def judge(model: PairModel, accuracy: float = accuracy) -> Outcome:
             torch.testing.assert_close(model.state_dict()["head.linear.weight"], mean)
-            return replace(blank, seed=None, held_out=accuracy)
+            return replace(blank, seed=None, validation=accuracy)
 
-        seeds = over_seeds(zip(models, [blank, replace(blank, held_out=held_out)], strict=True), judge)
+        seeds = over_seeds(zip(models, [blank, replace(blank, validation=validation)], strict=True), judge)
         assert seeds.mean is not None
-        assert (seeds.mean.seed, seeds.mean.held_out, seeds.mean.seconds) == (None, accuracy, 4.0)
-        assert [one.held_out for one in seeds.outcomes] == [0.7, held_out]
+        assert (seeds.mean.seed, seeds.mean.validation, seeds.mean.seconds) == (None, accuracy, 4.0)
+        assert [one.validation for one in seeds.outcomes] == [0.7, validation]
         torch.testing.assert_close(seeds.best.state_dict()["head.linear.weight"], best)
-        assert seeds.found.held_out == max(0.7, held_out, accuracy)
+        assert seeds.found.validation == max(0.7, validation, accuracy)
     alone = over_seeds([(models[0], blank)], judge)
     assert (alone.outcomes, alone.mean, alone.best, alone.found) == ([blank], None, models[0], blank)
 
@@ -167,13 +175,13 @@ def test_a_head_that_learns_alone_reads_the_joined_test_pairs(
     shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
     monkeypatch.chdir(tmp_path / "copy")
     configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]})
-    run(pair_tuning, "tiny", "mean", "combined")
+    run(cross_encoder, "tiny", "mean", "combined")
     assert len(set(result("tiny-mean-combined", STARTS)["outcomes"][0]["scores"])) > 1
 
 
 def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> None:
-    assert unseen_splits(STARTS / "tiny-mean") == ["train", "held_out"]
-    assert unseen_splits(STARTS / "tiny-mean-combined") == ["held_out"]
+    assert unseen_splits(STARTS / "tiny-mean") == ["train", "validation"]
+    assert unseen_splits(STARTS / "tiny-mean-combined") == ["validation"]
 
 
 def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
@@ -196,10 +204,10 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
 def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
     """`metric_learning` or `modern_learning`; the model that a cell leaves is its best one."""
     material = load_material()
-    held_out = material.splits["held_out"]
-    sides = [[material.sentences[row] for row in column] for column in held_out.rows.T]
+    validation = material.splits["validation"]
+    sides = [[material.sentences[row] for row in column] for column in validation.rows.T]
     scores = predict.Paraphraser.load(cell).scores(*sides)
-    found = {name: cross_validated(scores, held_out.labels, Folds(5, 1, name)).value for name in RULES}
+    found = {name: cross_validated(scores, validation.labels, Folds(5, 1, name)).value for name in RULES}
     assert best_of(result(cell.name, cell.parent))["threshold"] == pytest.approx(found[rule], abs=1e-4)
     assert abs(found["accuracy"] - found["logistic"]) > 1e-3
 
@@ -225,10 +233,10 @@ def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
     material, counters = load_material(), Counters("pairs")
     model = PairModel(encoder(Path("tiny")), None)
     examples = scored_examples("samples", material, model, counters)
-    scored = [*material.splits["held_out"].rows, *material.splits["test"].rows]
+    scored = [*material.splits["validation"].rows, *material.splits["test"].rows]
     seen = [model.encoder.tokens(*([material.sentences[row]] for row in pair)).ids[0] for pair in scored]
     assert len(examples.tokens.ids) and not any(ids in seen for ids in examples.tokens.ids)
-    assert counters.details["samples train, pair of held_out pairs"] == len(material.splits["held_out"].rows)
+    assert counters.details["samples train, pair of validation pairs"] == len(material.splits["validation"].rows)
     assert 0 <= examples.labels.min() < examples.labels.max() <= 1
     assert len(set(examples.labels.tolist())) > 2
     first, after = (result(f"tiny-mean-{recipe}", STARTS)["outcomes"][0] for recipe in ("modern", "intermediate"))
@@ -249,21 +257,21 @@ def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_lef
 ) -> None:
     shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
     monkeypatch.chdir(tmp_path / "copy")
-    configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_rate": 0.001, "head_epochs": 1})
+    configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1})
 
     def checked(model: PairModel, task: Task, *rest: Any) -> Outcome:
         np.testing.assert_allclose(rest[2], encode(model.encoder, task, ["train"]), atol=1e-6)
         return train(model, task, *rest)
 
-    monkeypatch.setattr(pair_tuning, "train", checked)
-    run(pair_tuning, "tiny", "mean", "intermediate")
+    monkeypatch.setattr(cross_encoder, "train", checked)
+    run(cross_encoder, "tiny", "mean", "intermediate")
 
 
 def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
     monkeypatch.chdir(tmp_path / "copy")
     configure(intermediate={"set": "stsb", "epochs": 1, "learning_rate": 0.001})
-    run(pair_tuning, "tiny", "mean", "intermediate")
+    run(cross_encoder, "tiny", "mean", "intermediate")
     assert result("tiny-mean-intermediate", STARTS)["absent"] == "the set stsb is absent"
 
 
@@ -318,7 +326,7 @@ def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
     """
     cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
     assert len(cells) == 2 * 3 * 6 + 2 * 2 * 3 + 9
-    mean = cells["tiny", "mean", "modern-pair, mean weights"]
+    mean = cells["tiny", "mean", "modern-pair, model soup"]
     assert mean["seeds"] == 1 and mean["spread"] is None and mean["epochs"] == 0
     assert cells["tiny", "mean", "combined-siamese"]["absent"] is None
     assert cells["tiny", "mean", "pair"]["seeds"] == 2 and cells["tiny", "mean", "pair"]["spread"] is not None
@@ -345,7 +353,7 @@ def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
     """Among encoders of single sentences; its copy decides as the cell does."""
     known = {path.parent.name: read_json(path) for path in CELLS.glob(f"*/{RESULT}")}
     best = {name: best_of(cell) for name, cell in known.items() if cell["outcomes"]}
-    assert best[report()["winner"]]["held_out"] == max(one["held_out"] for one in best.values())
+    assert best[report()["winner"]]["validation"] == max(one["validation"] for one in best.values())
     winner = predict.Paraphraser.load(PARAPHRASER)
     material = load_material()
     sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
@@ -386,12 +394,12 @@ def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
 def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
     """Of two sentences, and of a file; joined pairs, a head, and a cosine."""
-    predict.main(["The dog hears the police.", "The storm.", "--model", str(model)])
+    predict_stage.main(["The dog hears the police.", "The storm.", "--model", str(model)])
     first = capsys.readouterr().out
     assert "paraphrases: score " in first and ", threshold " in first
     source, target = tmp_path / "pairs.csv", tmp_path / "decided.csv"
     source.write_text("sentence1,sentence2\nThe dog hears the police.,The storm.\nA woman.,A woman.\n")
-    predict.main(["--file", str(source), "--output", str(target), "--model", str(model)])
+    predict_stage.main(["--file", str(source), "--output", str(target), "--model", str(model)])
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert f"score {rows[0]['score']}" in first
     assert {row["paraphrase"] for row in rows} <= {"0", "1"} and len(rows) == 2
@@ -403,7 +411,7 @@ def test_predict_says_when_it_decides_all_alike(
 ) -> None:
     model = shutil.copytree(PARAPHRASER, tmp_path / "model")
     write_json(model / ABOUT, read_json(model / ABOUT) | {"threshold": threshold})
-    predict.main(["The storm.", "The storm.", "--model", str(model)])
+    predict_stage.main(["The storm.", "The storm.", "--model", str(model)])
     assert ("decides all pairs alike" in capsys.readouterr().err) is warned
 
 
@@ -417,13 +425,13 @@ def test_predict_says_when_it_decides_all_alike(
 )
 def test_predict_says_what_is_wrong(workspace: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(SystemExit, match=message):
-        predict.main(arguments)
+        predict_stage.main(arguments)
 
 
 @pytest.mark.parametrize("arguments", [["a"], [], ["--file", "x.csv"], ["a", "b", "--output", "x.csv"]])
 def test_predict_wants_two_sentences_or_a_file(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        predict.main(arguments)
+        predict_stage.main(arguments)
     assert "give two sentences, or --file and --output" in capsys.readouterr().err
 
 
@@ -435,7 +443,7 @@ def test_what_comparing_sentences_costs(workspace: Path, monkeypatch: pytest.Mon
     table = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
     with atomic_directory(Path("models/student")) as directory:
         write_model(StaticEncoder(static_tokenizer([UNKNOWN, "the", "a", "dog"]), table), {}, directory)
-    pair_cost.main()
+    pair_cost_stage.main()
     found = read_json(COST)
     systems = {entry["system"]: entry for entry in found["systems"]}
     assert {name: entry["runs"] for name, entry in systems.items()} == (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stages.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, even_odds, f1
+from sentence_distillery.pairs.thresholds import Folds, accuracy, best_threshold, cross_validated, even_odds, f1
 
 LABELS = np.array([0, 1, 1], np.int8)
 

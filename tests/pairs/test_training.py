@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from stages.artifacts import InputError
-from stages.checkpoint import save_weights
-from stages.pairs.encoder import Pooling
-from stages.pairs.heads import Combination, LogisticHead
-from stages.pairs.losses import paraphrase_groups
-from stages.pairs.training import Examples, Notes, PairModel, Training, batches, rate, steps_of
-from stages.params import MetricLearning, ModernLearning
+from sentence_distillery.encoders.trainable import Pooling
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.losses import paraphrase_groups
+from sentence_distillery.pairs.options import MetricLearning, ModernLearning
+from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, batches, rate, steps_of
+from sentence_distillery.training.checkpoint import save_weights
 from tests.pairs.small import encoder, write_encoder
 from tests.workspace import demo_params
 
@@ -24,10 +24,10 @@ ROWS = np.array([(3 * place + one, 3 * place + other) for place in range(5) for 
 LABELS = np.array([1, 0] * 5, np.int8)
 PAPER = MetricLearning(
     **demo_params()["metric_learning"]
-    | {"epochs": 4, "iterations": 3, "batch_size": 4, "head_epochs": 2, "halve_every": 2, "logistic_rate": 0.1}
+    | {"epochs": 4, "iterations": 3, "batch_size": 4, "head_epochs": 2, "halve_every": 2, "logistic_learning_rate": 0.1}
 )
 MODERN = ModernLearning(
-    **demo_params()["modern_learning"] | {"epochs": 4, "batch_size": 4, "patience": 2, "cosent_rate": 0.01}
+    **demo_params()["modern_learning"] | {"epochs": 4, "batch_size": 4, "patience": 2, "cosent_learning_rate": 0.01}
 )
 
 
@@ -44,7 +44,7 @@ def training(
     """`judged` are the held-out accuracies that the epochs are to have."""
     found = encoder(directory, Pooling.MEAN)
     head = LogisticHead(16, Combination.ALL, seed=1) if strategy == "logistic" else None
-    peak = getattr(learning, f"{strategy}_rate")
+    peak = getattr(learning, f"{strategy}_learning_rate")
     marks = iter(judged or [])
     return Training(PairModel(found, head), strategy, learning, peak, 1, checkpoint, "key", lambda: next(marks))
 
@@ -133,7 +133,7 @@ def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str, precision: str) -> None:
     """After it the pairs of label 1 have higher cosines than those of label 0, which they had not."""
-    update = {"epochs": 10, f"{strategy}_rate": 0.5, "halve_every": None, "precision": precision}
+    update = {"epochs": 10, f"{strategy}_learning_rate": 0.5, "halve_every": None, "precision": precision}
     learning = PAPER.model_copy(update=update)
     run = training(directory, tmp_path / "x.safetensors", strategy, learning)
     gaps = []
@@ -148,7 +148,14 @@ def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, str
 
 def test_a_gradient_longer_than_clip_norm_is_shortened(directory: Path, tmp_path: Path) -> None:
     """One step of plain SGD goes as far as rate times the gradient's norm, at most as far as rate times `clip_norm`."""
-    plain = {"epochs": 1, "iterations": 1, "head_epochs": 0, "momentum": 0.0, "weight_decay": 0.0, "siamese_rate": 0.5}
+    plain = {
+        "epochs": 1,
+        "iterations": 1,
+        "head_epochs": 0,
+        "momentum": 0.0,
+        "weight_decay": 0.0,
+        "siamese_learning_rate": 0.5,
+    }
     ways = []
     for limit in (None, 1e6, 1e-3):
         learning = PAPER.model_copy(update={**plain, "clip_norm": limit})

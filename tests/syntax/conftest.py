@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stages.syntax.trees import Tree
+from sentence_distillery.syntax.trees import Tree
 
 
 def read_tree(lines: str) -> Tree:

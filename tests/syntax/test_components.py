@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from stages.syntax.components import component
-from stages.syntax.trees import Tree
+from sentence_distillery.syntax.components import component
+from sentence_distillery.syntax.trees import Tree
 
 MakeTree = Callable[[str], Tree]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from stages.syntax.drawing import _levels, draw
-from stages.syntax.trees import Tree
+from sentence_distillery.syntax.drawing import _levels, draw
+from sentence_distillery.syntax.trees import Tree
 
 
 def test_an_arc_runs_above_those_it_spans() -> None:

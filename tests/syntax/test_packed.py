@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from stages.artifacts import InputError
-from stages.syntax.packed import pack, unpack
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.syntax.packed import pack, unpack
 
 MODEL = {
     "model": {"emb.weight": torch.tensor([[0.5, -2.0]]), "counts": torch.tensor([1, 2])},

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from stages.artifacts import InputError, read_table
+from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime.options import Shards
+from sentence_distillery.syntax import parsing as parse
+from sentence_distillery.syntax.options import Syntax
+from sentence_distillery.syntax.parsing import CHECKPOINTS, Shelf, parse_missing, shards_of, write_trees
+from sentence_distillery.syntax.trees import DROPPED, TREES, Tree, read_trees
 from stages.benchmarks.benchmarks import main as make_benchmarks
-from stages.params import Shards, Syntax
-from stages.stage import Counters
-from stages.syntax import parse
-from stages.syntax.parse import CHECKPOINTS, Shelf, parse_missing, shards_of, write_trees
-from stages.syntax.trees import DROPPED, TREES, Tree, read_trees
+from stages.syntax import parse as parse_stage
 from tests.workspace import ROOT, write_params
 
 HERE = Shards(processes=1, dask=None)
@@ -46,7 +48,7 @@ def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shards = list(shards_of(["samples"]))[:4]
     texts = [text for shard in shards for text in shard]
     monkeypatch.setattr(parse, "shards_of", lambda _: shards)
-    parse.main()
+    parse_stage.main()
     trees = read_trees()
     dropped = read_table(TREES / "dropped.parquet", DROPPED)
     assert {*trees, *dropped["text"].to_pylist()} == set(texts)
@@ -60,10 +62,10 @@ def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = sorted(CHECKPOINTS.iterdir())[0]
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-10])
-    parse.main()
+    parse_stage.main()
     assert 0 < counters(workspace)["details"]["sentences parsed in this run"] < len(texts)  # type: ignore[index]
     assert {part.name: part.read_bytes() for part in TREES.iterdir()} == before
-    parse.main()
+    parse_stage.main()
     assert counters(workspace)["details"]["sentences parsed in this run"] == 0  # type: ignore[index]
 
 
@@ -85,7 +87,7 @@ def test_no_set_at_all(workspace: Path) -> None:
     """What is absent is reported as absent, and the stages behind find no trees."""
     focus = {"tasks": ["stsb"]}
     write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]}, component_focus=focus)
-    parse.main()
+    parse_stage.main()
     assert read_trees() == {}
     assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
 
@@ -94,7 +96,7 @@ def test_a_name_that_no_set_has(workspace: Path) -> None:
     """It is an error, where a set that is known but not here is only reported."""
     write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
     with pytest.raises(SystemExit, match=r"syntax.sets has 'sickk'; known sets of pairs are lee, .*sick"):
-        parse.main()
+        parse_stage.main()
 
 
 def test_reasons_come_back(workspace: Path) -> None:

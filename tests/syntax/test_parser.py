@@ -12,10 +12,10 @@ import requests
 import stanza
 import torch
 
-from stages.artifacts import InputError, write_json
-from stages.syntax.components import component
-from stages.syntax.packed import unpack
-from stages.syntax.parser import (
+from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.syntax.components import component
+from sentence_distillery.syntax.packed import unpack
+from sentence_distillery.syntax.parser import (
     BUNDLED,
     PRETRAIN,
     PROCESSORS,
@@ -25,7 +25,7 @@ from stages.syntax.parser import (
     fingerprint,
     load_parser,
 )
-from stages.syntax.trees import Tree
+from sentence_distillery.syntax.trees import Tree
 from tests.workspace import ROOT
 
 

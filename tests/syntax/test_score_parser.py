@@ -1,8 +1,8 @@
 """Raw text from a treebank, and the official scores of an analysis of it."""
 
-from stages.syntax.score_parser import raw_text, scores
+from sentence_distillery.syntax.scoring import raw_text, scores
 
-GOLD = """# newdoc id = a
+REFERENCE = """# newdoc id = a
 # newpar id = a-p1
 # text = Dogs don't bark.
 1\tDogs\tdog\tNOUN\tNNS\t_\t4\tnsubj\t_\t_
@@ -24,28 +24,28 @@ GOLD = """# newdoc id = a
 
 
 def test_sentences_of_a_paragraph_share_a_line() -> None:
-    assert raw_text(GOLD) == "Dogs don't bark. Cats do\n\nEnd"
+    assert raw_text(REFERENCE) == "Dogs don't bark. Cats do\n\nEnd"
 
 
 def test_the_treebank_itself_is_perfect() -> None:
-    assert set(scores(GOLD, GOLD).values()) == {100.0}
+    assert set(scores(REFERENCE, REFERENCE).values()) == {100.0}
 
 
 def test_one_wrong_head_of_eight_words() -> None:
-    found = scores(GOLD, GOLD.replace("\t_\t4\tnsubj", "\t_\t2\tnsubj"))
+    found = scores(REFERENCE, REFERENCE.replace("\t_\t4\tnsubj", "\t_\t2\tnsubj"))
     assert found["UAS"] == found["LAS"] == 87.5
     assert found["Words"] == 100.0
 
 
 def test_a_wrong_relation_costs_las_alone() -> None:
-    found = scores(GOLD, GOLD.replace("\t2\tnsubj", "\t2\tobj"))
+    found = scores(REFERENCE, REFERENCE.replace("\t2\tnsubj", "\t2\tobj"))
     assert (found["UAS"], found["LAS"]) == (100.0, 87.5)
 
 
 def test_a_missed_sentence_end() -> None:
-    joined = GOLD.replace("\n\n# text = Cats do\n1\tCats\tcat\tNOUN\tNNS\t_\t2", "\n6\tCats\tcat\tNOUN\tNNS\t_\t7")
+    joined = REFERENCE.replace("\n\n# text = Cats do\n1\tCats\tcat\tNOUN\tNNS\t_\t2", "\n6\tCats\tcat\tNOUN\tNNS\t_\t7")
     joined = joined.replace("\n2\tdo\tdo\tVERB\tVBP\t_\t0\troot", "\n7\tdo\tdo\tVERB\tVBP\t_\t4\tparataxis")
-    found = scores(GOLD, joined)
+    found = scores(REFERENCE, joined)
     assert found["Sentences"] < 100.0
     assert found["Tokens"] == 100.0
     assert found["UAS"] == 87.5

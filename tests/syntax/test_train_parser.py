@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sentence_distillery.syntax.training import most_frequent, share_equal
 from stages.syntax import train_parser
-from stages.syntax.train_parser import most_frequent, share_equal
 
 SENTENCES = [
     [["The", "DET", "DT"], ["run", "NOUN", "NN"], ["ended", "VERB", "VBD"]],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stages.artifacts import InputError, write_table
-from stages.syntax.trees import Tree, read_trees, to_table
+from sentence_distillery.io.artifacts import InputError, write_table
+from sentence_distillery.syntax.trees import Tree, read_trees, to_table
 
 TREE = Tree(["a", "b"], ["a", "b"], ["X", "Y"], ["x", "y"], [2, 0], ["det", "root"])
 

@@ -1,0 +1,124 @@
+"""How fast training is beside sentence-transformers' own trainer: `python -m benchmarks.component_training`.
+
+Both train the first encoder of `component_focus` on the same pairs of the first task that is there, with the mean
+squared error of the cosine, in batches of the same size, without a component; the figures are pairs a second of one
+pass, after a warm-up. sentence-transformers wants two more packages for training: `pip install datasets accelerate`.
+"""
+
+import json
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sentence_distillery.component_focus.cells import benchmarks_of, task_pairs
+from sentence_distillery.component_focus.options import ComponentTraining
+from sentence_distillery.component_focus.training import Cell, Material, material
+from sentence_distillery.component_focus.weights import Weights
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import find_model, load_encoder
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime.device import device
+from stages.params import Params, load_params
+
+PAIRS = 320
+WARM_UP = 32
+
+
+def ours(params: ComponentTraining, data: Material, encoder: PairEncoder) -> float:
+    """Seconds of an epoch of our own."""
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
+    cell = Cell(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
+    cell.epoch(first(data, WARM_UP), optimizer, 0)
+    started = time.monotonic()
+    cell.epoch(data, optimizer, 0)
+    return time.monotonic() - started
+
+
+def first(data: Material, count: int) -> Material:
+    """The first `count` pairs of train."""
+    rows, gold = data.rows["train"][:count], data.gold["train"][:count]
+    return Material(data.tokens, data.parts, {"train": rows}, {"train": gold})
+
+
+def theirs(params: ComponentTraining, teacher: Teacher, columns: dict[str, Any]) -> float:
+    """Seconds of an epoch of sentence-transformers."""
+    from datasets import Dataset
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.sentence_transformer import losses, modules
+
+    where = find_model(teacher.reference, teacher.revision)
+    transformer = modules.Transformer(str(where), max_seq_length=teacher.maximum_length)
+    model = SentenceTransformer(
+        modules=[transformer, modules.Pooling(transformer.get_embedding_dimension())], device=str(device())
+    )
+
+    def epoch(rows: dict[str, Any]) -> float:
+        with tempfile.TemporaryDirectory() as directory:
+            arguments = SentenceTransformerTrainingArguments(
+                output_dir=directory,
+                num_train_epochs=1,
+                per_device_train_batch_size=params.batch_size,
+                learning_rate=params.learning_rate,
+                save_strategy="no",
+                report_to="none",
+                disable_tqdm=True,
+            )
+            data = Dataset.from_dict(rows)
+            trainer = SentenceTransformerTrainer(model, arguments, data, loss=losses.CosineSimilarityLoss(model))
+            started = time.monotonic()
+            trainer.train()
+            return time.monotonic() - started
+
+    epoch({name: values[:WARM_UP] for name, values in columns.items()})
+    return epoch(columns)
+
+
+def compare(params: Params) -> dict[str, Any]:
+    """Pairs a second of both; raises InputError where there is nothing to train on."""
+    focus, training = params.component_focus, params.component_training
+    there = benchmarks_of(focus.tasks)
+    if not there:
+        raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
+    pairs = task_pairs(there[0], Counters("pairs"))
+    teacher = params.encoders[focus.encoders[0]]
+    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+    data = first(material(pairs, {}, encoder, Weights(0.0, encoder.dimension), Counters("pairs")), PAIRS)
+    encoder.keep_only(data.tokens)
+    train = pairs["train"]
+    columns = {"sentence1": train.sentences1[:PAIRS], "sentence2": train.sentences2[:PAIRS]}
+    columns |= {"score": np.asarray(data.gold["train"]).tolist()}
+    count = len(data.rows["train"])
+    return {
+        "encoder": focus.encoders[0],
+        "task": there[0],
+        "pairs": count,
+        "threads": torch.get_num_threads(),
+        "ours": round(count / ours(training, data, encoder), 1),
+        "sentence-transformers": round(count / theirs(training, teacher, columns), 1),
+    }
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, format="focus_speed: %(message)s", stream=sys.stderr)
+    try:
+        print(json.dumps(compare(load_params()), indent=2))
+    except InputError as error:
+        sys.exit(f"focus_speed: {error}")
+    except ImportError as error:
+        sys.exit(f"focus_speed: {error}. Run `pip install datasets accelerate`.")
+
+
+if __name__ == "__main__":
+    main()

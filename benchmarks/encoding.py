@@ -1,0 +1,182 @@
+"""Sentences a second of the student, beside its peers with the same vectors, in one run: `make bench`.
+
+    own                    stages.student.encoder
+    own int8               the same in 255 levels, whose vectors differ in the third decimal
+    own deep               the same with the hidden layer of models/mlp_head, if the run has one
+    model2vec              StaticModel with the same table and tokenizer, one process
+    sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
+    teacher                its tokenizer and transformer, batches of similar length
+
+Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate,
+system by system, so that a drift of the machine's speed meets all of them; the median of the runs is reported, with
+the fastest and the slowest. `own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy
+machine disturb less than the ratio of medians; both are in the file.
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from model2vec import StaticModel
+from sentence_transformers import SentenceTransformer
+
+from sentence_distillery.distillation.compression import levels
+from sentence_distillery.encoder.static_encoder import MLP_HEAD, STUDENT, StaticEncoder
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation.data import read_corpus
+from sentence_distillery.evaluation.loading import load_variant
+from sentence_distillery.evaluation.systems import StudentSystem
+from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.runtime.progress import track
+from stages.params import load_params
+
+BENCH = Path("reports/bench.json")
+SENTENCES = 60_000
+TEACHER_SENTENCES = 500
+RUNS = 7
+LOADS = 5
+BATCH = 1_024  # of sentence-transformers and model2vec
+
+Encode = Callable[[list[str]], object]
+
+
+def repeated(sentences: list[str], count: int) -> list[str]:
+    """`count` sentences: the corpus from its beginning, over and over where it is shorter."""
+    return [sentences[index % len(sentences)] for index in range(count)]
+
+
+def systems(directory: Path) -> dict[str, Encode]:
+    """Every system as a function from sentences to embeddings; all but the teacher share one table of vectors."""
+    params = load_params()
+    own = StaticEncoder.load(directory)
+    model2vec = StaticModel(own.table, own.tokenizer, normalize=True)
+    transformers = SentenceTransformer(str(directory), device="cpu")
+    teacher = load_encoder(params.teacher)
+    budget = params.soft_labels.batch_tokens
+    deep = load_variant("own deep", MLP_HEAD)
+    return {
+        "own": own.encode,
+        "own int8": StaticEncoder(own.tokenizer, levels(own.table)).encode,
+        **({deep.name: deep.encoder.encode} if isinstance(deep, StudentSystem) else {}),
+        "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
+        "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
+        "teacher": lambda texts: teacher.embed(teacher.token_ids(texts[:TEACHER_SENTENCES]), budget),
+    }
+
+
+def measure(encode: Encode, sentences: list[str]) -> float:
+    """Sentences a second."""
+    started = time.perf_counter()
+    vectors = encode(sentences)
+    count = len(vectors[0]) if isinstance(vectors, list) else len(np.asarray(vectors))
+    return count / (time.perf_counter() - started)
+
+
+def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
+    """The largest difference between the vectors of own and its two peers: they must compute the same thing."""
+    own, *peers = (np.asarray(encoders[name](sentences)) for name in ("own", "model2vec", "sentence-transformers"))
+    return max(float(np.abs(own - peer).max()) for peer in peers)
+
+
+def report(rates: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    """Median, slowest and fastest, and how many times as fast as each system own is."""
+    own = statistics.median(rates["own"])
+    return {
+        name: {
+            "median": round(statistics.median(values), 1),
+            "slowest": round(min(values), 1),
+            "fastest": round(max(values), 1),
+            "own_is_times_as_fast": round(
+                statistics.median(mine / value for mine, value in zip(rates["own"], values, strict=True)), 2
+            ),
+            "ratio_of_medians": round(own / statistics.median(values), 2),
+        }
+        for name, values in rates.items()
+    }
+
+
+def load_milliseconds(directory: Path) -> dict[str, float]:
+    """Medians over fresh processes: the imports, loading, the first vector, and one of a word that has to be cut."""
+    code = (
+        "import time; t = [time.perf_counter()]; from pathlib import Path; "
+        "from sentence_distillery.encoder.static_encoder import StaticEncoder; t.append(time.perf_counter()); "
+        f"own = StaticEncoder.load(Path({str(directory)!r})); t.append(time.perf_counter()); "
+        "own.encode(['The storm closed the port.']); t.append(time.perf_counter()); "
+        "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "
+        "print(*(1000 * (b - a) for a, b in zip(t, t[1:])))"
+    )
+    runs = [
+        [float(value) for value in subprocess.check_output([sys.executable, "-c", code], text=True).split()]
+        for _ in range(LOADS)
+    ]
+    names = ("import", "load", "first_vector", "first_unknown_word")
+    medians = [round(statistics.median(times), 1) for times in zip(*runs, strict=True)]
+    return dict(zip(names, medians, strict=True))
+
+
+def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]:
+    """The best rate on 1, 2, 4, ... of the cores that this process may use."""
+    cores = sorted(os.sched_getaffinity(0))
+    rates = {}
+    try:
+        for count in sorted({2**power for power in range(len(cores).bit_length())} | {len(cores)}):
+            if count <= len(cores):
+                os.sched_setaffinity(0, cores[:count])
+                rates[str(count)] = round(max(measure(encode, sentences) for _ in range(runs)), 1)
+    finally:
+        os.sched_setaffinity(0, cores)
+    return rates
+
+
+def machine() -> dict[str, object]:
+    cores = len(os.sched_getaffinity(0))
+    return {"cores": cores, "torch_threads": torch.get_num_threads(), "processor": platform.machine()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Sentences a second of the student beside its peers.")
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    try:
+        sentences = repeated(read_corpus(), options.sentences)
+        encoders = systems(STUDENT)
+        difference = agreement(encoders, sentences[:2_000])
+    except InputError as error:
+        sys.exit(f"bench: {error}")
+    for encode in encoders.values():
+        encode(sentences[:1_000])  # warm up
+    rates: dict[str, list[float]] = {name: [] for name in encoders}
+    for _ in track(range(options.runs), options.runs, "runs"):
+        for name, encode in encoders.items():
+            rates[name].append(measure(encode, sentences))
+    result = {
+        "sentences": len(sentences),
+        "mean_characters": round(statistics.mean(map(len, sentences)), 1),
+        "dimension": StaticEncoder.load(STUDENT).dimension,
+        "largest_difference": difference,
+        "runs": options.runs,
+        "machine": machine(),
+        "load_milliseconds": load_milliseconds(STUDENT),
+        "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
+        "sentences_per_second": report(rates),
+    }
+    write_json(BENCH, result)
+    for name, row in report(rates).items():
+        print(
+            f"{name:22} {row['median']:>12,.0f} sentences/s   own is {row['own_is_times_as_fast']:,.1f} times as fast"
+        )
+    print("milliseconds in a fresh process:", result["load_milliseconds"])
+    print("sentences/s by cores:", result["sentences_per_second_by_cores"])
+
+
+if __name__ == "__main__":
+    main()

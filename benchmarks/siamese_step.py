@@ -1,0 +1,98 @@
+"""A step of Siamese training beside that of sentence-transformers, on the same batches, weights and optimizer.
+
+    python -m benchmarks.siamese_step [encoder]
+
+All compute the vectors of 12 pairs from token ids that were made beforehand, a contrastive loss with margin 0.5, its
+gradients and a step of SGD. The steps alternate, and the medians are printed; x is of sentence-transformers' speed.
+Ours is timed in bfloat16 as well where the processor has it.
+"""
+
+import copy
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import losses, modules
+from torch import Tensor, nn
+
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens, padded
+from sentence_distillery.encoders.transformer import find_model, load_encoder
+from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.losses import margin_loss
+from sentence_distillery.runtime.device import multiplies_bfloat16
+from stages.params import load_params
+
+Loss = Callable[[NDArray[np.int64], Tensor], Tensor]
+
+STEPS = 40
+BATCH = 12
+
+
+def library(directory: str, dimension: int) -> SentenceTransformer:
+    """The same weights in sentence-transformers."""
+    transformer = modules.Transformer(directory)
+    return SentenceTransformer(modules=[transformer, modules.Pooling(dimension, "mean")], device="cpu")
+
+
+def features(tokens: Tokens) -> dict[str, Tensor]:
+    """A column of a batch as sentence-transformers' collator hands it over: padded to its own longest sentence."""
+    ids, mask = padded(tokens.ids, 0)
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else "minilm-l3"
+    teacher = load_params().encoders[name]
+    own = PairEncoder(load_encoder(teacher), Pooling.MEAN).train()
+    other = library(str(find_model(teacher.reference, teacher.revision)), own.dimension).train()
+    contrastive = losses.ContrastiveLoss(other, margin=0.5)
+    material = load_material()
+    train = material.splits["train"]
+    tokens = own.tokens(material.sentences)
+
+    def ours(model: PairEncoder) -> Loss:
+        def loss(rows: NDArray[np.int64], labels: Tensor) -> Tensor:
+            u, v = model(tokens.take(rows.T.ravel())).chunk(2)
+            return margin_loss(u, v, labels.float(), 0.5)
+
+        return loss
+
+    def theirs(rows: NDArray[np.int64], labels: Tensor) -> Tensor:
+        loss: Tensor = contrastive([features(tokens.take(rows[:, side])) for side in (0, 1)], labels)
+        return loss
+
+    systems: dict[str, tuple[nn.Module, Loss]] = {
+        "ours": (own, ours(own)),
+        "sentence-transformers": (other, theirs),
+    }
+    if multiplies_bfloat16("cpu"):
+        mixed = copy.deepcopy(own)
+        mixed.precision = "bfloat16"
+        systems["ours, bfloat16"] = (mixed, ours(mixed))
+    optimizers = {
+        system: torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9, fused=True)
+        for system, (model, _) in systems.items()
+    }
+    order = np.random.default_rng(1).permutation(len(train))
+    taken: dict[str, list[float]] = {system: [] for system in systems}
+    for step in range(STEPS):
+        batch = order[step * BATCH : (step + 1) * BATCH]
+        for system, (_, loss) in systems.items():
+            began = time.perf_counter()
+            optimizers[system].zero_grad()
+            loss(train.rows[batch], torch.from_numpy(train.labels[batch])).backward()  # type: ignore[no-untyped-call]
+            optimizers[system].step()
+            taken[system].append(time.perf_counter() - began)
+    medians = {system: statistics.median(seconds[5:]) for system, seconds in taken.items()}
+    for system, seconds in medians.items():
+        times = medians["sentence-transformers"] / seconds
+        print(f"{system}: {seconds * 1000:.0f} ms a step of {BATCH} pairs, median of {STEPS - 5}; {times:.2f} x")
+
+
+if __name__ == "__main__":
+    main()

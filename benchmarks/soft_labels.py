@@ -1,0 +1,97 @@
+"""Soft labels a second beside sentence-transformers' `encode`: `python -m benchmarks.soft_labels`.
+
+    own       the stage's embedder on the stage's chunks: batches of similar length, so many word pieces each
+    encode    the same weights and pooling in sentence-transformers, as it comes: sorted by length, 32 a batch
+
+Both embed the same sentences of the corpus, run by run in turn, with the threads that torch takes. The figure is the
+median of the ratios within a run. `least_cosine` is that of the two vectors of a sentence that differ most.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+from benchmarks.encoding import machine
+from sentence_distillery.benchmarks.metrics import cosines
+from sentence_distillery.distillation.soft_labels import Shelf
+from sentence_distillery.encoders.embedder import Embedder
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.transformer import find_model, load_encoder
+from sentence_distillery.evaluation.data import read_corpus
+from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.ragged import Floats
+from stages.distillation.soft_labels import SHARDS
+from stages.params import Params, load_params
+
+LABEL_BENCH = Path("reports/label_bench.json")
+SENTENCES = 1_000
+RUNS = 5
+SEED = 1
+
+Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
+
+
+def own(params: Params) -> Embed:
+    """As the stage `soft_labels` does it."""
+    encoder = load_encoder(params.teacher)
+    shelf = Shelf(encoder, params.soft_labels.precision, SHARDS)
+    embedder = Embedder(
+        encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
+    )
+    return lambda texts: np.concatenate([embedder(chunk)[1].astype(np.float32) for chunk in shelf.chunks(texts)])
+
+
+def encode(teacher: Teacher) -> Embed:
+    """The teacher in sentence-transformers: the mean of its token outputs."""
+    directory = find_model(teacher.reference, teacher.revision)
+    transformer = Transformer(str(directory), max_seq_length=teacher.maximum_length)
+    pooling = Pooling(transformer.get_embedding_dimension())
+    model = SentenceTransformer(modules=[transformer, pooling], device=str(load_encoder(teacher).model.device))
+    return lambda texts: np.asarray(model.encode(texts, show_progress_bar=False))
+
+
+def compare(one: Embed, other: Embed, sentences: list[str], runs: int) -> dict[str, float]:
+    """Sentences a second of both, their ratio, and the least cosine of their vectors."""
+    least = float(cosines(one(sentences), other(sentences)).min())
+    seconds: list[tuple[float, float]] = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        one(sentences)
+        between = time.perf_counter()
+        other(sentences)
+        seconds.append((between - started, time.perf_counter() - between))
+    rates = [len(sentences) / statistics.median(times) for times in zip(*seconds, strict=True)]
+    return {
+        "own": round(rates[0], 1),
+        "encode": round(rates[1], 1),
+        "own_is_times_as_fast": round(statistics.median(theirs / mine for mine, theirs in seconds), 2),
+        "least_cosine": round(least, 6),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Soft labels a second beside sentence-transformers' encode.")
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    try:
+        params, corpus = load_params(), read_corpus()
+        drawn = np.random.default_rng(SEED).permutation(len(corpus))[: options.sentences]
+        found = compare(own(params), encode(params.teacher), [corpus[row] for row in drawn], options.runs)
+    except InputError as error:
+        sys.exit(f"label_bench: {error}")
+    about = {"sentences": len(drawn), "runs": options.runs, "batch_tokens": params.soft_labels.batch_tokens}
+    write_json(LABEL_BENCH, found | about | {"machine": machine()})
+    print(f"own {found['own']:,.0f}, encode {found['encode']:,.0f} sentences/s: {found['own_is_times_as_fast']} times,")
+    print(f"least cosine {found['least_cosine']}")
+
+
+if __name__ == "__main__":
+    main()

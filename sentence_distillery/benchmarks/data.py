@@ -1,0 +1,226 @@
+"""The tables of data/benchmarks and how later stages read them.
+
+for name in available():
+    pairs = load_pairs(name, "test")    # sentences1, sentences2, scores on pairs.scale, labels
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sentence_distillery.io.artifacts import InputError, read_json, read_table
+
+BENCHMARKS_DIRECTORY = Path("data/benchmarks")
+PROVENANCE = "provenance.json"
+FINGERPRINTS = "evaluation_fingerprints.parquet"
+
+Kind = Literal["pairs", "words", "documents"]
+Split = Literal["train", "dev", "test"]
+
+PAIRS = pa.schema(
+    [
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("sentence1", pa.string(), nullable=False),
+        pa.field("sentence2", pa.string(), nullable=False),
+        pa.field("score", pa.float32()),
+        pa.field("label", pa.string()),
+    ]
+)
+DOCUMENTS = pa.schema(
+    [
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("label", pa.string(), nullable=False),
+    ]
+)
+EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """One split of sentence or word pairs.
+
+    `scores` is (pairs,) float32 on `scale` = (lowest, highest), or None; `labels` is one string a pair, or None.
+    """
+
+    name: str
+    split: str
+    sentences1: list[str]
+    sentences2: list[str]
+    scores: NDArray[np.float32] | None
+    labels: list[str] | None
+    scale: tuple[float, float] | None
+
+    def take(self, rows: NDArray[np.int64]) -> "PairSet":
+        """The pairs at `rows`, in that order."""
+        left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
+        scores = None if self.scores is None else self.scores[rows]
+        labels = None if self.labels is None else [self.labels[row] for row in rows]
+        return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
+
+    def unit_scores(self) -> NDArray[np.float32]:
+        """The scores on [0, 1], (pairs,); raises InputError where there are none."""
+        if self.scores is None or self.scale is None:
+            raise InputError(f"Benchmark set '{self.name}' has no scores; take one that has, such as stsb or sick.")
+        low, high = self.scale
+        return ((self.scores - low) / (high - low)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class DocumentSet:
+    """One split of labelled documents."""
+
+    name: str
+    split: str
+    texts: list[str]
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class BenchmarkData:
+    """The benchmark sets that the stage `benchmarks` wrote to a directory.
+
+    >>> data = BenchmarkData(Path("data/benchmarks"))           # doctest: +SKIP
+    >>> [name for name in data.available("pairs")]              # doctest: +SKIP
+    ['samples', 'stsb']
+    """
+
+    directory: Path
+
+    def provenance(self) -> Any:
+        """What the stage wrote of each set: kind, splits, rows, scale, where it comes from."""
+        return read_json(self.directory / PROVENANCE)
+
+    def available(self, kind: Kind | None = None) -> list[str]:
+        """Return the names of the sets that are here, all or those of one kind, in the order of the parameters."""
+        sets = self.provenance()["sets"]
+        return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
+
+    def present(self, names: Sequence[str], where: str) -> list[str]:
+        """Return those of these pair sets that are here.
+
+        Raises InputError for a name that is not of a known set; `where` is the parameter that has it.
+        """
+        known = self.provenance()["pair_sets"]
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(f"{where} contains '{unknown[0]}'; the known sets of pairs are {', '.join(known)}.")
+        here = self.available("pairs")
+        return [name for name in names if name in here]
+
+    def splits(self, name: str) -> list[str]:
+        """Return the splits of a set that `available` names."""
+        return list(self.provenance()["sets"][name]["rows"])
+
+    def pairs(self, name: str, split: Split) -> PairSet:
+        """Read one split of a set of kind pairs or words; raises InputError with the remedy if it is absent."""
+        entry, rows = self._read(name, split, PAIRS, ("pairs", "words"))
+        scores, labels = rows["score"], rows["label"]
+        return PairSet(
+            name,
+            split,
+            rows["sentence1"].to_pylist(),
+            rows["sentence2"].to_pylist(),
+            None if scores.null_count else scores.to_numpy(),
+            None if labels.null_count else labels.to_pylist(),
+            (entry["scale"][0], entry["scale"][1]) if entry["scale"] else None,
+        )
+
+    def documents(self, name: str, split: Split) -> DocumentSet:
+        """Read one split of a set of kind documents; raises InputError with the remedy if it is absent."""
+        _, rows = self._read(name, split, DOCUMENTS, ("documents",))
+        return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
+
+    def fingerprints(self) -> NDArray[np.uint64]:
+        """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
+        found: NDArray[np.uint64] = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)[
+            "fingerprint"
+        ].to_numpy()
+        return found
+
+    def _read(
+        self, name: str, split: str, schema: pa.Schema, kinds: tuple[Kind, ...]
+    ) -> tuple[dict[str, Any], pa.Table]:
+        """The provenance of a set and the rows of one split."""
+        provenance = self.provenance()
+        if name in provenance["absent"]:
+            raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
+        entry = provenance["sets"].get(name)
+        if entry is None:
+            raise InputError(
+                f"{self.directory / PROVENANCE} has no set '{name}' (it has {', '.join(provenance['sets'])}); "
+                "add it to benchmarks.sets in params.yaml and run `dvc repro`."
+            )
+        if entry["kind"] not in kinds:
+            raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
+        if split not in entry["rows"]:
+            raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
+        table = read_table(self.directory / f"{name}.parquet", schema)
+        return entry, table.filter(pc.equal(table["split"], split))
+
+
+def available(directory: Path = BENCHMARKS_DIRECTORY, kind: Kind | None = None) -> list[str]:
+    """The sets that the benchmarks stage wrote, all or those of one kind, in the order of the parameters."""
+    sets = read_json(directory / PROVENANCE)["sets"]
+    return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
+
+
+def present(names: Sequence[str], where: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
+    """Those of these pair sets that are here; raises InputError for a name that none has; it stands in `where`."""
+    known = read_json(directory / PROVENANCE)["pair_sets"]
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"params.yaml: {where} has '{unknown[0]}'; known sets of pairs are {', '.join(known)}.")
+    here = available(directory, "pairs")
+    return [name for name in names if name in here]
+
+
+def splits(name: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
+    """The splits of a set that `available` names."""
+    return list(read_json(directory / PROVENANCE)["sets"][name]["rows"])
+
+
+def load_pairs(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> PairSet:
+    """One split of a set of kind pairs or words; raises InputError where it is absent, with what to do."""
+    entry, rows = _load(name, split, directory, PAIRS, ("pairs", "words"))
+    scores, labels = rows["score"], rows["label"]
+    return PairSet(
+        name,
+        split,
+        rows["sentence1"].to_pylist(),
+        rows["sentence2"].to_pylist(),
+        None if scores.null_count else scores.to_numpy(),
+        None if labels.null_count else labels.to_pylist(),
+        (entry["scale"][0], entry["scale"][1]) if entry["scale"] else None,
+    )
+
+
+def load_documents(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> DocumentSet:
+    """One split of a set of kind documents; raises InputError where it is absent, with what to do."""
+    _, rows = _load(name, split, directory, DOCUMENTS, ("documents",))
+    return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
+
+
+def _load(
+    name: str, split: str, directory: Path, schema: pa.Schema, kinds: tuple[Kind, ...]
+) -> tuple[dict[str, Any], pa.Table]:
+    """The provenance of a set and the rows of one split."""
+    provenance = read_json(directory / PROVENANCE)
+    if name in provenance["absent"]:
+        raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
+    entry = provenance["sets"].get(name)
+    if entry is None:
+        raise InputError(
+            f"{directory / PROVENANCE} knows no set '{name}' (it has {', '.join(provenance['sets'])}); "
+            "add it to benchmarks.sets in params.yaml and run `dvc repro`."
+        )
+    if entry["kind"] not in kinds:
+        raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
+    if split not in entry["rows"]:
+        raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
+    table = read_table(directory / f"{name}.parquet", schema)
+    return entry, table.filter(pc.equal(table["split"], split))

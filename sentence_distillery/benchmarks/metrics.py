@@ -1,0 +1,98 @@
+"""How well cosines agree with people: Pearson, Spearman and mean absolute error (paper 1, equations 14 and 15).
+
+    MAE = mean |2.5 (cos + 1) - gold|, in units of a 0-5 scale
+
+The cosine is mapped from [-1, 1] to [0, 5] as in paper 1, and so is the gold score from its own scale. That mapping
+is right for no encoder in particular, so there is another, fitted on other pairs:
+
+    calibrated MAE = mean |f(cos) - gold|, f the monotone function with the least squared error on the training pairs
+
+For the training cosines 0.1, 0.2, 0.3 with the scores 1, 3, 2, f is 1, 2.5, 2.5 there, and a line in between.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats, unit_rows
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A figure that does not exist, and why."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"undefined: {self.reason}"
+
+
+Figure = float | Undefined
+Calibration = Callable[[Floats], Floats]  # cosines to scores on 0-5, both (pairs,)
+
+
+def cosines(left: Floats, right: Floats) -> Floats:
+    """Cosine of each pair of rows, (pairs,) in [-1, 1]; 0 where a vector is zero."""
+    return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
+
+
+def on_five(gold: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
+    """Scores on `scale` = (lowest, highest) as scores on 0-5."""
+    low, high = scale
+    return (gold - low) * np.float32(5.0 / (high - low))
+
+
+def as_printed(cosines: Floats) -> Floats:
+    """Paper 1's mapping of a cosine to 0-5."""
+    return 2.5 * (cosines + 1.0)
+
+
+def calibration(cosines: Floats, gold: NDArray[np.float32]) -> Calibration:
+    """The monotone function from training cosines to their scores on 0-5; beyond them it stays at its ends."""
+    from sklearn.isotonic import IsotonicRegression  # half a second, for those who calibrate
+
+    fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, gold).predict
+    return fitted
+
+
+def similarity_figures(
+    predicted: Floats, gold: NDArray[np.float32], scale: tuple[float, float], calibrated: Calibration | None = None
+) -> dict[str, Figure]:
+    """Pearson, Spearman and MAE of `predicted` cosines, and the calibrated MAE where there is a calibration.
+
+    `gold` is on `scale` = (lowest, highest).
+    """
+    figures = correlations(predicted, gold)
+    mappings = {"mae": as_printed} | ({"mae_calibrated": calibrated} if calibrated else {})
+    for name, mapping in mappings.items():
+        finite = len(gold) > 0 and bool(np.isfinite(predicted).all())
+        error = np.abs(mapping(predicted) - on_five(gold, scale)).mean() if finite else np.nan
+        figures[name] = float(error) if finite else Undefined(_why_undefined(predicted, gold))
+    return figures
+
+
+def correlations(predicted: Floats, gold: NDArray[np.float32]) -> dict[str, Figure]:
+    """Pearson and Spearman in [-1, 1]; undefined, with the reason, where one side is constant or too short."""
+    reason = _why_undefined(predicted, gold)
+    if reason:
+        return {"pearson": Undefined(reason), "spearman": Undefined(reason)}
+    from scipy.stats import pearsonr, spearmanr  # a second, for those who correlate
+
+    return {
+        "pearson": float(pearsonr(predicted, gold).statistic),
+        "spearman": float(spearmanr(predicted, gold).statistic),
+    }
+
+
+def _why_undefined(predicted: Floats, gold: NDArray[np.float32]) -> str:
+    if len(gold) < 2:
+        return f"{len(gold)} pairs"
+    if not np.isfinite(predicted).all():
+        return "some predictions are not finite"
+    if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
+        return "all predictions are alike"
+    if np.ptp(gold) == 0:
+        return "all gold scores are alike"
+    return ""

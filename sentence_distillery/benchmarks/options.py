@@ -1,0 +1,9 @@
+"""Options of the benchmark sets."""
+
+from pydantic import Field
+
+from sentence_distillery.io.options import Section
+
+
+class Benchmarks(Section):
+    sets: list[str] = Field(title="benchmark sets to read; what is absent is reported")

@@ -1,0 +1,127 @@
+"""What the cells of paper 3's grid learn from and leave, and the components that they and their judge work with.
+
+data/component_focus/<encoder>-<task>-<W_cf>/
+    predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
+                           that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
+                           the mean of all seeds' weights
+    cell.json              what it was; why it is absent, or null
+data/component_focus/<encoder>-learnt/
+    learnt.json            weights that were learnt, by task; why there are none, or null
+data/augmented_pairs/<task>/
+    pairs.parquet          sentence1, sentence2 and score on [0, 1] of the pairs that a task +augmented is trained on
+    augmented.json            why there are none, or null; how many are which; losses and dev Spearman of the teachers
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+
+from sentence_distillery.benchmarks.data import PairSet, Split, available, load_pairs
+from sentence_distillery.benchmarks.decontamination import guarded
+from sentence_distillery.io.artifacts import read_json, read_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.syntax.components import component
+from sentence_distillery.syntax.trees import Tree
+
+CELLS = Path("data/component_focus")
+PREDICTIONS = "predictions.parquet"
+CELL = "cell.json"
+LEARNT = "learnt.json"
+AUGMENTED_PAIRS = Path("data/augmented_pairs")
+AUGMENTED_TABLE = "pairs.parquet"
+AUGMENTED_ABOUT = "augmented.json"
+WITH_LABELS = "+labels"
+WITH_AUGMENTED = "+augmented"
+MODEL_SOUP = -1  # in the place of a seed
+FOLDS = 10
+INNER_FOLDS = 3
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of logistic regression: the inverse of its penalty
+SCHEMA = pa.schema(
+    [
+        ("seed", pa.int64()),
+        ("split", pa.string()),
+        ("score", pa.float32()),
+        ("cosine", pa.float32()),
+        ("label", pa.string()),
+        ("predicted", pa.string()),
+    ]
+)
+TRAINING = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float32())])
+
+Sets = Mapping[Split, PairSet]
+
+
+def benchmark_of(task: str) -> str:
+    """The set of a task: that of `sick+labels` is SICK, that of `stsb+augmented` STS-B."""
+    return task.partition("+")[0]
+
+
+def benchmarks_of(tasks: Sequence[str]) -> list[str]:
+    """The sets of these tasks that are here, each once."""
+    names = dict.fromkeys(map(benchmark_of, tasks))
+    return [name for name in names if name in available(kind="pairs")]
+
+
+def task_pairs(task: str, counters: Counters) -> Sets:
+    """The splits of a task; a pair of train that stands in dev or test, in either order, is dropped and counted."""
+    name = benchmark_of(task)
+    train, dev, test = (load_pairs(name, split) for split in SPLITS)
+    if WITH_AUGMENTED in task:
+        left, right, scores = read_table(AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING).columns
+        train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
+    train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
+    return {"train": train, "dev": dev, "test": test}
+
+
+def no_augmented_pairs(task: str) -> str:
+    """Why a task has no silver pairs, or nothing."""
+    return read_json(AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] or ""
+
+
+def parts_of(tree: Tree, kind: str) -> dict[str, str]:
+    """The parts of a sentence by name, each as a text: under `tags` and `roles` several, else its component."""
+    if kind == "tags":
+        return _grouped(tree.upos, tree.tokens)
+    found = component(tree)
+    return _grouped(found.roles, found.words) if kind == "roles" else {"component": found.text}
+
+
+def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    groups: dict[str, list[str]] = {}
+    for name, word in zip(names, words, strict=True):
+        groups.setdefault(name, []).append(word)
+    return {name: " ".join(group) for name, group in groups.items()}
+
+
+def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) -> list[str]:
+    """The component of each text, as a text; the text itself where it has no tree. Counts how each was found."""
+    found = []
+    for text in texts:
+        tree = trees.get(text)
+        part = component(tree) if tree else None
+        name = f"components by {part.route}" if part else "sentences without a tree"
+        counters.details[name] = int(counters.details.get(name, 0)) + 1
+        found.append(part.text if part else text)
+    return found
+
+
+def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | None) -> list[str] | None:
+    """The label that logistic regression on |u - v| gives each pair when trained on the nine other folds.
+
+    How strong its penalty is, three folds of those nine choose; so that the same range suits all encoders, the vectors
+    are scaled to a mean length of 1. `rows` (pairs, 2) are places in vectors (sentences, dimension). None of
+    no labels.
+    """
+    if labels is None:
+        return None
+    u, v = vectors[rows[:, 0]], vectors[rows[:, 1]]
+    features = np.abs(u - v) / np.linalg.norm(np.concatenate([u, v]), axis=1).mean()
+    model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": STRENGTHS}, cv=INNER_FOLDS)
+    return list(map(str, cross_val_predict(model, features, np.array(labels), cv=FOLDS)))

@@ -1,0 +1,179 @@
+"""Stage `focus_weights@{encoder}`: the weight of the component learnt, for an encoder as it is (beyond paper 3).
+
+    emb_S = e(S) + sum_k w_k e(S_k)          loss = -Pearson(cos(emb_A, emb_B), gold)
+
+    one      S_1 is the component of S: the W_cf of equation 1
+    roles    S_1, S_2, S_3 are the subjects, the predicates and the objects in it
+    tags     S_k are the words of S with the universal part of speech k (the paper's future work)
+    gate     S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own
+
+All of it starts at 0, from the encoder alone, and takes STEPS steps of Adam over all training pairs at once: there is
+nothing to draw, and no seed. The step with the best Spearman on dev counts, which may be the start. The static student
+has no stage of its own: `focus` learns its weights.
+
+Writes data/component_focus/<encoder>-learnt/learnt.json: what was learnt by task, or why nothing was.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentence_distillery.benchmarks.data import PairSet, Split
+from sentence_distillery.benchmarks.metrics import Undefined, correlations
+from sentence_distillery.component_focus.cells import SPLITS, parts_of, task_pairs
+from sentence_distillery.encoders.functions import Embed
+from sentence_distillery.encoders.trainable import PairEncoder
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.syntax.trees import Tree
+
+Kind = Literal["one", "roles", "tags", "gate"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+STEPS = 150
+LEARNING_RATE = 0.02
+TINY = 1e-12  # the least product of two squared lengths that is divided by
+
+log = logging.getLogger("stages")
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """The weights by part (under a gate: b), at which step they stood, and the cosines of the test pairs by them."""
+
+    kind: Kind
+    weights: dict[str, float]
+    step: int
+    dev: float  # Spearman
+    cosines: list[float]
+    gold: list[float]  # on [0, 1]
+
+
+@dataclass(frozen=True)
+class Products:
+    """All that the cosines of some pairs need, whatever the weights: what each part has in common with each other one.
+
+    `across` (pairs, 1 + parts, 1 + parts) are the inner products of one side's sentence and parts with the other's,
+    `within` those of each side with itself; `units` (pairs, dimension) of each side, the sentences at unit length, are
+    what a gate looks at.
+    """
+
+    across: Tensor
+    within: tuple[Tensor, Tensor]
+    units: tuple[Tensor, Tensor]
+    gold: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, sides: "Sides", basic: Tensor, parts: Tensor) -> "Products":
+        one, other = (torch.cat([basic[side, None], parts[side]], dim=1) for side in sides.rows.T)
+        units = F.normalize(one[:, 0], dim=1), F.normalize(other[:, 0], dim=1)
+        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.gold)
+
+
+class Mixture(nn.Module):
+    """The weights, (parts,), and the direction of a gate where there is one."""
+
+    def __init__(self, parts: int, dimension: int, gated: bool) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(parts))
+        self.gate = nn.Parameter(torch.zeros(dimension)) if gated else None
+
+    def forward(self, products: Products) -> Tensor:
+        """(pairs,) cosines."""
+        one, other = map(self._weights, products.units)
+        lengths = [_form(side, within, side) for side, within in zip((one, other), products.within, strict=True)]
+        return _form(one, products.across, other) / (lengths[0] * lengths[1]).clamp_min(TINY).sqrt()
+
+    def _weights(self, units: Tensor) -> Tensor:
+        """(pairs, 1 + parts) of the sentences of a side, which have the weight 1 themselves."""
+        weights = self.weights.expand(len(units), -1)
+        if self.gate is not None:
+            weights = weights + (units @ self.gate)[:, None]
+        return F.pad(weights, (1, 0), value=1.0)
+
+
+def _form(one: Tensor, products: Tensor, other: Tensor) -> Tensor:
+    """(pairs,) sums of products (pairs, n, n) with the weights (pairs, n) of both sides."""
+    return torch.einsum("pk,pkl,pl->p", one, products, other)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The pairs of a split as places of sentences, (pairs, 2), and their scores on [0, 1]."""
+
+    rows: NDArray[np.int64]
+    gold: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
+        rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
+        return cls(rows, pairs.unit_scores())
+
+
+def learn_all(task: str, embed: Embed, trees: dict[str, Tree], counters: Counters) -> list[Learnt]:
+    """Learn the weights of each kind on the task's training pairs; a sentence without a tree has no parts."""
+    guard = Counters("pairs")
+    pairs = task_pairs(task, guard)
+    counters.details |= {f"{task} train, {reason}": count for reason, count in guard.dropped.items()}
+    texts = list(dict.fromkeys(text for each in pairs.values() for text in (*each.sentences1, *each.sentences2)))
+    place = {text: row for row, text in enumerate(texts)}
+    sides = {split: Sides.of(each, place) for split, each in pairs.items()}
+    basic = torch.from_numpy(embed(texts))
+    found = []
+    for kind in KINDS:
+        parts = [parts_of(trees[text], kind) if text in trees else {} for text in texts]
+        names = sorted({name for each in parts for name in each})
+        found.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
+    return found
+
+
+def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed) -> Floats:
+    """(sentences, names, dimension) of the parts of each sentence; zero for one that it doesn't have."""
+    texts = list(dict.fromkeys(text for each in parts for text in each.values()))
+    vectors = embed(texts)
+    place = {text: row for row, text in enumerate(texts)}
+    found = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
+    for row, each in enumerate(parts):
+        for name, text in each.items():
+            found[row, names.index(name)] = vectors[place[text]]
+    return found
+
+
+def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides: dict[Split, Sides]) -> Learnt:
+    """Learn on train, choose the step on dev, and give the cosines of test."""
+    mixture = Mixture(len(names), basic.shape[1], kind == "gate")
+    optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
+    train, dev, test = (Products.of(sides[split], basic, parts) for split in SPLITS)
+    gold = torch.from_numpy(train.gold)
+    state, best, at = {}, -np.inf, 0
+    for step in range(STEPS + 1):
+        if (figure := _spearman(mixture, dev)) > best:
+            state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, figure, step
+        optimizer.zero_grad()
+        (-torch.corrcoef(torch.stack([mixture(train), gold]))[0, 1]).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    mixture.load_state_dict(state)
+    weights = dict(zip(names, mixture.weights.tolist(), strict=True))
+    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.gold.tolist())
+
+
+@torch.inference_mode()
+def _cosines(mixture: Mixture, products: Products) -> Floats:
+    return np.asarray(mixture(products).numpy())
+
+
+def _spearman(mixture: Mixture, products: Products) -> float:
+    """-1 where it is undefined."""
+    found = correlations(_cosines(mixture, products), products.gold)["spearman"]
+    return -1.0 if isinstance(found, Undefined) else found
+
+
+def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:
+    """(texts, dimension) float32, as the encoder is."""
+    return encoder.embed(encoder.tokens(texts))

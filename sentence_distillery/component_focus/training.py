@@ -1,0 +1,330 @@
+"""Stage `component_focus`: a Siamese encoder that sees the subject, predicate and object of a sentence twice (paper 3).
+
+    emb_S = emb_basic + W_cf emb_cf         (equation 1)
+    loss  = mean (cos(emb_A, emb_B) - gold)^2
+
+emb_basic is the pooled encoding of the sentence, emb_cf that of its component (sentence_distillery/syntax/components.py), both by
+the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell of the matrix is one encoder, one task
+and one W_cf, which is a number or learnt with the encoder (sentence_distillery/component_focus/weights.py), trained with each seed;
+the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
+length, and each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
+
+Two kinds of task are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
+read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+augmented` has more pairs to train on,
+scored by a teacher (sentence_distillery/component_focus/augmentation.py).
+
+Where there are several seeds the mean of their weights is one more encoder, which costs no more than each of them to
+run (Wortsman et al. 2022, "Model soups", where the members differ by their hyperparameters, too).
+
+A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
+logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
+
+A checkpoint after each epoch: an interrupted cell goes on there, and ends as one that was never interrupted.
+"""
+
+import argparse
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from sentence_distillery.benchmarks.data import Split, present
+from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
+from sentence_distillery.component_focus.cells import (
+    MODEL_SOUP,
+    SCHEMA,
+    SPLITS,
+    WITH_AUGMENTED,
+    WITH_LABELS,
+    Sets,
+    benchmark_of,
+    components_of,
+    entailment,
+    no_augmented_pairs,
+    parts_of,
+    task_pairs,
+)
+from sentence_distillery.component_focus.options import ComponentTraining
+from sentence_distillery.component_focus.weights import Weight, Weights
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.pairs.options import ScoredTraining
+from sentence_distillery.runtime.progress import track
+from sentence_distillery.syntax.trees import Tree, read_trees
+from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
+from stages.params import Params
+
+CHECKPOINTS = Path("models/checkpoints/component_focus")
+NONE = -1  # the place of a part that a sentence hasn't
+LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
+
+Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
+
+log = logging.getLogger("stages")
+
+
+@dataclass(frozen=True)
+class Material:
+    """A task as token ids, tokenised once: sentences, then their parts.
+
+    `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences, parts) those of what stands beside them.
+    """
+
+    tokens: Tokens
+    parts: NDArray[np.int64]
+    rows: dict[Split, NDArray[np.int64]]
+    gold: dict[Split, NDArray[np.float32]]  # on [0, 1]
+    labels: list[str] | None = None  # of the training pairs
+
+
+def material(
+    pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, weights: Weights, counters: Counters
+) -> Material:
+    """Sentences first, those of train before others, and behind them their parts, each different text once.
+
+    With W_cf = 0 a sentence has none.
+    """
+    sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
+    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    parts: list[list[str | None]] = [[] for _ in texts]
+    if weights.weight:
+        parts = [[component] for component in components_of(texts, trees, counters)]
+    if len(weights.names) > 1:
+        found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
+        parts = [list(map(each.get, weights.names)) for each in found]
+    behind = (part for each in parts for part in each if part is not None)
+    place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
+    rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
+    gold = {name: each.unit_scores() for name, each in pairs.items()}
+    places = np.array([[NONE if part is None else place[part] for part in each] for each in parts], dtype=np.int64)
+    return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
+
+
+def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weights: Weights) -> Tensor:
+    """emb_S of some sentences, (sentences, dimension); all parts in one pass, and a text that comes twice once."""
+    alone = weights.weight == 0
+    wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
+    places, back = np.unique(wanted, return_inverse=True)
+    found: Tensor = encoder(data.tokens.take(places[places != NONE]))
+    if NONE in places:  # the lowest
+        found = F.pad(found, (0, 0, 1, 0))
+    found = found[torch.from_numpy(back.reshape(wanted.shape))]
+    return found[:, 0] if alone else weights(found[:, 0], found[:, 1:])
+
+
+@torch.inference_mode()
+def embed(encoder: PairEncoder, data: Material, weights: Weights, *splits: Split) -> Floats:
+    """emb_S of the sentences of these splits, (sentences, dimension) float32, and 0 for all others."""
+    wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
+    encoder.eval()
+    found = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
+    found[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
+    return found
+
+
+class LabelLoss(nn.Module):
+    """Cross-entropy of the labels that a linear layer, zero at first, reads from |u - v|, times a weight."""
+
+    def __init__(self, dimension: int, labels: Sequence[str], weight: float) -> None:
+        super().__init__()
+        names, places = np.unique(labels, return_inverse=True)
+        self.places = torch.from_numpy(places)
+        self.weight = weight
+        self.layer = nn.Linear(dimension, len(names))
+        nn.init.zeros_(self.layer.weight)
+        nn.init.zeros_(self.layer.bias)
+
+    def forward(self, u: Tensor, v: Tensor, pairs: NDArray[np.int64]) -> Tensor:
+        """The mean over these training pairs, whose vectors are u and v, (pairs, dimension) each."""
+        logits = self.layer(LAYER_SCALE * (u - v).abs())
+        return self.weight * F.cross_entropy(logits, self.places[pairs].to(logits.device))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: a task and the weights of the parts, with one seed; `labels` is a second loss."""
+
+    encoder: PairEncoder
+    params: ScoredTraining
+    weights: Weights
+    seed: int
+    checkpoint: Path
+    labels: LabelLoss | None = None
+
+    @property
+    def lasting(self) -> nn.ModuleList:
+        """What is left of a training."""
+        return nn.ModuleList([self.encoder, self.weights])
+
+    def run(self, data: Material, key: str) -> list[dict[str, float]]:
+        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
+        self.encoder.precision = self.params.precision
+        lasting = self.lasting.to(self.encoder.transformer.device)
+        model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
+        model.to(self.encoder.transformer.device)
+        optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
+        state = Checkpoint(self.checkpoint, key, model, optimizer)
+        best = self.checkpoint.with_suffix(".best")
+        notes = state.resume() if has_weights(best, key) else []
+        with torch.random.fork_rng():
+            for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
+                loss = self.epoch(data, optimizer, epoch)
+                notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
+                if _best(notes) == epoch:
+                    save_weights(best, key, lasting)
+                state.save(notes)
+        self.encoder.precision = "float32"
+        lasting.load_state_dict(load_file(best))
+        return notes
+
+    def epoch(self, data: Material, optimizer: torch.optim.Optimizer, epoch: int) -> float:
+        """One pass over the training pairs; returns the mean loss, raises InputError where it is not finite."""
+        rows, gold = data.rows["train"], torch.from_numpy(data.gold["train"])
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(rows))
+        size = self.params.batch_size
+        steps = -(-len(rows) // size)
+        planned = steps * self.params.epochs
+        self.encoder.train()
+        total = 0.0
+        for number in range(steps):
+            step = epoch * steps + number
+            torch.manual_seed(self.seed * 1_000_003 + step)  # dropout of this step
+            for group in optimizer.param_groups:
+                group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
+            batch = order[number * size : (number + 1) * size]
+            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
+            u, v = found[: len(batch)], found[len(batch) :]
+            loss = F.mse_loss(F.cosine_similarity(u, v), gold[batch].to(found.device))
+            if self.labels is not None:
+                loss = loss + self.labels(u, v, batch)
+            if not torch.isfinite(loss):
+                raise InputError(
+                    f"The loss is {loss.item()} at step {step + 1}, on the batch of pairs {batch[:5].tolist()} and "
+                    f"{max(len(batch) - 5, 0)} more; lower its learning_rate."
+                )
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            total += loss.item()
+        log.info("W_cf %s, seed %d, epoch %d: loss %.4f", self.weights.weight, self.seed, epoch + 1, total / steps)
+        return total / steps
+
+    def judge(self, data: Material) -> float:
+        """Spearman on dev; -1 where it is undefined."""
+        found = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
+        figure = correlations(found, data.gold["dev"])
+        return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
+
+
+def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
+    """The share of the learning rate at a step of `steps`: a straight line to 1 at `warm_up`, another one down to 0."""
+    rise = warm_up * steps
+    return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
+
+
+def _best(notes: list[dict[str, float]]) -> int:
+    return int(np.argmax([note["dev"] for note in notes]))
+
+
+def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
+    """(pairs,) cosines of a split."""
+    one, other = data.rows[split].T
+    return cosines(vectors[one], vectors[other])
+
+
+def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
+    """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
+    parts = []
+    found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
+    for split in SPLITS[1:]:
+        count = len(data.rows[split])
+        columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
+        columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+        parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
+    return pa.concat_tables(parts)
+
+
+def fingerprint(data: Material, encoder: PairEncoder, params: ScoredTraining) -> str:
+    """A hash of everything that a training depends on but its weight, its seed and a second loss."""
+    digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
+    digest.update(params.model_dump_json(exclude={"seeds", "label_weight"}).encode())
+    digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
+    for split, rows in data.rows.items():
+        digest.update(rows.tobytes() + data.gold[split].tobytes())
+    return digest.hexdigest()
+
+
+def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss:
+    """The second loss of a cell; raises InputError where the training pairs have no labels."""
+    if data.labels is None:
+        raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
+    return LabelLoss(encoder.dimension, data.labels, weight)
+
+
+def trained(
+    teacher: Teacher,
+    data: Material,
+    training: ComponentTraining,
+    weight: Weight,
+    seed: int,
+    path: Path,
+    labels: bool = False,
+) -> tuple[Cell, list[dict[str, float]]]:
+    """A cell after its training from the weights of `teacher`, and what each epoch came to; checkpoints are at `path`.
+
+    `labels` says whether it learns from those of the pairs, too.
+    """
+    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+    key = f"{fingerprint(data, encoder, training)} {weight} {seed}"
+    second = label_loss(encoder, data, training.label_weight) if labels else None
+    if labels:
+        key += f" {training.label_weight} {hashlib.sha256(repr(data.labels).encode()).hexdigest()}"
+    encoder.keep_only(data.tokens)
+    cell = Cell(encoder, training, Weights(weight, encoder.dimension), seed, path, second)
+    return cell, cell.run(data, key)
+
+
+def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
+    """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
+    pairs = task_pairs(options.task, counters)
+    training, teacher = params.component_training, params.encoders[options.encoder]
+    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
+    weights = Weights(options.weight, encoder.dimension)
+    data = material(pairs, read_trees(), encoder, weights, counters)
+    tables = [SCHEMA.empty_table()]
+    if weights.values is None:
+        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
+    notes: Notes = {}
+    sums: dict[str, Tensor] = {}
+    for seed in training.seeds if training.epochs else ():
+        path = CHECKPOINTS / f"{name}-{seed}.safetensors"
+        cell, notes[seed] = trained(teacher, data, training, options.weight, seed, path, WITH_LABELS in options.task)
+        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
+        sums = {key: tensor + sums.get(key, 0) for key, tensor in cell.lasting.state_dict().items()}
+        counters.keep(len(data.rows["train"]))
+    if len(notes) > 1:
+        cell.lasting.load_state_dict({key: total / len(notes) for key, total in sums.items()})
+        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, MODEL_SOUP))
+    return pa.concat_tables(tables), notes
+
+
+def why_absent(task: str) -> str:
+    """Why a cell cannot be trained, or nothing."""
+    name = benchmark_of(task)
+    if not present([name], "component_focus.tasks"):
+        return f"the set {name} is absent"
+    return no_augmented_pairs(task) if WITH_AUGMENTED in task else ""

@@ -1,0 +1,56 @@
+"""How much the parts of a sentence count beside it: a number, as in paper 3, or learnt with the encoder.
+
+    emb_S = e(S) + sum_k w_k e(S_k)
+
+    a number    S_1 is the component of S, and w_1 = W_cf stays (equation 1)
+    one         the same, w_1 is learnt
+    roles       S_1, S_2, S_3 are the subjects, the predicates and the objects in it; w_1, w_2 and w_3 are learnt
+    gate        S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own; b and g are learnt
+
+What is learnt starts at 0. For encoders that stay as they are, and parts of speech: sentence_distillery/component_focus/frozen_weights.py.
+"""
+
+from typing import Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sentence_distillery.syntax.components import Role
+
+Learning = Literal["one", "roles", "gate"]
+Weight = float | Learning
+
+ROLES: tuple[Role, ...] = get_args(Role)
+RATE = 50.0  # how much faster than the encoder they learn
+
+
+def weight_of(text: str) -> Weight:
+    """A weight as it stands on a command line; raises ValueError where it is none."""
+    return next((kind for kind in get_args(Learning) if kind == text), None) or float(text)
+
+
+class Weights(nn.Module):
+    """The weights of the parts that `names` has."""
+
+    def __init__(self, weight: Weight, dimension: int) -> None:
+        super().__init__()
+        self.weight = weight
+        self.names: tuple[str, ...] = ROLES if weight == "roles" else ("component",)
+        self.values = nn.Parameter(torch.zeros(len(self.names))) if isinstance(weight, str) else None
+        self.gate = nn.Parameter(torch.zeros(dimension)) if weight == "gate" else None
+
+    def forward(self, basic: Tensor, parts: Tensor) -> Tensor:
+        """emb_S, (sentences, dimension), of e(S) likewise and e(S_k), (sentences, names, dimension)."""
+        if self.values is None:
+            return basic + float(self.weight) * parts[:, 0]
+        weights = self.values.expand(len(basic), -1)
+        if self.gate is not None:
+            weights = weights + (F.normalize(basic) @ self.gate)[:, None]
+        return basic + RATE * (weights[:, :, None] * parts).sum(dim=1)
+
+    def learnt(self) -> dict[str, float]:
+        """What stands now, by name; under a gate b. Nothing where it is a number."""
+        if self.values is None:
+            return {}
+        return dict(zip(self.names, (RATE * self.values).tolist(), strict=True))

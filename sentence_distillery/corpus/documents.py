@@ -1,0 +1,145 @@
+"""From articles to their sentences, and what each says of itself; on any core, some articles at a time.
+
+A sentence's identity is its fingerprint: sentences count as alike where letters and digits agree, whatever their case,
+spaces and punctuation. A document's is a hash of its words, a line's is made of those of its sentences; a line is a
+paragraph of the page.
+"""
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sentence_distillery.corpus.boilerplate import RULES, boilerplate_rules, without_boilerplate
+from sentence_distillery.corpus.duplicates import SHINGLE, signatures
+from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.corpus.language import are_plain, check_language, is_in_language
+from sentence_distillery.corpus.schema import SENTENCES
+from sentence_distillery.corpus.sentences import split_sentences
+from sentence_distillery.corpus.text import normalise, paragraphs, without_markup
+from sentence_distillery.corpus.words import Words, find_words
+
+# Why a sentence is dropped whatever stands elsewhere; "" where it is not. They are kept as their places in this tuple.
+FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+# What is written of a sentence, but for what follows from its words.
+FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens"])
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What some sentences say of themselves, an entry a sentence."""
+
+    fault: NDArray[np.uint8]  # of FAULTS
+    identity: NDArray[np.uint64]
+    line: NDArray[np.uint64]  # the identity of the line that it stands in
+    opens: NDArray[np.bool_]  # whether it is the first of its line, and the line the first of its kind in the document
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What some documents say of themselves, an entry a document."""
+
+    sentences: NDArray[np.int64]
+    identity: NDArray[np.uint64]
+    in_language: NDArray[np.bool_]
+    signature: NDArray[np.uint16]  # (documents, 128)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Some documents in a row, the first of which has the number `first`; `table` is of FOUND."""
+
+    first: int
+    table: pa.Table
+    sentences: Sentences
+    documents: Documents
+    removed: Counter[str]
+
+
+def read_lines(raw: str, language: str, removed: Counter[str]) -> list[list[str]]:
+    """Normalise `raw`, take boilerplate out of it, and split each of its lines into sentences; `removed` counts."""
+    texts = (without_boilerplate(paragraph, removed) for paragraph in paragraphs(normalise(without_markup(raw))))
+    return [split_sentences(text, language) for text in texts if text]
+
+
+def examine(articles: tuple[int, list[str]], language: str, minimum_tokens: int, maximum_tokens: int) -> Findings:
+    """Read some articles, given with the number of the first, and find out what each says of itself.
+
+    The other arguments are keys of section `clean`; raises InputError where the language is unknown.
+    """
+    check_language(language)  # here, so that only the processes that tell languages load the half second of it
+    first, texts = articles
+    removed: Counter[str] = Counter()
+    documents = [read_lines(text, language, removed) for text in texts]
+    sentences = [sentence for lines in documents for line in lines for sentence in line]
+    counts = np.array([sum(map(len, lines)) for lines in documents], np.int64)
+    words = find_words(sentences)
+    identity = fingerprints(sentences)
+    return Findings(
+        first,
+        _table(first, counts, sentences, words),
+        Sentences(_faults(sentences, words, minimum_tokens, maximum_tokens), identity, *_lines(documents, identity)),
+        _documents(documents, counts, words, language),
+        removed,
+    )
+
+
+def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: Words) -> pa.Table:
+    starts = np.cumsum(counts) - counts
+    columns = [
+        pa.array(np.repeat(np.arange(first, first + len(counts)), counts)),
+        pa.array((np.arange(len(sentences)) - np.repeat(starts, counts)).astype(np.int32)),
+        pa.array(sentences, pa.string()),
+        words.lists,
+    ]
+    return pa.Table.from_arrays(columns, schema=FOUND)
+
+
+def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> NDArray[np.uint8]:
+    """(sentences,) the first fault of each, as its place in FAULTS.
+
+    Where fewer than half of its characters are letters it is "symbols": a row of a table, a score, a rule.
+    """
+    count = np.diff(words.offsets)
+    faults = np.where(count > maximum, FAULTS.index("long"), 0).astype(np.uint8)
+    faults[count < minimum] = FAULTS.index("short")
+    faults[2 * words.letters < words.characters] = FAULTS.index("symbols")
+    for number, rule in boilerplate_rules(sentences):
+        faults[number] = 1 + RULES.index(rule)
+    return faults
+
+
+def _lines(
+    documents: list[list[list[str]]], identity: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The identity of the line of each sentence, and whether the sentence opens the first such line of its document."""
+    sizes = np.array([len(line) for lines in documents for line in lines], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(identity)) - np.repeat(starts, sizes)
+    mixed = (identity ^ place.astype(np.uint64)) * _MIX
+    lines = np.add.reduceat(mixed ^ (mixed >> np.uint64(32)), starts) if len(starts) else mixed
+    numbers = np.repeat(np.arange(len(documents)), list(map(len, documents))).astype(np.uint64)
+    opens = np.zeros(len(identity), bool)
+    opens[starts[np.unique(lines ^ (numbers * _MIX), return_index=True)[1]]] = True
+    return np.repeat(lines, sizes), opens
+
+
+def _documents(documents: list[list[list[str]]], counts: NDArray[np.int64], words: Words, language: str) -> Documents:
+    boundaries = words.offsets[np.concatenate([[0], np.cumsum(counts)])].astype(np.int64)
+    known = are_plain(words.values, boundaries, language).tolist()
+    in_language = [known[place] or _is_in_language(lines, language) for place, lines in enumerate(documents)]
+    return Documents(
+        counts,
+        words.identities(boundaries),
+        np.array(in_language, bool),
+        signatures(*words.shingles(boundaries, SHINGLE)),
+    )
+
+
+def _is_in_language(document: list[list[str]], language: str) -> bool:
+    return is_in_language(" ".join(itertools.chain.from_iterable(document)), language)

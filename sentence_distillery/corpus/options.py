@@ -1,0 +1,36 @@
+"""Options of reading and cleaning a corpus."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from sentence_distillery.io.options import Count, Fraction, Section
+
+
+class Columns(Section):
+    """Which column of a table holds which field of an article; null where the table has none."""
+
+    text: str
+    title: str | None
+    url: str | None
+    published: str | None
+    source: str | None
+
+
+class Clean(Section):
+    language: str = Field(pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped")
+    minimum_tokens: Count = Field(title="shorter sentences are dropped")
+    maximum_tokens: Count = Field(title="longer sentences are dropped")
+    near_duplicate_threshold: Fraction = Field(
+        title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
+    )
+    line_repeats: Annotated[int, Field(ge=2)] = Field(
+        title="a line that stands in so many documents of one source is boilerplate"
+    )
+    shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
+
+    @model_validator(mode="after")
+    def _some_length_is_kept(self) -> Self:
+        if self.minimum_tokens > self.maximum_tokens:
+            raise ValueError(f"minimum_tokens = {self.minimum_tokens} is above maximum_tokens = {self.maximum_tokens}")
+        return self

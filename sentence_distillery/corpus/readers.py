@@ -1,0 +1,140 @@
+"""Articles out of files that a user brings, read row by row: text (one article a file), lines, CoNLL-U,
+jsonl, csv and parquet.
+
+Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
+dict of the file's own columns. What cannot be read raises InputError; a row is never skipped here.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sentence_distillery.corpus.options import Columns
+from sentence_distillery.io.artifacts import InputError
+
+Row = dict[str, Any]
+BATCH_ROWS = 500
+# csv refuses fields above 128 KiB unless told otherwise; articles may be longer.
+LONGEST_FIELD = 2**31 - 1
+CONLLU_TEXT = "# text = "
+
+
+def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, Row]]:
+    """The rows of one file; raises InputError for what cannot be read and for a column that is not there."""
+    try:
+        yield from _READERS[format](path, {name for _, name in columns if name})
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
+
+
+_RESTORE = "Restore the file that you brought, or take it out of crawl.inputs."
+
+
+def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    content = path.read_bytes()
+    try:
+        yield str(path), {"text": content.decode("utf-8-sig")}
+    except UnicodeDecodeError as error:
+        raise InputError(_not_utf8(f"{path}: byte {error.start}")) from error
+
+
+def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """One article a line; the fields between its tabs are the columns 1, 2 ..."""
+    for number, line in enumerate(_decoded_lines(path), start=1):
+        row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
+        _check_columns(path, names, row)
+        yield f"{path}#{number}", row
+
+
+def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """Each sentence of a treebank, by its comment `# text = ...`, in the column `text`."""
+    _check_columns(path, names, ["text"])
+    for number, line in enumerate(_decoded_lines(path), start=1):
+        if line.startswith(CONLLU_TEXT):
+            yield f"{path}#{number}", {"text": line.removeprefix(CONLLU_TEXT).rstrip("\r\n")}
+
+
+def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """One object a line; a key may be absent from some lines, but a named column must stand in one at least."""
+    seen: dict[str, None] = {}
+    number = 0
+    for number, line in enumerate(_decoded_lines(path), start=1):
+        if not line.strip():
+            continue  # a blank line is no row
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number} is not JSON ({error}). {_RESTORE}") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {number} holds a {type(row).__name__}, expected an object with columns.")
+        seen.update(dict.fromkeys(row))
+        yield f"{path}#{number}", row
+    if seen:
+        _check_columns(path, names, seen)
+
+
+def _read_csv(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    csv.field_size_limit(LONGEST_FIELD)
+    reader = csv.DictReader(_decoded_lines(path), strict=True)
+    try:
+        _check_columns(path, names, reader.fieldnames or [])
+        for number, row in enumerate(reader, start=1):
+            if None in row or None in row.values():
+                raise InputError(
+                    f"{path}, line {reader.line_num}: the row has another number of fields than the header's "
+                    f"{len(reader.fieldnames or [])}; put quotes around fields that hold commas or line ends."
+                )
+            yield f"{path}#{number}", row
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.reader.line_num} is not CSV ({error}). {_RESTORE}") from error
+
+
+def _read_parquet(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    try:
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        _check_columns(path, names, file.schema_arrow.names)
+        number = 0
+        for batch in file.iter_batches(BATCH_ROWS, columns=sorted(names)):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"{path}#{number}", row
+    except (ValueError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read: {str(error).strip()}. {_RESTORE}") from error
+
+
+_READERS = {
+    "text": _read_text,
+    "lines": _read_lines,
+    "conllu": _read_conllu,
+    "jsonl": _read_json_lines,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+}
+SUFFIXES = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".conllu": "conllu"}
+
+
+def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
+    missing = sorted(names - set(present))
+    if missing:
+        raise InputError(
+            f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
+            "name one of these in crawl.inputs, or null for a field that it does not hold."
+        )
+
+
+def _decoded_lines(path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(_not_utf8(f"{path}, line {number}, byte {error.start}")) from error
+
+
+def _not_utf8(place: str) -> str:
+    return f"{place} is not UTF-8. Convert the file, as with `iconv -f WINDOWS-1252 -t UTF-8`."

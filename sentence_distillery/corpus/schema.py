@@ -1,0 +1,54 @@
+"""The tables of the corpus room and where they stand."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+ARTICLES_DIRECTORY = Path("data/corpus/articles")
+SENTENCES_DIRECTORY = Path("data/corpus/sentences")
+DROPPED_FILE = "dropped.parquet"
+OVERVIEW = Path("reports/corpus.json")
+
+ARTICLES = pa.schema(
+    [
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("published", pa.date32()),
+        pa.field("title", pa.string()),
+        pa.field("text", pa.string(), nullable=False),
+    ]
+)
+
+# Pages that a crawl met and did not keep; `status` is the HTTP status, null where none came.
+CRAWL_DROPPED = pa.schema(
+    [
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("status", pa.int32()),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("detail", pa.string()),
+    ]
+)
+
+# `document` is the row of the article, counted over all parts; `position` is the sentence's place in its document,
+# dropped sentences included, so that kept and dropped rows together give the document back.
+SENTENCES = pa.schema(
+    [
+        pa.field("document", pa.int64(), nullable=False),
+        pa.field("position", pa.int32(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("tokens", pa.list_(pa.string()), nullable=False),
+        pa.field("content_tokens", pa.list_(pa.string()), nullable=False),
+    ]
+)
+
+# `position` is -1 where the whole document was dropped.
+DROPPED = pa.schema(
+    [
+        pa.field("document", pa.int64(), nullable=False),
+        pa.field("position", pa.int32(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64())])

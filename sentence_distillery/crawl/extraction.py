@@ -1,0 +1,230 @@
+"""What a fetched body says: its links, and its article by trafilatura. Runs in a child process that can be killed.
+
+Pure functions of the bytes and their labels. A result is JSON:
+
+    {"links": [[url, kind, published, modified], ...], "article": true, "canonical": ..., "title": ...,
+     "published": "2024-05-01", "text": ...}      or      {"links": [], "article": false, "reason": "empty body"}
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+from lxml import etree  # type: ignore[import-untyped]
+from lxml.html import HtmlElement  # type: ignore[import-untyped]
+from trafilatura import bare_extraction
+from trafilatura.settings import Document
+from trafilatura.utils import load_html
+
+from sentence_distillery.corpus.dates import parse_date
+from sentence_distillery.crawl.decoding import Unreadable, check_type, decoded, decompressed, gunzipped
+from sentence_distillery.io.unicode import whole_surrogates
+
+# A paragraph of prose has this many characters outside its links; a heading, a teaser's title or a caption has fewer.
+PROSE = 80
+PROSE_PARAGRAPHS = 2
+LONG_PROSE = 400  # as much as several paragraphs
+_INLINE = frozenset(["a", "b", "big", "br", "cite", "em", "font", "i", "mark", "q", "small", "span", "strong", "u"])
+_SKIPPED = frozenset(["aside", "button", "footer", "form", "head", "header", "nav", "noscript", "script", "style"])
+_ARTICLE_TYPE = re.compile(r"^(?:\w*Article|BlogPosting|Report)$")
+
+Result = dict[str, Any]
+
+
+def analyse(request: dict[str, Any], payload: bytes) -> Result:
+    """The result for a body. `request`: url, kind, content_type, content_encoding, limit (bytes when decompressed)."""
+    try:
+        body = decompressed(payload, request["content_encoding"], request["limit"])
+        if request["kind"] == "page":
+            check_type(request["content_type"])
+            return _page(decoded(body, request["content_type"]), request["url"])
+        links = [*_LISTS[request["kind"]](_xml(gunzipped(body, request["limit"])))]
+    except Unreadable as unreadable:
+        return {"links": [], "article": False, "reason": str(unreadable)}
+    return {"links": links, "article": False, "reason": request["kind"]}
+
+
+# Lists of pages
+
+
+def _xml(body: bytes) -> Any:
+    """The root of an XML file. Entities are not resolved: they could name files and grow without end."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
+    try:
+        root = etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:  # where the parser finds nothing that it could recover
+        raise Unreadable("not XML") from error
+    if root is None:
+        raise Unreadable("not XML")
+    return root
+
+
+def _sitemap(root: Any) -> Iterator[list[str | None]]:
+    """The pages of a sitemap, or the sitemaps of an index (sitemaps.org), with the dates that they carry."""
+    for entry in root.iterfind("{*}sitemap"):
+        if location := _child(entry, "loc"):
+            yield [location, "sitemap", None, _day(_child(entry, "lastmod"))]
+    for entry in root.iterfind("{*}url"):
+        if location := _child(entry, "loc"):
+            published = next((node.text for node in entry.iterfind(".//{*}publication_date")), None)
+            yield [location, "page", _day(published), _day(_child(entry, "lastmod"))]
+
+
+def _feed(root: Any) -> Iterator[list[str | None]]:
+    """The entries of RSS 1, RSS 2 and Atom."""
+    for entry in root.iter("{*}item", "{*}entry"):
+        atom = next((node.get("href") for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
+        if location := _child(entry, "link") or atom:
+            day = _day(_child(entry, "pubDate") or _child(entry, "published") or _child(entry, "date"))
+            yield [location, "page", day, None]
+
+
+_LISTS = {"sitemap": _sitemap, "feed": _feed}
+
+
+def _is_main_link(node: Any) -> bool:
+    return node.get("href") is not None and node.get("rel", "alternate") == "alternate"
+
+
+def _child(entry: Any, name: str) -> str | None:
+    text = entry.findtext(f"{{*}}{name}")
+    return text.strip() or None if text else None
+
+
+def _day(text: str | None) -> str | None:
+    found = parse_date(text.strip()) if text else None
+    return found.isoformat() if found else None
+
+
+# Pages
+
+
+def _page(html: str, url: str) -> Result:
+    tree = load_html(html)
+    if tree is None:
+        raise Unreadable("not HTML")
+    result: Result = {"links": [*_links(tree)], "canonical": _canonical(tree), "article": False}
+    headings = ["".join(node.itertext()) for node in tree.iter("h1")]
+    block = prose_block(tree)
+    article = block is not None or _is_marked(tree)
+    document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
+    if not isinstance(document, Document) or not document.text:
+        return result | {"reason": "no text"}
+    return result | {
+        "article": article,
+        "reason": None if article else "list of links",
+        "title": whole_surrogates(document.title) if document.title else None,
+        "published": _day(document.date),
+        "text": whole_surrogates(trimmed(document.text, {document.title or "", *headings}, block)),
+    }
+
+
+def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
+    """`text` without what trafilatura takes along at its ends: the title, datelines, menus, notices.
+
+    A line goes where it is a title, or is shorter than a paragraph and no part of the block that holds the prose.
+    """
+    inside = _squeezed("".join(block.itertext())) if block is not None else None
+    around = {_squeezed(title) for title in titles}
+    lines = text.split("\n")
+
+    def is_around(line: str) -> bool:
+        words = _squeezed(line)
+        return words in around or (inside is not None and len(line) < PROSE and words not in inside)
+
+    while lines and is_around(lines[0]):
+        lines.pop(0)
+    while lines and is_around(lines[-1]):
+        lines.pop()
+    return "\n".join(lines) or text
+
+
+def _squeezed(text: str) -> str:
+    """Letters and digits only: spaces and list marks differ between a tree and the text made of it."""
+    return "".join(filter(str.isalnum, text))
+
+
+def _links(tree: HtmlElement) -> Iterator[list[str | None]]:
+    """The pages that a page names; `nofollow` is heeded, and links are resolved by <base>."""
+    base = next((node.get("href") for node in tree.iter("base") if node.get("href")), None)
+    seen = set()
+    for node in tree.iter("a", "area", "link"):
+        target, relation = node.get("href"), (node.get("rel") or "").lower().split()
+        wanted = {"next", "prev", "canonical"} & {*relation} if node.tag == "link" else "nofollow" not in relation
+        if target and wanted and (target := _resolved(base, target)) not in seen:
+            seen.add(target)
+            yield [target, "page", None, None]
+
+
+def _resolved(base: str | None, target: str) -> str:
+    try:
+        return urljoin(base, target) if base else target
+    except ValueError:
+        return target  # the policy refuses it with a reason
+
+
+def _canonical(tree: HtmlElement) -> str | None:
+    for node in tree.iter("link"):
+        if "canonical" in (node.get("rel") or "").lower().split() and node.get("href"):
+            return str(node.get("href"))
+    return None
+
+
+def _is_marked(tree: HtmlElement) -> bool:
+    """Whether the page calls itself an article: Open Graph, or schema.org as JSON-LD or microdata."""
+    for node in tree.iter("meta"):
+        if node.get("property") == "og:type" and (node.get("content") or "").lower() == "article":
+            return True
+        if node.get("property") == "article:published_time":
+            return True
+    return any(_ARTICLE_TYPE.match(name) for name in _schema_types(tree))
+
+
+def _schema_types(tree: HtmlElement) -> Iterator[str]:
+    for node in tree.xpath("//script[@type='application/ld+json']"):
+        try:
+            content = json.loads(node.text or "")
+        except (ValueError, RecursionError):
+            continue  # broken JSON-LD tells nothing; the page's own text decides
+        for part in content if isinstance(content, list) else [content]:
+            if isinstance(part, dict):
+                types = part.get("@type", "")
+                yield from (name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str))
+    for node in tree.xpath("//*[@itemtype and not(ancestor::*[@itemtype])]"):
+        yield node.get("itemtype").rstrip("/").rpartition("/")[2]
+
+
+def prose_block(tree: HtmlElement) -> Any:
+    """The block with the most prose, None where none holds several paragraphs side by side.
+
+    A list of teasers has one paragraph in each of its blocks. <p>s count for their parent, text between <br>s for the
+    block that it stands in.
+    """
+    paragraphs: Counter[Any] = Counter()
+    for node in tree.iter():  # comments, too: text may follow them
+        own = node.text if isinstance(node.tag, str) else None
+        for text, owner in ((own, node), (node.tail, node.getparent())):
+            if text and len(text.strip()) >= PROSE and owner is not None and not _is_skipped(owner):
+                paragraphs[_block(owner)] += 1 if len(text) < LONG_PROSE else PROSE_PARAGRAPHS
+    block, count = max(paragraphs.items(), key=lambda item: item[1], default=(None, 0))
+    return block if count >= PROSE_PARAGRAPHS else None
+
+
+def _is_skipped(node: Any) -> bool:
+    return node.tag == "a" or any(
+        parent.tag in _SKIPPED or parent.tag == "a" for parent in [node, *node.iterancestors()]
+    )
+
+
+def _block(node: Any) -> Any:
+    """The block that a text belongs to: past inline elements, past its paragraph, and past wrappers of one element."""
+    while node.tag in _INLINE and node.getparent() is not None:
+        node = node.getparent()
+    if node.tag == "p" and node.getparent() is not None:
+        node = node.getparent()
+        while len(node) == 1 and node.tag != "body" and node.getparent() is not None:
+            node = node.getparent()
+    return node

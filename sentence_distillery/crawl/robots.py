@@ -1,0 +1,90 @@
+"""robots.txt as RFC 9309 reads it; Protego parses the rules, this module decides what an answer means.
+
+    2xx                   the rules of the first 500 KiB; bytes that are no UTF-8 spoil their own line only (2.2, 2.5)
+    3xx                   followed, at least five times, to other hosts too (2.3.1.2)
+    4xx                   "unavailable": all is allowed (2.3.1.3); 429 is not meant, it asks to come back later
+    5xx, no answer        "unreachable": nothing is allowed (2.3.1.4)
+
+An answer holds for 24 hours at most (2.4). Beyond the RFC, Crawl-delay and Request-rate are heeded.
+"""
+
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from sentence_distillery.crawl.decoding import Unreadable, decompressed
+
+# RFC 9309, 2.5: at least 500 kibibytes. What comes later is not read.
+LARGEST = 500 * 1024
+# Servers that compress without being asked pack text some ten times smaller.
+LARGEST_PACKED = 20 * LARGEST
+LONGEST_CACHED = 24 * 3600.0
+MOST_REDIRECTS = 10
+AGENT = "sentence-distillery"
+
+
+class Ruling(StrEnum):
+    """RULES: as the text says; ALLOWED: there is no robots.txt; UNREACHABLE: nobody knows, so nothing is allowed."""
+
+    RULES = "rules"
+    ALLOWED = "allowed"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True)
+class Robots:
+    """What robots.txt of one origin says; `fetched` in seconds since 1970."""
+
+    ruling: Ruling
+    text: str = ""
+    fetched: float = field(default_factory=time.time)
+
+    @cached_property
+    def _rules(self) -> Protego:
+        return Protego.parse(self.text)
+
+    def allows(self, url: str) -> bool:
+        if self.ruling is Ruling.RULES:
+            return self._rules.can_fetch(url, AGENT)
+        return self.ruling is Ruling.ALLOWED
+
+    def delay(self) -> float:
+        """Seconds between two requests that the file asks for, 0 where it asks for none."""
+        if self.ruling is not Ruling.RULES:
+            return 0.0
+        rate = self._rules.request_rate(AGENT)
+        return max(self._rules.crawl_delay(AGENT) or 0.0, rate.seconds / rate.requests if rate else 0.0)
+
+    def expired(self, now: float) -> bool:
+        """Whether it must be fetched anew; a clock that was set back counts as expired."""
+        return not 0 <= now - self.fetched < LONGEST_CACHED
+
+
+def ruling(status: int, body: bytes, encoding: str = "") -> Robots:
+    """What an answer that is no redirect means; rules that cannot be read could say anything, so they forbid all."""
+    if 200 <= status < 300:
+        try:
+            return Robots(Ruling.RULES, decode(decompressed(body, encoding, LARGEST_PACKED)))
+        except Unreadable:
+            return Robots(Ruling.UNREACHABLE)
+    if 400 <= status < 500 and status != 429:
+        return Robots(Ruling.ALLOWED)
+    return Robots(Ruling.UNREACHABLE)
+
+
+def decode(body: bytes) -> str:
+    """The first 500 KiB as text; a line that the limit cuts is left out, since half a path would forbid too much."""
+    kept = body[:LARGEST]
+    if len(body) > LARGEST:
+        kept = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
+    return kept.decode("utf-8-sig", errors="replace")
+
+
+def address(url: str) -> str:
+    """Where robots.txt of the origin of `url` stands (RFC 9309, 2.3)."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/robots.txt"

@@ -1,0 +1,216 @@
+"""One snapshot of the sites: crawl what is missing, then choose the articles among all pages that are kept.
+
+A snapshot is known by its name and by what it asks for (sites, days, depth); either change begins a new one.
+A finished snapshot is not crawled again: running the stage anew reads the kept pages only. The articles are those of
+all snapshots, since a page that has left the front page is still an article.
+"""
+
+import hashlib
+import json
+import logging
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sentence_distillery.corpus.dates import parse_date
+from sentence_distillery.corpus.language import check_language, is_in_language
+from sentence_distillery.corpus.schema import CRAWL_DROPPED, DROPPED_FILE
+from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.crawl.options import Web
+from sentence_distillery.crawl.pages import OUTSIDE_DATES, Pages
+from sentence_distillery.crawl.policy import Link, Refused, Scope
+from sentence_distillery.crawl.robots import AGENT
+from sentence_distillery.crawl.store import DIRECTORY, Store
+from sentence_distillery.io.artifacts import InputError, write_table
+from sentence_distillery.io.counters import Counters
+
+Row = dict[str, Any]
+NOT_REACHED = "not reached"
+
+log = logging.getLogger("stages")
+
+
+def web_articles(web: Web, directory: Path, counters: Counters) -> Iterator[Row]:
+    """Crawl, yield the articles by URL, and write what was not kept to `dropped.parquet` in `directory`."""
+    check(web)
+    scope = Scope(web)
+    store = Store(web.snapshot, _digest(web), AGENT)
+    try:
+        try:
+            limit = _crawl(web, scope, store, counters)
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(
+                f"{DIRECTORY} could not be written: {error}. What was fetched is kept; make room, then run again."
+            ) from error
+        choice = Choice(web, scope, store, limit)
+        for row in choice.dropped:
+            counters.drop(row["reason"])
+        write_table(directory / DROPPED_FILE, pa.Table.from_pylist(choice.dropped, schema=CRAWL_DROPPED))
+        for article in choice.articles():
+            counters.keep()
+            yield article
+    finally:
+        store.close()
+
+
+def check(web: Web) -> None:
+    """Raise InputError where a crawl must not start."""
+    if not web.sites:
+        raise InputError("web.sites is empty; name a site, or take a preset: `dvc exp run -S site=china-daily`.")
+    if web.contact is None:
+        raise InputError(
+            "web.contact is not set; give an e-mail address or a page by which those who run the sites can reach you, "
+            "as in `-S web.contact=you@example.org`. It is sent with each request."
+        )
+    scope = Scope(web)
+    for link in scope.seeds():
+        try:
+            scope.check_host(link)
+        except Refused as refused:
+            raise InputError(
+                f"web.sites: {link.url} is refused ({refused.reason}); list its host in the site's hosts, and in "
+                "web.private_hosts where it stands in a private network."
+            ) from refused
+    for language in web.languages:
+        check_language(language)
+
+
+def _digest(web: Web) -> str:
+    """What decides which pages are asked for; limits, politeness and what is kept of the pages are not in it."""
+    asked = web.model_dump(include={"sites", "since", "until", "depth"})
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _crawl(web: Web, scope: Scope, store: Store, counters: Counters) -> str | None:
+    """Fetch and analyse what is missing; returns the limit that ended it, None where the snapshot is complete."""
+    pages = Pages(store, scope, web)
+    limit = None
+    try:
+        store.unblock()
+        if not store.finished:
+            store.add(scope.seeds())
+        if read := pages.analyse_kept():
+            log.info("%d pages read that an earlier run had fetched", read)
+        if not store.finished:
+            limit = _fetch(web, scope, store, pages)
+    finally:
+        pages.stop()
+    _count(store, pages, counters)
+    return limit
+
+
+def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
+    # Scrapy takes a second to import, and a finished snapshot needs none of it.
+    from sentence_distillery.crawl.politeness import Gate, Work
+    from sentence_distillery.crawl.progress import describe
+    from sentence_distillery.crawl.spider import run
+
+    work = Work(store, scope, web, pages, Gate(1 / web.requests_per_second))
+    if store.has_queued():
+        run(work)
+    log.info("%s", describe(work))
+    left = store.states()
+    if not {"queued", "fetched", "blocked"} & {*left}:
+        store.finish()
+        return None
+    limit = work.limit()
+    if limit:
+        log.warning("%s reached, %d pages not fetched; raise it and run again to go on", limit, left.get("queued", 0))
+    return limit
+
+
+def _count(store: Store, pages: Pages, counters: Counters) -> None:
+    requests, size = store.totals()
+    counters.details |= {"requests": requests, "megabytes": round(size / 1e6, 3)}
+    counters.details |= {f"error: {kind}": count for kind, count in store.errors().items()}
+    counters.details |= {f"links: {reason}": count for reason, count in sorted(pages.links_refused.items())}
+
+
+class Choice:
+    """Which of the analysed pages are articles, each once, and why the others are not."""
+
+    def __init__(self, web: Web, scope: Scope, store: Store, limit: str | None) -> None:
+        self._web = web
+        self._scope = scope
+        self._store = store
+        self._names = {site.name for site in web.sites}
+        self._kept: dict[str, str] = {}  # URL of the page -> URL under which it is known
+        self.dropped: list[Row] = []
+        self._judge_analysed()
+        self._judge_unread(limit or NOT_REACHED)
+
+    def articles(self) -> Iterator[Row]:
+        for link, result in self._store.analyses():
+            if link.url in self._kept:
+                yield {
+                    "url": self._kept[link.url],
+                    "source": link.site,
+                    "published": parse_date(result["published"]) if result["published"] else None,
+                    "title": result["title"],
+                    "text": result["text"],
+                }
+
+    def fault(self, link: Link, result: dict[str, Any]) -> str | None:
+        """Why an analysed page is no article that is wanted, None where it is one."""
+        says = self._scope.is_article(link.site, link.url)
+        if says is False and link.kind == "page":
+            return "not an article's URL"
+        if "text" not in result or not (result["article"] or says):
+            return str(result["reason"])
+        if len(tokenize(result["text"])) < self._web.minimum_words:
+            return "short"
+        if fault := self._date_fault(result["published"]):
+            return fault
+        languages = self._web.languages
+        if languages and not any(is_in_language(result["text"], language) for language in languages):
+            return "language"
+        return None
+
+    def _date_fault(self, published: str | None) -> str | None:
+        since, until = self._web.since, self._web.until
+        if not since and not until:
+            return None
+        if published is None:
+            return "no date"
+        return OUTSIDE_DATES if (since and published < since) or (until and published > until) else None
+
+    def _judge_analysed(self) -> None:
+        """Choose one page for each canonical URL, and one for each text: the first by URL."""
+        first: dict[str, str] = {}  # canonical URL, or digest of the text -> the page that was chosen
+        self._analysed: set[str] = set()
+        for link, result, canonical in self._candidates():
+            text = hashlib.sha256(" ".join(result["text"].split()).encode()).hexdigest()
+            chosen = first.get(canonical) or first.get(text)
+            if chosen is None:
+                first[canonical] = first[text] = link.url
+                self._kept[link.url] = canonical
+            else:
+                reason = "duplicate: canonical" if canonical in first else "duplicate: text"
+                self._drop(link, None, reason, chosen)
+
+    def _candidates(self) -> Iterator[tuple[Link, dict[str, Any], str]]:
+        """Articles with their canonical URLs: first the pages that stand there, then the others."""
+        for standing in (True, False):
+            for link, result in self._store.analyses():
+                if link.site not in self._names:
+                    continue  # of a site that this snapshot does not ask for
+                self._analysed.add(link.url)
+                fault = self.fault(link, result)
+                canonical = self._scope.canonical(link.site, link.url, result.get("canonical"))
+                if fault is None and (canonical == link.url) is standing:
+                    yield link, result, canonical
+                elif fault is not None and standing:
+                    self._drop(link, None, fault, result.get("detail"))
+
+    def _judge_unread(self, otherwise: str) -> None:
+        for link, status, reason, detail in self._store.unread():
+            if link.url not in self._analysed:
+                self._drop(link, status, reason or otherwise, detail)
+
+    def _drop(self, link: Link, status: int | None, reason: str, detail: str | None) -> None:
+        self.dropped.append(
+            {"url": link.url, "source": link.site, "status": status, "reason": reason, "detail": detail}
+        )

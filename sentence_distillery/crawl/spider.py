@@ -1,0 +1,317 @@
+"""The crawl itself, on Scrapy: its downloader, engine, throttle and signals; the queue is the store's.
+
+Scrapy keeps its own queue in files that SIGKILL leaves broken, so the scheduler here reads the store instead, and
+redirects and retries are steps of the store, too.
+"""
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
+
+from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    CloseSpider,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
+from scrapy.http import Headers, Response
+
+from sentence_distillery.crawl.decoding import Unreadable, check_type
+from sentence_distillery.crawl.network import PublicResolver, SingleRequestHandler
+from sentence_distillery.crawl.policy import Refused
+from sentence_distillery.crawl.politeness import (
+    BACKOFF_SECONDS,
+    FORBIDDEN,
+    NO_ROBOTS,
+    PRIVATE,
+    GateMiddleware,
+    RobotsMiddleware,
+    Work,
+    work_of,
+)
+from sentence_distillery.crawl.progress import Progress
+from sentence_distillery.crawl.robots import AGENT
+from sentence_distillery.crawl.store import Answer, Entry
+
+# Two requests of a host are on their way, of which one waits at the gate, so that the host is asked without a pause.
+REQUESTS_OF_A_HOST = 2
+REQUESTS = 16
+MEGABYTE = 1_000_000
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+LONGEST_PAUSE = 3600.0
+LONGEST_DELAY = 30.0
+TOO_LARGE = "too large"
+
+log = logging.getLogger("stages")
+
+
+class StoreScheduler(BaseScheduler):
+    """Hands out the store's pages while the limits of the snapshot are not reached."""
+
+    def __init__(self, work: Work, spider: "NewsSpider") -> None:
+        self._work = work
+        self._spider = spider
+        self._taken: dict[int, str] = {}  # pages under way, and the host that each of them keeps busy
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> "StoreScheduler":
+        assert isinstance(crawler.spider, NewsSpider)
+        scheduler = cls(work_of(crawler), crawler.spider)
+        crawler.signals.connect(scheduler._transferred, signals.request_left_downloader)
+        return scheduler
+
+    def has_pending_requests(self) -> bool:
+        return not self._work.limit() and self._work.store.has_queued(self._taken)
+
+    def enqueue_request(self, request: Request) -> bool:
+        raise NotImplementedError("pages enter the crawl through the store")
+
+    def next_request(self) -> Request | None:
+        if self._work.failure or self._work.limit(under_way=len(self._taken)):
+            return None
+        hosts = Counter(self._taken.values())
+        busy = [host for host, count in hosts.items() if count >= REQUESTS_OF_A_HOST]
+        entry = self._work.store.next(time.time(), busy, self._taken)
+        if entry is None:
+            return None
+        self._taken[entry.id] = entry.link.host
+        return self._request(entry)
+
+    def release(self, entry: Entry) -> None:
+        """The page is no longer queued, or it is queued for another attempt."""
+        self._taken.pop(entry.id, None)
+
+    def _transferred(self, request: Request) -> None:
+        if (entry := request.meta.get("entry")) is not None and entry.id in self._taken:
+            self._taken[entry.id] = ""
+
+    def _request(self, entry: Entry) -> Request:
+        known = self._work.store.last_visit(entry.link.url)
+        headers = {
+            "If-None-Match": known.etag if known else None,
+            "If-Modified-Since": known.last_modified if known else None,
+        }
+        given = {name: value for name, value in headers.items() if value}
+        return Request(entry.link.url, headers=given, meta={"entry": entry}, errback=self._spider.failed)
+
+
+class NewsSpider(Spider):
+    """Steps of the store for each answer: keep, redirect, retry or drop; then analyse."""
+
+    name = "news"
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.work = work
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Nothing: the scheduler has the pages."""
+        nothing: tuple[Request, ...] = ()
+        for request in nothing:
+            yield request
+
+    async def parse(self, response: Response) -> None:
+        with self._failing():
+            assert response.request
+            entry: Entry = response.request.meta["entry"]
+            answer = Answer(response.status, header_pairs(response.headers), response.body, time.time())
+            fetched = self._step(entry, answer)
+            self._release(entry)
+            if fetched:
+                await self._analyse(entry)
+
+    async def failed(self, failure: Any) -> None:
+        """An answer that did not come, or was not asked for."""
+        with self._failing():
+            entry: Entry = failure.request.meta["entry"]
+            self._fail(entry, failure.value)
+            self._release(entry)
+
+    def _step(self, entry: Entry, answer: Answer) -> bool:
+        """Deal with an answer; whether there is a body to analyse."""
+        store, location = self.work.store, answer.header("location")
+        if answer.status in (200, 304):
+            return self._keep(entry, answer)
+        if 300 <= answer.status < 400 and location is not None:
+            try:
+                store.redirect(entry, answer.status, self.work.scope.redirect(location, entry.link))
+            except Refused as refused:
+                store.count_error(refused.reason)
+                store.drop(entry, refused.reason, answer.status, location)
+        elif answer.status in RETRIED:
+            self._retry(entry, f"HTTP {answer.status}", answer.status, pause=retry_after(answer))
+        else:
+            store.count_error(f"HTTP {answer.status}")
+            store.drop(entry, f"HTTP {answer.status}", answer.status, size=len(answer.payload))
+        return False
+
+    def _keep(self, entry: Entry, answer: Answer) -> bool:
+        try:
+            check_type(answer.header("content-type") if entry.link.kind == "page" else None)
+        except Unreadable as unreadable:
+            self.work.store.drop(entry, str(unreadable), answer.status, size=len(answer.payload))
+            return False
+        self.work.store.keep(entry, answer)
+        return True
+
+    async def _analyse(self, entry: Entry) -> None:
+        pages = self.work.pages
+        visit, result = pages.known(entry)
+        if result is None:
+            payload = self.work.store.payload(visit.digest)
+            result = await asyncio.to_thread(pages.analyse, entry.link, visit, payload)
+        pages.finish(entry, visit, result)
+
+    def _fail(self, entry: Entry, error: BaseException | None) -> None:
+        kind = kind_of(error, entry)
+        if kind in (FORBIDDEN, NO_ROBOTS):
+            self.work.store.forbid(entry, kind, for_this_run=kind == NO_ROBOTS)
+        elif kind in (TOO_LARGE, PRIVATE):
+            self.work.store.count_error(kind)
+            self.work.store.drop(entry, kind, detail=str(error)[:500])
+        else:
+            self._retry(entry, kind, None, detail=str(error)[:500])
+
+    def _retry(
+        self, entry: Entry, kind: str, status: int | None, detail: str | None = None, pause: float = 0.0
+    ) -> None:
+        self.work.store.count_error(kind)
+        if entry.attempts >= self.work.web.retries:
+            self.work.store.drop(entry, kind, status, detail)
+            return
+        self.work.gate.pause(entry.link.host, pause)
+        self.work.store.retry(entry, time.time() + max(pause, BACKOFF_SECONDS * 2**entry.attempts))
+
+    def _release(self, entry: Entry) -> None:
+        assert self.crawler.engine
+        scheduler = self.crawler.engine.scheduler
+        assert isinstance(scheduler, StoreScheduler)
+        scheduler.release(entry)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Scrapy logs what a callback raises and goes on; a full disk or a fault of ours must end the crawl."""
+        try:
+            yield
+        except Exception as error:
+            self.work.failure = self.work.failure or error
+            raise CloseSpider("failed") from error
+
+
+def kind_of(error: BaseException | None, entry: Entry) -> str:
+    """The kind of an error, as it is counted and listed."""
+    if isinstance(error, IgnoreRequest):
+        return str(error)
+    if isinstance(error, CannotResolveHostError) and urlsplit(entry.link.url).hostname in PublicResolver.refused:
+        return PRIVATE
+    return next((kind for known, kind in _KINDS.items() if isinstance(error, known)), "connection broken")
+
+
+_KINDS: dict[type[Exception], str] = {
+    DownloadTimeoutError: "timeout",
+    DownloadConnectionRefusedError: "connection refused",
+    CannotResolveHostError: "host not found",
+    ResponseDataLossError: "cut off",
+    DownloadCancelledError: TOO_LARGE,
+}
+
+
+def header_pairs(headers: Headers) -> list[tuple[str, str]]:
+    """Headers as they came, one pair a line; Latin-1 reads any byte."""
+    return [(key.decode("latin-1"), value.decode("latin-1")) for key in headers for value in headers.getlist(key)]
+
+
+def retry_after(answer: Answer) -> float:
+    """Seconds that the server asks to be left alone (RFC 9110, 10.2.3), an hour at most; 0 where it does not ask."""
+    value = (answer.header("retry-after") or "").strip()
+    if value.isdigit():
+        return min(float(value), LONGEST_PAUSE)
+    try:
+        when = parsedate_to_datetime(value).timestamp()
+    except ValueError:
+        return 0.0
+    return min(max(when - time.time(), 0.0), LONGEST_PAUSE)
+
+
+def run(work: Work) -> None:
+    """Crawl until nothing is queued or a limit is reached; SIGINT and SIGTERM end it between two pages.
+
+    Raises what made the crawl fail, SystemExit where a signal ended it.
+    """
+    PublicResolver.allowed = frozenset(urlsplit(f"//{host}").hostname or "" for host in work.web.private_hosts)
+    logging.disable(logging.INFO)  # of Scrapy, which resets its loggers' levels when the process is made
+    process = AsyncCrawlerProcess(_settings(work))
+    logging.disable(logging.NOTSET)
+    logging.getLogger("scrapy").setLevel(logging.CRITICAL)  # each error is counted, listed and shown by us
+    crawler = process.create_crawler(NewsSpider)
+    reasons: list[str] = []
+    crawler.signals.connect(lambda reason: reasons.append(reason), signals.spider_closed, weak=False)
+    done = process.crawl(crawler, work=work)
+    process.start()
+    if work.failure is not None:
+        raise work.failure
+    if done.cancelled() or (error := done.exception()) is not None:
+        raise RuntimeError("the crawl broke off") from error
+    if reasons != ["finished"]:
+        log.info("stopped (%s); run again to go on", ", ".join(reasons) or "unknown")
+        sys.exit(128 + signal.SIGTERM)
+
+
+def _settings(work: Work) -> dict[str, Any]:
+    delay = 1 / work.web.requests_per_second
+    return {
+        "USER_AGENT": user_agent(work.web.contact),
+        "DEFAULT_REQUEST_HEADERS": {
+            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.1",
+            "Accept-Encoding": "gzip, deflate",
+            "Accept-Language": ", ".join(work.web.languages) or "*",
+        },
+        "SCHEDULER": StoreScheduler,
+        "DOWNLOADER_MIDDLEWARES_BASE": {
+            "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 100,
+            "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 150,
+            "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 200,
+            RobotsMiddleware: 300,
+            GateMiddleware: 400,
+        },
+        "SPIDER_MIDDLEWARES_BASE": {},
+        "EXTENSIONS_BASE": {"scrapy.extensions.throttle.AutoThrottle": 0, Progress: 1},
+        "DOWNLOAD_HANDLERS": {
+            "http": SingleRequestHandler,
+            "https": SingleRequestHandler,
+            **dict.fromkeys(("file", "ftp", "s3", "data")),
+        },
+        "TWISTED_DNS_RESOLVER": PublicResolver,
+        "DOWNLOAD_VERIFY_CERTIFICATES": True,
+        "CONCURRENT_REQUESTS": REQUESTS,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "DOWNLOAD_DELAY": delay,
+        "DOWNLOAD_DELAY_JITTER": 0.0,
+        "AUTOTHROTTLE_ENABLED": True,
+        "AUTOTHROTTLE_START_DELAY": delay,
+        "AUTOTHROTTLE_MAX_DELAY": max(LONGEST_DELAY, delay),
+        "DOWNLOAD_TIMEOUT": work.web.timeout_seconds,
+        "DOWNLOAD_MAXSIZE": int(work.web.page_megabytes * MEGABYTE),
+        "DOWNLOAD_WARNSIZE": 0,
+        "LOG_INSTALL_ROOT_HANDLER": False,
+    }
+
+
+def user_agent(contact: str | None) -> str:
+    """sentence-distillery/0.1.0 (+mailto:you@example.org): who asks, and whom to tell where that is not welcome."""
+    return f"{AGENT}/{version('sentence-distillery')} (+{'mailto:' if '@' in (contact or '') else ''}{contact})"

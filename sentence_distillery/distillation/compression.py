@@ -1,0 +1,75 @@
+"""A smaller student after training: fewer dimensions, fewer bits.
+
+Fewer dimensions: the table X (vocabulary, D) is turned by the eigenvectors V of
+
+    sum_w sqrt(n_w) x_w x_w^T,    n_w: how often the token w stands in the corpus
+
+and its first d columns are kept. Nothing is centred: a mean that is taken off the tokens is not taken off the cosine of
+their sums. With d = D it is a rotation, which leaves every cosine as it is. The square root was chosen on STS-B dev and
+SICK trial: counts themselves leave rare words without a direction, no weight at all gives those of rare words too much.
+
+Fewer bits: 255 levels, one step for the whole table,
+
+    k_w = round(x_w / s),  s = max |x| / 127
+
+A sentence's direction does not depend on s. A step for each row or column is no better: STS-B dev Pearson x 100 is
+84.33 before, 84.34 with a step a row or a column, 84.32 with one. And the libraries that load a table know no steps.
+"""
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.encoder.static_encoder import LEVELS, StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.io.ragged import Floats
+
+LARGEST = 2.0  # what the largest level stands for in float16, in powers of two: 127 / 64 < 2, so every level is exact
+STEP = LARGEST / (LEVELS + 1)
+
+
+class Precision(StrEnum):
+    """How a table is stored.
+
+    - float32, float16: as they are.
+    - int8: 255 levels in a byte each; for the project's own encoder and model2vec. sentence-transformers can't load it.
+    - levels: the 255 levels of int8 in float16, so that every library can load them: two bytes each on disk, one in a
+      wheel or in git, which compress them.
+    """
+
+    FLOAT32 = "float32"
+    FLOAT16 = "float16"
+    INT8 = "int8"
+    LEVELS = "levels"
+
+
+def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
+    """(dimension, dimension) float32, one direction a column, the largest first, its largest entry positive.
+
+    `counts` (vocabulary,): how often each token stands in the corpus.
+    """
+    weighted = table * np.sqrt(counts)[:, None]
+    _, directions = np.linalg.eigh((weighted.T @ table).astype(np.float64))
+    directions = directions[:, ::-1]
+    largest = np.abs(directions).argmax(axis=0)
+    signs = np.sign(np.take_along_axis(directions, largest[None], axis=0))
+    return np.asarray(directions * signs, dtype=np.float32)
+
+
+def levels(table: Floats) -> NDArray[np.int8]:
+    """The table in 255 levels, (vocabulary, dimension)."""
+    step = max(float(np.abs(table).max(initial=0.0)), 1e-30) / LEVELS
+    found: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
+    return found
+
+
+def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:
+    """A static student with `dimension` columns, stored as `precision`; all of its dimensions are left unturned."""
+    table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]
+    assert not table[UNKNOWN_ID].any()
+    if precision in (Precision.FLOAT32, Precision.FLOAT16):
+        return StaticEncoder(encoder.tokenizer, table.astype(precision.value))
+    if precision == Precision.INT8:
+        return StaticEncoder(encoder.tokenizer, levels(table))
+    return StaticEncoder(encoder.tokenizer, (levels(table) * np.float32(STEP)).astype(np.float16), step=STEP)

@@ -1,0 +1,89 @@
+"""Stage `deep`: the student with a hidden layer behind its sum, a variant of its own: a deep averaging network.
+
+    s(S) = sum_{w in S} x_w          x_w: the student's token vectors, which stay as they are
+    v(S) = s + relu(s A) B           A (dimension, units) drawn by chance, B (units, dimension) from 0
+
+A sum cannot hear which words stand together; a layer behind it can (Iyyer et al. 2015), and costs two small matrix
+products a sentence. It has no bias, so the length of s does not matter and a sentence without a known word stays zero.
+The loss and the soft labels are the student's own (sentence_distillery/distillation/static_student.py).
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sentence_distillery.distillation.losses import distillation_loss
+from sentence_distillery.distillation.options import MlpHead
+from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
+from sentence_distillery.distillation.static_student import principal_directions, project
+from sentence_distillery.distillation.student import PROBE, read_labelled, watching
+from sentence_distillery.distillation.training import Batch, Training, refuse_collapsed
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.runtime.device import device
+
+CHECKPOINT = Path("models/checkpoints/mlp_head.safetensors")
+
+
+class HiddenLayer(nn.Module):
+    """v of (sentences, dimension) unit sums."""
+
+    def __init__(self, dimension: int, units: int, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.scale = dimension**0.5  # of a unit vector's numbers, to about 1
+        self.widen = nn.Parameter(torch.randn(dimension, units, generator=generator) / self.scale)
+        self.narrow = nn.Parameter(torch.zeros(units, dimension))
+
+    def forward(self, sums: Tensor) -> Tensor:
+        return sums + F.relu(self.scale * sums @ self.widen) @ self.narrow
+
+    def layer(self) -> tuple[Floats, Floats]:
+        """A and B as `StaticEncoder` wants them."""
+        widen, narrow = (values.detach().cpu().numpy() for values in (self.scale * self.widen, self.narrow))
+        return widen, narrow
+
+
+def with_mlp_head(
+    encoder: StaticEncoder,
+    params: MlpHead,
+    counters: Counters,
+    checkpoint: Path = CHECKPOINT,
+    soft_labels: Path = SOFT_LABELS,
+) -> StaticEncoder | str:
+    """A static student with a layer behind its sums, or why there is none."""
+    if params.units == 0:
+        return "not trained in this run: mlp_head.units is 0"
+    if encoder.kind == "paper":
+        return "the student of this run is of kind paper"
+    return deepen(encoder, params, counters, checkpoint, soft_labels)
+
+
+def deepen(
+    encoder: StaticEncoder, params: MlpHead, counters: Counters, checkpoint: Path, soft_labels: Path
+) -> StaticEncoder:
+    """The layer is trained on the soft labels that the student was trained on itself."""
+    labelled = read_labelled(encoder, read_json(soft_labels / TEACHER)["dimension"], counters, soft_labels)
+    sums = unit_rows(labelled.tokens.without(UNKNOWN_ID).sums(encoder.table))
+    targets = project(labelled.targets, principal_directions(labelled.targets, encoder.dimension))
+    model = HiddenLayer(encoder.dimension, params.units, params.seed).to(device())
+
+    def found() -> StaticEncoder:
+        return StaticEncoder(encoder.tokenizer, encoder.table, hidden=model.layer())
+
+    def loss(rows: Batch) -> dict[str, Tensor]:
+        teacher = torch.from_numpy(targets[rows].astype(np.float32)).to(model.widen.device)
+        vectors = model(torch.from_numpy(sums[rows]).to(teacher.device))
+        return distillation_loss(vectors, teacher, params.relational_weight, params.temperature)
+
+    optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
+    training = Training(model, optimizer, checkpoint, labelled.key(params, encoder.table), decay=True)
+    training.run(loss, len(sums), params, watching(encoder, lambda tokens: found().embed(tokens)))
+    refuse_collapsed(found().embed(labelled.tokens.take(range(min(PROBE, len(sums))))), "deep student")
+    return found()

@@ -1,0 +1,68 @@
+"""Options of soft labels and students."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed
+from sentence_distillery.pairs.options import ScoredTraining
+
+
+class SoftLabels(Section):
+    batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
+    minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
+    additional_words: Annotated[int, Field(ge=0)] = Field(title="GloVe's most frequent that the corpus lacks, likewise")
+    additional_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
+    precision: Precision
+
+
+class Student(Section):
+    kind: Literal["paper", "static"]
+    dimension: Count = Field(title="static: principal components of the teacher's embeddings that are kept")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="static: weight of the in-batch KL")
+    temperature: Positive = Field(title="static: of the in-batch similarity distributions")
+    seed: Seed
+
+
+class PaperStudentOptions(Section):
+    """Paper 1's student, trained beside ours; as `student` with kind paper."""
+
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    seed: Seed
+
+
+class MlpHead(Section):
+    """The student with a hidden layer behind its sum."""
+
+    units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0: no such variant")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
+    temperature: Positive = Field(title="of the in-batch similarity distributions")
+    seed: Seed
+
+
+class FineTunedStudent(Section):
+    """The student tuned on people's scores, those of STS-B train."""
+
+    epochs: Annotated[int, Field(ge=0)] = Field(title="0 tunes nothing")
+    batch_size: Annotated[int, Field(ge=2)]
+    map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
+    token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
+    direction_learning_rate: Positive = Field(
+        title="learning rate of the direction that weighs a token by its share of it"
+    )
+    seed: Seed
+
+
+class FineTunedTeacher(ScoredTraining):
+    """The teachers tuned on people's scores, for the student that is; `precision` is that of their labels, too."""
+
+    seed: Seed

@@ -1,0 +1,91 @@
+"""The static student: a vector for each token, trained until the sums point where the teacher's embeddings point.
+
+    student(S) = sum_{w in S} x_w / || sum_{w in S} x_w ||
+    loss       = (1 - cos(student(S), teacher(S))) + relational_weight * KL(teacher's neighbours || student's)
+
+The teacher's embeddings are first projected on their leading principal directions, which gives the student its
+dimension and keeps most of the cosines. Each token starts from the teacher's own embedding of it, less the mean of
+all tokens (what a lone word shares with every other says nothing of it), times a / (a + p(w)): frequent words start
+small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible vector. Token weights need no parameter of
+their own: the length of x_w is the weight of w.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentence_distillery.distillation.losses import distillation_loss
+from sentence_distillery.io.ragged import Floats, TokenIds
+
+SMOOTHING = 1e-3  # a of the initial weights
+ROWS = 20_000  # soft labels turned to float32 at a time
+
+
+def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:
+    """The `dimension` leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
+
+    Not centred: a cosine is measured from the origin, so that is where the projection must keep it. The largest entry
+    of each is positive, since another library may turn them round.
+    """
+    gram = np.zeros((targets.shape[1], targets.shape[1]))
+    for rows in _slices(len(targets)):
+        block = targets[rows].astype(np.float32)
+        gram += block.T @ block
+    directions = np.linalg.eigh(gram)[1][:, ::-1][:, :dimension]
+    largest = np.abs(directions).argmax(axis=0)
+    return np.asarray(directions * np.sign(np.take_along_axis(directions, largest[None], axis=0)), dtype=np.float32)
+
+
+def project(targets: NDArray[np.float16], directions: Floats) -> NDArray[np.float16]:
+    """(sentences, n) targets in the coordinates of (n, dimension) directions."""
+    return np.concatenate([(targets[rows] @ directions).astype(np.float16) for rows in _slices(len(targets))])
+
+
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(start, start + ROWS) for start in range(0, count, ROWS))
+
+
+def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
+    """(1 + words, dimension) start: zero for the unknown token, then (vector - mean vector) * a / (a + p)."""
+    weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
+    start = (vectors - vectors.mean(axis=0)) * weights[:, None]
+    return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
+
+
+class StaticStudent(nn.Module):
+    """The sum of token vectors, from a (vocabulary, dimension) float32 table."""
+
+    def __init__(self, table: Floats) -> None:
+        super().__init__()
+        self.bag = nn.EmbeddingBag.from_pretrained(torch.from_numpy(table), freeze=False, mode="sum", sparse=True)
+
+    def forward(self, ids: Tensor, offsets: Tensor) -> Tensor:
+        sums: Tensor = self.bag(ids, offsets)
+        return sums
+
+    def table(self) -> Floats:
+        """The trained table."""
+        return self.bag.weight.detach().cpu().numpy()
+
+
+@dataclass(frozen=True)
+class StaticLoss:
+    """The loss of a batch of rows; `targets` (sentences, dimension) are the projected soft labels."""
+
+    model: StaticStudent
+    tokens: TokenIds
+    targets: NDArray[np.float16]
+    relational_weight: float
+    temperature: float
+
+    def __call__(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
+        where = self.model.bag.weight.device
+        batch = self.tokens.take(rows)
+        ids = torch.from_numpy(batch.ids).to(where)
+        student = self.model(ids, torch.from_numpy(batch.offsets[:-1].astype(np.int32)).to(where))
+        teacher = torch.from_numpy(self.targets[rows].astype(np.float32)).to(where)
+        return distillation_loss(student, teacher, self.relational_weight, self.temperature)

@@ -1,0 +1,115 @@
+"""The static student's tokens: a vector for each whole word, word pieces for the rest.
+
+WordPiece is greedy, longest match first. With the frequent words of the corpus added to the word pieces, a known word
+matches as a whole and only an unknown one is cut, so one ordinary `tokenizers` model does both and any library can
+load it:
+
+    vocabulary: the, storm, storms, un, ##known, ##s
+    "the storms"   -> the | storms          whole words
+    "the unknowns" -> the | un ##known ##s  pieces
+
+Text is normalised and split as BERT does it: lower case, accents off, punctuation apart. Punctuation has no vector: it
+is left out of the vocabulary.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from tokenizers import Regex, Tokenizer, trainers
+from tokenizers.models import WordLevel, WordPiece
+from tokenizers.normalizers import BertNormalizer, Lowercase, Replace
+from tokenizers.normalizers import Sequence as Normalizers
+from tokenizers.pre_tokenizers import BertPreTokenizer, Split
+from tokenizers.pre_tokenizers import Sequence as PreTokenizers
+
+UNKNOWN = "[UNK]"
+UNKNOWN_ID = 0
+CONTINUATION = "##"
+LEARNT_PIECES = 10_000
+LONGEST = 100  # characters; WordPiece takes a longer word for unknown, even where it knows it
+
+NORMALIZER = BertNormalizer(lowercase=True)
+SPLITTER = BertPreTokenizer()
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased words of `text`; punctuation is left out, and so are words of more than 100 characters.
+
+    >>> words("Don't panic!")
+    ['don', 't', 'panic']
+    """
+    marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
+    return [mark for mark, _ in marks if len(mark) <= LONGEST and not is_punctuation(mark)]
+
+
+def is_word(text: str) -> bool:
+    """Whether `words` leaves `text` as it is."""
+    return words(text) == [text]
+
+
+@cache
+def _stands_apart(character: str) -> bool:
+    return len(SPLITTER.pre_tokenize_str(f"a{character}a")) == 3
+
+
+def is_punctuation(mark: str) -> bool:
+    """Whether BERT's splitter sets `mark` apart: signs of ASCII, and categories P of a Unicode older than Python's."""
+    return len(mark) == 1 and _stands_apart(mark)
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(words(text))
+    return counts
+
+
+def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
+    """The teacher's word pieces where it has such, and pieces learnt from the corpus for a teacher of another kind.
+
+    Pieces that no text can match (special tokens, capitals, punctuation) are left out.
+    """
+    if isinstance(teacher.model, WordPiece):
+        vocabulary = teacher.get_vocab()
+        pieces = sorted(vocabulary, key=lambda piece: vocabulary[piece])
+    else:
+        learnt = Tokenizer(WordPiece(unk_token=UNKNOWN))
+        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False)
+        learnt.train_from_iterator(sorted(counts), trainer)
+        pieces = sorted(learnt.get_vocab())
+    return [piece for piece in pieces if is_word(bare(piece))]
+
+
+def bare(piece: str) -> str:
+    """A word piece without the mark of a continuation."""
+    return piece.removeprefix(CONTINUATION)
+
+
+def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
+    """A WordPiece tokenizer over `vocabulary`, whose first entry must be the unknown token; it adds no special ones."""
+    if vocabulary[0] != UNKNOWN:
+        raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
+    tokenizer = Tokenizer(WordPiece({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
+    tokenizer.normalizer = NORMALIZER
+    tokenizer.pre_tokenizer = SPLITTER
+    return tokenizer
+
+
+def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
+    """A word-level tokenizer that cuts as `sentence_distillery.corpus.text.content_tokens(tokenize(...))` does.
+
+    `vocabulary[0]` must be the unknown token, which stands for each content word outside the vocabulary. One difference
+    is left: a capital sigma that ends a word becomes σ here and ς in Python.
+    """
+    if vocabulary[0] != UNKNOWN:
+        raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
+    tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
+    letter = r"[\p{L}\p{N}]"  # Python's [^\W_]; the \w of Oniguruma has combining marks and lacks ½
+    clitic = f"'s(?!{letter})"
+    possessive = Regex(rf"{letter}+(?:(?!{clitic})'{letter}+)*\K{clitic}")
+    word = Regex(f"{letter}+(?:'{letter}+)*")
+    stop_word = Regex(f"^(?:{'|'.join(sorted(stop_words, reverse=True))})$")
+    tokenizer.normalizer = Normalizers([Lowercase(), Replace("’", "'"), Replace(possessive, " ")])
+    tokenizer.pre_tokenizer = PreTokenizers([Split(word, "removed", invert=True), Split(stop_word, "removed")])
+    return tokenizer

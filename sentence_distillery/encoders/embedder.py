@@ -1,0 +1,61 @@
+"""The teacher at work on a few texts at a time, in this process or on a worker that loads the same teacher."""
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.transformer import Encoder, load_encoder
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.options import Precision
+
+# A Dask worker may have several threads, but a tokenizer serves one at a time, and torch has threads of its own.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """An encoder that travels to another process as the name and the fingerprint of its teacher."""
+
+    encoder: Encoder | None
+    teacher: Teacher
+    fingerprint: str
+    batch_tokens: int
+    precision: Precision
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"encoder": None}
+
+    def __call__(self, chunk: tuple[Path, list[str]]) -> tuple[Path, NDArray[np.float16]]:
+        """Embed the texts of one chunk, (texts, dimension); the path says which shard it belongs to.
+
+        Raises InputError where an embedding is not finite in float16, or the teacher here has other files.
+        """
+        shard, texts = chunk
+        with _ONE_AT_A_TIME:
+            encoder = self.encoder or _same_encoder(self.teacher, self.fingerprint)
+            vectors = encoder.embed(encoder.token_ids(texts), self.batch_tokens, precision=self.precision)[0]
+        finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
+        if not finite.all():
+            raise InputError(
+                f"The teacher {encoder.reference} gives no finite float16 embedding of "
+                f"{texts[int(finite.argmin())][:80]!r}; check its weights, or change teacher.reference."
+            )
+        return shard, vectors.astype(np.float16)
+
+
+@lru_cache(maxsize=1)
+def _same_encoder(teacher: Teacher, fingerprint: str) -> Encoder:
+    """The teacher as this worker finds it, loaded once; raises InputError where it is not the one of the stage."""
+    encoder = load_encoder(teacher)
+    if encoder.fingerprint != fingerprint:
+        raise InputError(
+            f"A worker has other files of the teacher {teacher.reference} than the machine of the stage; "
+            "install the same on both."
+        )
+    return encoder

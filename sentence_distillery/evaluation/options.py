@@ -1,0 +1,26 @@
+"""Options of the evaluation."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.io.options import Count, Positive, Section, Seed
+
+
+class Reference(Teacher):
+    """An encoder that stands beside ours; where its weights are not at hand its rows say so."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$", title="of the system in the results")
+
+
+class Evaluate(Section):
+    smoothing: Positive = Field(title="a of SIF and DPCS, 1e-3 in paper 1")
+    variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
+    fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
+    speed_sentences: Count = Field(title="sentences encoded to measure throughput")
+    glove_tokens: Literal["all", "content"] = Field(title="what GloVe reads; content: without stop words")
+    references: list[Reference] = Field(title="transformers beside the teacher")
+    documents: Annotated[int, Field(ge=0)] = Field(title="of each split that are classified, 0 for none")
+    transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same for transformers, which are slow")
+    seed: Seed

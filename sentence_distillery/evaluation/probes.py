@@ -1,0 +1,88 @@
+"""What an encoder does not see: word order, negation, antonyms, numbers. `python -m stages.evaluation.probes`
+
+Each row of data/samples/probes.csv has a sentence, a paraphrase that shares few of its words, and a distractor that
+shares nearly all of them and means something else. An encoder passes where
+
+    cos(sentence, paraphrase) > cos(sentence, distractor)
+
+A bag of words cannot: of a role swap, where both have the same words, it says cosine 1. The rows of kind `control`,
+whose distractor speaks of something else, show that the paraphrases themselves are recognised. Sixty-odd sentences
+written for this project say nothing of how often such pairs occur; they show which way an encoder errs.
+"""
+
+import csv
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sentence_distillery.benchmarks.metrics import cosines
+from sentence_distillery.evaluation.similarity import Encode
+from sentence_distillery.io.artifacts import InputError
+
+SOURCE = Path("data/samples/probes.csv")
+PROBES = Path("reports/probes.json")
+COLUMNS = ("kind", "sentence", "paraphrase", "distractor")
+SAME = 1e-5  # cosines that differ by less are taken for equal, and the probe for failed
+
+
+@dataclass(frozen=True)
+class Probe:
+    kind: str
+    sentence: str
+    paraphrase: str
+    distractor: str
+
+
+def read_probes(path: Path = SOURCE) -> list[Probe]:
+    """The probes of a CSV file; raises InputError, with the line, where a field is missing or empty."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read: {error}; restore it from git.") from error
+    for number, row in enumerate(rows, start=1):
+        if set(row) != set(COLUMNS) or not all(row.values()):
+            raise InputError(f"{path}, row {number} needs the columns {', '.join(COLUMNS)}, none of them empty.")
+    if not rows:
+        raise InputError(f"{path} has no probes; restore it from git.")
+    return [Probe(**row) for row in rows]
+
+
+def cosine_pairs(encode: Encode, probes: list[Probe]) -> list[tuple[float, float]]:
+    """The cosine of each sentence with its paraphrase and with its distractor."""
+    sentence, paraphrase, distractor = (
+        np.asarray(encode([getattr(probe, column) for probe in probes]), dtype=np.float32) for column in COLUMNS[1:]
+    )
+    near, far = cosines(sentence, paraphrase), cosines(sentence, distractor)
+    return list(zip(near.tolist(), far.tolist(), strict=True))
+
+
+def summary(probes: list[Probe], found: list[tuple[float, float]]) -> dict[str, dict[str, float]]:
+    """For each kind and for `all but control`: how many, the share passed in [0, 1], and the mean of both cosines."""
+    kinds = dict.fromkeys(probe.kind for probe in probes)
+    groups = {kind: [c for p, c in zip(probes, found, strict=True) if p.kind == kind] for kind in kinds}
+    groups["all but control"] = [c for p, c in zip(probes, found, strict=True) if p.kind != "control"]
+    return {
+        kind: {
+            "n": len(pairs),
+            "passed": round(sum(near > far + SAME for near, far in pairs) / len(pairs), 4),
+            "paraphrase": round(statistics.mean(near for near, _ in pairs), 4),
+            "distractor": round(statistics.mean(far for _, far in pairs), 4),
+        }
+        for kind, pairs in groups.items()
+        if pairs
+    }
+
+
+def rows(probes: list[Probe], found: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, object]]:
+    """Each probe with both cosines of each encoder."""
+    return [
+        {
+            **{column: getattr(probe, column) for column in COLUMNS},
+            **{name: [round(value, 4) for value in pairs[row]] for name, pairs in found.items()},
+        }
+        for row, probe in enumerate(probes)
+    ]

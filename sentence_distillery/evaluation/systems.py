@@ -1,0 +1,118 @@
+"""The systems under evaluation behind one interface: text to token ids, token ids to weighted means.
+
+Weighting schemes need nothing more, so each of them works for each system: a table of word vectors, the student, and a
+transformer whose token vectors depend on the sentence.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sentence_distillery.corpus.text import content_tokens, tokenize
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.encoders.transformer import Encoder
+from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.word_vectors.model import WordVectors
+
+CHUNK = 2_000  # sentences that a transformer's tokenizer holds at a time
+
+
+class System(Protocol):
+    """An encoder of tokens."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        """Ids that are no words of the text (unknown, begin, end): only the system's own mean counts them."""
+        ...
+
+    def token_ids(self, sentences: list[str]) -> TokenIds: ...
+
+    def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
+        """(sentences, dimension) weighted means, one for each weighting; None is the system's own mean."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class WordSystem:
+    """The mean of word vectors; a word without a vector is left out."""
+
+    name: str
+    model: WordVectors
+    content_only: bool
+    silent: tuple[int, ...] = ()
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self.model.words)
+
+    def token_ids(self, sentences: list[str]) -> TokenIds:
+        words = (tokenize(sentence) for sentence in sentences)
+        return TokenIds.from_words(map(content_tokens, words) if self.content_only else words, self.model.index)
+
+    def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
+        return [tokens.means(self.model.vectors, weight) for weight in weights]
+
+    @property
+    def lengths(self) -> Floats:
+        """Of the token vectors, (vocabulary,)."""
+        found: Floats = np.linalg.norm(self.model.vectors, axis=1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class StudentSystem:
+    """The student as it is released."""
+
+    encoder: StaticEncoder
+    name: str = "student"
+    silent: tuple[int, ...] = (UNKNOWN_ID,)
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self.encoder.table)
+
+    def token_ids(self, sentences: list[str]) -> TokenIds:
+        return self.encoder.token_ids(sentences)
+
+    def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
+        return [self.encoder.pool(tokens, weight) for weight in weights]
+
+    @property
+    def lengths(self) -> Floats:
+        """Of the token vectors as they enter an embedding, (vocabulary,): the weights that training gave them."""
+        table, linear = self.encoder.table, self.encoder.linear
+        found: Floats = np.linalg.norm(table if linear is None else table @ linear[0].T, axis=1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherSystem:
+    """The teacher: means of its token outputs."""
+
+    encoder: Encoder
+    batch_tokens: int
+    name: str = "teacher"
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self.encoder.tokenizer)
+
+    @property
+    def silent(self) -> tuple[int, ...]:
+        return tuple(self.encoder.tokenizer.all_special_ids)
+
+    def token_ids(self, sentences: list[str]) -> TokenIds:
+        chunks = (sentences[start : start + CHUNK] for start in range(0, len(sentences), CHUNK))
+        return TokenIds.concatenate([TokenIds.from_lists(self.encoder.token_ids(chunk)) for chunk in chunks])
+
+    def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
+        sentences = [span.tolist() for span in np.split(tokens.ids, tokens.offsets[1:-1])]
+        return self.encoder.embed(sentences, self.batch_tokens, weights)

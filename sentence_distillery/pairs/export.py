@@ -1,0 +1,82 @@
+"""An encoder that was trained on pairs, as sentence-transformers loads it.
+
+config.json, model.safetensors, tokenizer.json    as transformers saves them
+modules.json, 1_Pooling/                          the pooling
+pairs.json                                        how to decide with it: threshold, pooling, head if any
+head.safetensors                                  the head's weights, where the score is not the cosine
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.io.artifacts import InputError, read_json, read_tensors, write_json
+from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.training import PairModel
+
+ABOUT = "pairs.json"
+HEAD = "head.safetensors"
+MODULES = "sentence_transformers.models."  # names of every version since 3
+SENTENCE_TRANSFORMERS = {
+    "model_type": "SentenceTransformer",
+    "prompts": {"query": "", "document": ""},
+    "default_prompt_name": None,
+    "similarity_fn_name": "cosine",
+}
+
+
+def write_model(model: PairModel, about: Mapping[str, Any], directory: Path) -> None:
+    """Write a model and what `about` says of it."""
+    encoder = model.encoder
+    encoder.transformer.save_pretrained(directory)
+    encoder.encoder.tokenizer.save_pretrained(directory)
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    rows = [{"idx": i, "name": str(i), "path": path, "type": MODULES + name} for i, (name, path) in enumerate(modules)]
+    write_json(directory / "modules.json", rows)
+    write_json(directory / "config_sentence_transformers.json", SENTENCE_TRANSFORMERS)
+    longest = encoder.encoder.maximum_length
+    write_json(directory / "sentence_bert_config.json", {"max_seq_length": longest, "do_lower_case": False})
+    pooling = {f"pooling_mode_{name}_tokens": encoder.pooling is known for name, known in _POOLINGS.items()}
+    pooling["pooling_mode_cls_token"] = pooling.pop("pooling_mode_cls_tokens")
+    write_json(directory / "1_Pooling/config.json", {"word_embedding_dimension": encoder.dimension, **pooling})
+    head = None
+    if model.head is not None:
+        head = model.head.combination.value
+        save_file(
+            {name: tensor.contiguous().cpu() for name, tensor in model.head.state_dict().items()}, directory / HEAD
+        )
+    facts = {"pooling": encoder.pooling.value, "maximum_length": longest, "head": head, **about}
+    write_json(directory / ABOUT, facts)
+
+
+_POOLINGS = {"mean": Pooling.MEAN, "max": Pooling.MAX, "cls": Pooling.CLS}
+
+
+def read_model(directory: Path) -> tuple[PairModel, dict[str, Any]]:
+    """A model and what is known of it; raises InputError where it is missing or altered."""
+    if not (directory / ABOUT).is_file():
+        raise InputError(
+            f"{directory} has no {ABOUT}, so it is no model of pairs; make one with `dvc repro pair_results`."
+        )
+    about: dict[str, Any] = read_json(directory / ABOUT)
+    reference = Teacher(
+        reference=str(directory), revision=None, sha256=None, maximum_length=int(about["maximum_length"])
+    )
+    encoder = PairEncoder(load_encoder(reference), Pooling(about["pooling"]))
+    return PairModel(encoder, _read_head(directory, about, encoder.dimension)), about
+
+
+def _read_head(directory: Path, about: Mapping[str, Any], dimension: int) -> LogisticHead | None:
+    if about["head"] is None:
+        return None
+    head = LogisticHead(dimension, Combination(about["head"]), seed=0)
+    shapes = {name: tuple(tensor.shape) for name, tensor in head.state_dict().items()}
+    found = read_tensors(directory / HEAD, shapes)
+    head.load_state_dict({name: torch.from_numpy(array) for name, array in found.items()})
+    return head

@@ -1,0 +1,118 @@
+"""Options of fine-tuning encoders on sentence pairs."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed
+
+ThresholdRule = Literal["accuracy", "logistic"]
+
+
+class Simcse(Teacher):
+    objective: Literal["unsupervised", "supervised"] = Field(title="supervised: entailments of SICK train")
+    sentences: Annotated[int, Field(ge=0)] = Field(title="at most so many examples; 0 trains nothing")
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    temperature: Positive = Field(title="0.05 in Gao et al. 2021")
+    seed: Seed
+
+
+class ScoredTraining(Section):
+    """How an encoder is trained on pairs with scores."""
+
+    epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3, the best by dev counts; 0 trains nothing")
+    batch_size: Count = Field(title="pairs; 16 in the paper")
+    learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
+    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
+    precision: Precision
+
+
+class Pairs(Section):
+    """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and how each cell is trained on them."""
+
+    dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
+    also: list[str] = Field(title="sets of scored pairs whose test split each encoder is scored on as well")
+    validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
+        title="share of train that nothing is trained on: threshold, end of training and winner come from it"
+    )
+    folds: Annotated[int, Field(ge=2)] = Field(title="of the cross-validation that chooses the threshold")
+    seed: Seed = Field(title="of the split and the folds")
+    seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the first one's weights are kept")
+    combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
+        title="what logistic regression reads of the vectors u and v"
+    )
+
+
+class PairGrid(Section):
+    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, where training starts, and a strategy."""
+
+    encoders: list[str] = Field(title="names in section `encoders`")
+    poolings: list[Literal["mean", "max", "cls"]]
+    recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
+        title="of tuning on joined pairs: section `metric_learning`, `modern_learning`, or that after `intermediate`"
+    )
+    starts: list[str] = Field(title="where training starts: a pooling alone, or with a recipe, as in mean-combined")
+    strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
+
+    @model_validator(mode="after")
+    def _every_start_is_made(self) -> Self:
+        made = [*self.poolings, *(f"{pooling}-{recipe}" for pooling in self.poolings for recipe in self.recipes)]
+        for start in self.starts:
+            if start not in made:
+                raise ValueError(f"start '{start}' needs its pooling in `poolings` and its recipe in `recipes`")
+        return self
+
+
+class Learning(Section):
+    """How an encoder is trained, whatever the loss."""
+
+    epochs: Count
+    iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")
+    batch_size: Annotated[int, Field(ge=2)]
+    optimizer: Literal["sgd", "adamw"]
+    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="sgd: Nesterov's")
+    weight_decay: Annotated[float, Field(ge=0.0)]
+    halve_every: Count | None = Field(title="epochs between halvings of the learning rate; null: linearly to 0")
+    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
+    clip_norm: Positive | None = Field(title="longest that a step's gradient may be; null: not shortened")
+    head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
+    patience: Count | None = Field(title="epochs without a better validation accuracy before the end; null: never")
+    threshold: ThresholdRule = Field(title="the validation pairs' best accuracy, or even odds by logistic regression")
+    pair_learning_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
+    both_orders: bool = Field(title="a joined pair is scored either way round, by the mean of its two vectors")
+    precision: Precision
+
+
+class MetricLearning(Learning):
+    margin: Positive = Field(title="0.5 in paper 2")
+    siamese_learning_rate: Positive
+    triplet_learning_rate: Positive
+    logistic_learning_rate: Positive
+
+
+class ModernLearning(Learning):
+    cosent_learning_rate: Positive
+    ranking_learning_rate: Positive
+
+
+class Intermediate(Section):
+    """What joined pairs learn first under the recipe of that name."""
+
+    set: str = Field(title="benchmark set of scored pairs")
+    epochs: Count
+    learning_rate: Positive
+
+
+class Combinations(Section):
+    """Paper 2's table 4: logistic regression on six combinations of the vectors."""
+
+    poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pair_grid.poolings; cls in the paper")
+    frozen: bool = Field(title="the heads alone are trained, in seconds; false trains the encoder six times")
+
+
+class PairCost(Section):
+    encoder: str = Field(title="name in section `encoders`")
+    sentences: Annotated[int, Field(ge=2)] = Field(title="of the sample")

@@ -1,0 +1,196 @@
+"""Tables 1 to 6 and figures 2 and 3 of paper 1 as this run has them, with the paper's own figures beside them.
+
+A system that the run has no figure for keeps its row, which says why; no other system's figure takes its place.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, TABLE_1, TABLE_2
+from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.tables import (
+    Figure,
+    Metric,
+    Row,
+    Table,
+    figure,
+    mark_best,
+    metric,
+    number,
+    size,
+    unique,
+)
+
+TITLES = {
+    "mean": ("4", "mean of the vectors"),
+    "tf-idf": ("5", "TF-IDF weights"),
+    "dpcs": ("6", "dynamic principal component smoothing"),
+}
+OURS = {"Word2Vec": "skip-gram", "MyModel": "paper student"}  # the paper's name -> ours, where they differ
+METRICS = ("pearson", "spearman", "mae")
+OF_OURS = ("mae_calibrated",)  # what the paper does not have
+SENTIMENT_METRICS = ("precision", "recall", "f1")
+COSINE = Metric("cosine", digits=3)
+ON_FIVE = Metric("score", "0–5", digits=2)
+NOT_ASKED = "not among the systems of this run"
+Columns = Sequence[tuple[str, str]]  # (metric, "ours" or "paper")
+
+
+def our_name(system: str) -> str:
+    """Return what we call a system of the paper: its Word2Vec is our skip-gram, its MyModel our paper student."""
+    return OURS.get(system, system)
+
+
+def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
+    """Tables 4, 5, 6 and 3, as far as the run has their set; in the paper's order of systems."""
+    stsb = [row for row in rows if (row["dataset"], row["split"]) == ("stsb", "test")]
+    imdb = [row for row in rows if (row["dataset"], row["split"], row["protocol"]) == ("imdb", "test", "sgd")]
+    found = []
+    for protocol, (number_, title) in TITLES.items():
+        mine = [row for row in stsb if row["protocol"] == protocol]
+        if mine:
+            printed = {name: vars(known) for (name, other), known in PAPER_1.items() if other == protocol}
+            caption = (f"Table {number_}: {title}", f"STS-B test, {size(mine, sets)}")
+            found.append(_beside(caption, mine, printed, METRICS, OF_OURS))
+    if imdb:
+        printed = {name: vars(known) for name, known in PAPER_1_SENTIMENT.items()}
+        caption = ("Table 3: sentiment by an SGD classifier", f"IMDB test, {size(imdb, sets)}")
+        found.append(_beside(caption, imdb, printed, SENTIMENT_METRICS))
+    return found
+
+
+def _beside(
+    caption: tuple[str, str],
+    rows: Sequence[Row],
+    printed: Mapping[str, Mapping[str, Any]],
+    metrics: Sequence[str],
+    of_ours: Sequence[str] = (),
+) -> Table:
+    """A row for each system of the paper, ours beside its figures; below them the systems that it does not have.
+
+    `metrics` have a column for the paper, `of_ours` have none, and none at all where no row has them.
+    """
+    known = {(row["system"], row["metric"]): row for row in rows}
+    taken = [our_name(name) for name in printed]
+    others = unique(row["system"] for row in rows if row["system"] not in taken)
+    alone = [name for name in of_ours if any(row["metric"] == name for row in rows)]
+
+    def ours(system: str, name: str) -> Figure:
+        row = known.get((system, name))
+        return figure({**row, "published": ""}) if row else Figure("—", note=NOT_ASKED)
+
+    def line(system: str, paper: Mapping[str, Any] | None) -> list[list[Figure]]:
+        cells = []
+        for name in metrics:
+            theirs = Figure(metric(name).printed(paper[name]), paper[name]) if paper else Figure("")
+            cells += [[ours(system, name)], [theirs]]
+        cells += [[ours(system, name)] for name in alone]
+        has_value = ours(system, metrics[0]).value is not None
+        return [*cells, [Figure(f"{int(known[system, metrics[0]]['n']):,}" if has_value else "")]]
+
+    first = [(name, line(our_name(name), paper)) for name, paper in printed.items()]
+    second = [(name, line(name, None)) for name in others]
+    better = [metric(name).better for name in metrics for _ in range(2)]
+    better += [*(metric(name).better for name in alone), 0]
+    blocks = [("Systems of the paper", first), ("Others of this run", second)]
+    blocks = [(title, mark_best(lines, better)) for title, lines in blocks if lines]
+    groups = [
+        (f"{metric(name).label} {metric(name).unit}".strip(), [Metric("this run"), Metric("paper")]) for name in metrics
+    ]
+    groups += [(f"{metric(name).label} {metric(name).unit}", [Metric("this run")]) for name in alone]
+    if len({row["n"] for row in rows}) > 1:  # a system that was tested on fewer rows says so
+        groups.append(("Rows", [Metric("this run")]))
+    else:
+        blocks = [(title, [(name, cells[:-1]) for name, cells in lines]) for title, lines in blocks]
+    notes = unique(
+        cell.note for _, lines in blocks for _, cells in lines for pair in cells for cell in pair if cell.note
+    )
+    return Table(*caption, groups, blocks, notes)
+
+
+def table_1(examples: Mapping[str, Any]) -> Table:
+    """Cosines of the two pairs before and after refinement."""
+    lines = []
+    for place, row in enumerate(TABLE_1):
+        ours = [
+            _cosine(examples["cosines"].get(name), place) for name in ("skip-gram", "refined", "student", "teacher")
+        ]
+        paper = [Figure(f"{value:.2f}", value) for value in (row.before, row.after)]
+        lines.append((f"{row.sentence1} — {row.sentence2}", [[cell] for cell in (*ours[:2], *paper, *ours[2:])]))
+    two = [Metric("before"), Metric("after")]
+    groups = [("This run", two), ("Paper", two), ("This run", [Metric("student"), Metric("teacher")])]
+    return Table(
+        "Table 1: two pairs before and after refinement", "cosine", groups, [("", lines)], _notes(lines), "Pair"
+    )
+
+
+def table_2(examples: Mapping[str, Any]) -> Table:
+    """Scores of the four pairs, cosines mapped to 0-5 as in the paper."""
+    systems = list(examples["cosines"])
+    lines = []
+    for place, row in enumerate(TABLE_2, start=len(TABLE_1)):
+        paper = [Figure(f"{value:.2f}", value) for value in (row.gold, row.baseline, row.paper_student)]
+        ours = [_on_five(_cosine(examples["cosines"][name], place)) for name in systems]
+        lines.append((f"{row.sentence1} — {row.sentence2}", [[cell] for cell in (*paper, *ours)]))
+    groups = [
+        ("People", [Metric("gold")]),
+        ("Paper", [Metric("best other"), Metric("MyModel")]),
+        ("This run", [Metric(name) for name in systems]),
+    ]
+    return Table("Table 2: four pairs", "on a scale of 0 to 5", groups, [("", lines)], _notes(lines), "Pair")
+
+
+def _cosine(values: Sequence[float | None] | None, place: int) -> Figure:
+    if values is None:
+        return Figure("—", note=NOT_ASKED)
+    value = values[place]
+    return (
+        Figure("—", note="no word of one sentence has a vector") if value is None else Figure(COSINE.text(value), value)
+    )
+
+
+def _on_five(cosine: Figure) -> Figure:
+    return cosine if cosine.value is None else Figure(ON_FIVE.text(2.5 * (cosine.value + 1)), cosine.value)
+
+
+def _notes(lines: Sequence[tuple[str, list[list[Figure]]]]) -> list[str]:
+    return unique(cell.note for _, cells in lines for pair in cells for cell in pair if cell.note)
+
+
+def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
+    """Figures 2 and 3: for each pair of table 1 the words before and after refinement."""
+    names = {"skip-gram": "before", "refined": "after"}
+    maps = []
+    for place in range(len(TABLE_1)):
+        found = {label: examples["words"][system][place] for system, label in names.items()}
+        maps.append([_heat_map(f"Figure {place + 2}: {label} refinement", words) for label, words in found.items()])
+    return maps
+
+
+def _heat_map(title: str, words: Mapping[str, Any]) -> charts.HeatMap:
+    """The words that have a vector, which stop words have not where they were left out of the training."""
+    table = words["cosines"]
+    rows = [row for row, values in enumerate(table) if any(value is not None for value in values)]
+    columns = [column for column in range(len(words["columns"])) if any(line[column] is not None for line in table)]
+    return charts.heat_map(
+        title,
+        [words["rows"][row] for row in rows],
+        [words["columns"][column] for column in columns],
+        [[table[row][column] for column in columns] for row in rows],
+        [
+            word
+            for side, kept in (("rows", rows), ("columns", columns))
+            for place, word in enumerate(words[side])
+            if place not in kept
+        ],
+    )
+
+
+def values(rows: Sequence[Row]) -> dict[tuple[str, str, str, str, str], float]:
+    """{(system, dataset, split, protocol, metric): value} of the figures that exist."""
+    keys = ("system", "dataset", "split", "protocol", "metric")
+    return {
+        tuple(row[key] for key in keys): value  # type: ignore[misc]
+        for row in rows
+        if (value := number(row)) is not None
+    }

@@ -1,0 +1,270 @@
+"""Stage `focus`: what the cells of paper 3's grid come to, and whether W_cf > 0 gains anything.
+
+A gain is the Pearson correlation (on SICK-E the accuracy) of a cell less that of the cell with W_cf = 0 on the same
+pairs. Its interval comes from the paired bootstrap: the test pairs are drawn anew, with replacement, 2,000 times; both
+cells are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose
+interval holds 0 could be the luck of these test pairs.
+
+The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
+does every function of `component_focus.functions` (sentence_distillery/encoders/functions.py), of which that encoder may be one. Each
+encoder of the grid is scored so as well, before any training. For each of them as it is the weight is learnt, too
+(sentence_distillery/component_focus/frozen_weights.py).
+
+Writes reports/component_focus.csv, in the columns of results.csv, and reports/component_focus.json for the report.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sentence_distillery.benchmarks.data import PairSet, load_pairs
+from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
+from sentence_distillery.component_focus.cells import (
+    CELL,
+    CELLS,
+    LEARNT,
+    MODEL_SOUP,
+    PREDICTIONS,
+    SCHEMA,
+    benchmarks_of,
+    components_of,
+    entailment,
+)
+from sentence_distillery.component_focus.frozen_weights import Kind, Learnt, learn_all
+from sentence_distillery.component_focus.options import ComponentFocus
+from sentence_distillery.component_focus.weights import Weight
+from sentence_distillery.encoders.functions import Embed
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.io.artifacts import read_json, read_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.syntax.trees import Tree
+
+ABOUT = Path("reports/component_focus.json")
+DRAWS = 2_000
+SHOWN = 6  # trees in the report
+NO_LABELS = np.zeros((0, 0), dtype=bool)
+NOTHING = np.zeros(0, dtype=np.float32)
+UNTRAINED = "untrained"
+MEAN = "model soup"
+SHORT = 14  # words of a tree that fits on the page
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The test predictions of a cell by seed; `right` says whether SICK-E's label was found, (0, 0) without labels."""
+
+    encoder: str
+    task: str
+    weight: float | Kind  # W_cf, or how it was learnt
+    gold: NDArray[np.float32]  # (pairs,)
+    cosines: Floats  # (seeds, pairs)
+    right: NDArray[np.bool_]  # (seeds, pairs)
+    absent: str = ""
+    seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
+
+    def of(self, seeds: Sequence[int | None]) -> "Outcome":
+        """What these seeds have left, in their order."""
+        rows = [self.seeds.index(seed) for seed in seeds]
+        right = self.right[rows] if self.right.size else NO_LABELS
+        return replace(self, cosines=self.cosines[rows], right=right, seeds=tuple(seeds))
+
+    @property
+    def system(self) -> str:
+        """Its name in the results."""
+        learnt = isinstance(self.weight, str)
+        return f"{self.encoder}, W_cf {f'learnt: {self.weight}' if learnt else f'= {self.weight:g}'}"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better a weight is than 0, and the ends of its 95% interval."""
+
+    encoder: str
+    task: str
+    metric: str
+    weight: float | Kind
+    gain: float
+    low: float
+    high: float
+    pairs: int
+    seeds: int
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says."""
+        return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
+
+
+def read_outcomes(encoder: str, task: str, weight: Weight) -> list[Outcome]:
+    """One cell as its stage left it: trained; the mean of its seeds' weights; as it was before, if W_cf is a number."""
+    directory = CELLS / f"{encoder}-{task}-{weight}"
+    absent = read_json(directory / CELL)["absent"]
+    if absent:
+        return [Outcome(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
+    table = read_table(directory / PREDICTIONS, SCHEMA)
+    table = table.filter(pc.equal(table["split"], "test"))
+    seeds = table["seed"]
+    kinds = {
+        encoder: table.filter(pc.not_equal(seeds, MODEL_SOUP)),
+        f"{encoder}, {MEAN}": table.filter(pc.equal(seeds, MODEL_SOUP)),
+        f"{encoder}, {UNTRAINED}": table.filter(pc.is_null(seeds)),
+    }
+    return [_outcome(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
+
+
+def _outcome(name: str, task: str, weight: Weight, table: pa.Table) -> Outcome:
+    seeds = tuple(dict.fromkeys(table["seed"].to_pylist()))
+    gold, found, labels, predicted = (
+        table[column].to_numpy().reshape(len(seeds), -1) for column in ("score", "cosine", "label", "predicted")
+    )
+    right = labels == predicted if table["predicted"].null_count == 0 else NO_LABELS
+    return Outcome(name, task, weight, gold[0], found, right, seeds=seeds)
+
+
+def outcome_figures(cell: Outcome) -> list[Result]:
+    """Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
+    system, n = cell.system, len(cell.gold)
+    if cell.absent:
+        names = ("pearson", "spearman")
+        return [_row(system, cell.task, name, Undefined(cell.absent), 0, 1, None, "5") for name in names]
+    found = [correlations(row, cell.gold) for row in cell.cosines]
+    rows = []
+    for name in ("pearson", "spearman"):
+        values = [figures[name] for figures in found]
+        rows.append(_mean(system, cell.task, name, values, n, "5"))
+    if cell.right.size:
+        rates: list[float | Undefined] = [float(row.mean()) for row in cell.right]
+        rows.append(_mean(system, cell.task, "accuracy", rates, n, "6"))
+    return rows
+
+
+def _mean(system: str, task: str, name: str, values: Sequence[float | Undefined], n: int, table: str) -> Result:
+    known = [value for value in values if not isinstance(value, Undefined)]
+    if len(known) < len(values):
+        return _row(
+            system, task, name, next(v for v in values if isinstance(v, Undefined)), n, len(values), None, table
+        )
+    spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
+    return _row(system, task, name, float(np.mean(known)), n, len(known), spread, table)
+
+
+def _row(
+    system: str, task: str, name: str, value: float | Undefined, n: int, seeds: int, spread: float | None, table: str
+) -> Result:
+    protocol = "ten folds, penalty within" if name == "accuracy" else "component focus"
+    return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
+
+
+def draws(pairs: int, count: int = DRAWS) -> Floats:
+    """How often each pair stands in each draw, (count, pairs) float32."""
+    rows = np.random.default_rng(0).integers(0, pairs, (count, pairs))
+    return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
+
+
+def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> Floats:
+    """Pearson of each draw, (draws,), by products of the counts with the values."""
+    total = counts.sum(axis=1)
+    one, other = found.astype(np.float64) - found.mean(), gold.astype(np.float64) - gold.mean()
+    x, y, xx, yy, xy = (counts @ column / total for column in (one, other, one * one, other * other, one * other))
+    return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
+
+
+def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
+    """The gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have; or nothing."""
+    both = [seed for seed in cell.seeds if seed in base.seeds]
+    if not both:
+        return []
+    base, cell = base.of(both), cell.of(both)
+    every = np.ones((1, len(base.gold)), dtype=np.float32)
+    differences = {
+        "pearson": np.mean(
+            [
+                drawn_pearson(new, base.gold, np.concatenate([every, counts]))
+                - drawn_pearson(old, base.gold, np.concatenate([every, counts]))
+                for old, new in zip(base.cosines, cell.cosines, strict=True)
+            ],
+            axis=0,
+        )
+    }
+    if base.right.size and cell.right.size:
+        better = cell.right.mean(axis=0) - base.right.mean(axis=0)
+        differences["accuracy"] = np.concatenate([every, counts]) @ better / len(better)
+    found = []
+    for name, values in differences.items():
+        low, high = np.quantile(values[1:], [0.025, 0.975])
+        shared = (cell.encoder, cell.task, name, cell.weight)
+        found.append(Gain(*shared, float(values[0]), float(low), float(high), len(base.gold), len(base.cosines)))
+    return found
+
+
+def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
+    """What each weight of an encoder and task gains over 0; nothing where that cell is absent.
+
+    The mean of weights gains nothing of its own: its seeds are compared.
+    """
+    there = [cell for cell in cells if not cell.absent and not cell.encoder.endswith(MEAN)]
+    base = next((cell for cell in there if cell.weight == 0), None)
+    if base is None:
+        return []
+    counts = draws(len(base.gold))
+    return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
+
+
+def at_inference(
+    name: str, embed: Embed, focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
+) -> list[Outcome]:
+    """An encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
+    found = []
+    for task in benchmarks_of(focus.tasks):
+        test = load_pairs(task, "test")
+        texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
+        place = {text: row for row, text in enumerate(texts)}
+        rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
+        basic, part = embed(texts), embed(components_of(texts, trees, counters))
+        weights = sorted({0.0, *(weight for weight in focus.weights if isinstance(weight, float))})
+        found += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
+    return found
+
+
+def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
+    """An encoder's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+    one, other = rows.T
+    gold = test.scores if test.scores is not None else NOTHING
+    labels = entailment(vectors, rows, test.labels)
+    right = NO_LABELS if labels is None else np.array([labels]) == np.array([test.labels])
+    found = cosines(vectors[one], vectors[other])[None, :]
+    return Outcome(f"{name}, {UNTRAINED}", test.name, weight, gold, found, right)
+
+
+def learnt_weights(
+    functions: Mapping[str, Embed], focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
+) -> list[tuple[Outcome, Learnt]]:
+    """What is learnt here for functions of texts, and what the stage focus_weights has learnt for each encoder."""
+    found = {
+        (name, task): learn_all(task, embed, trees, counters)
+        for name, embed in functions.items()
+        for task in benchmarks_of(focus.tasks)
+    }
+    for name in focus.encoders:
+        tasks: dict[str, list[dict[str, Any]]] = read_json(CELLS / f"{name}-learnt" / LEARNT)["learnt"]
+        found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
+    return [(_learnt(name, task, each), each) for (name, task), every in found.items() for each in every]
+
+
+def _learnt(name: str, task: str, learnt: Learnt) -> Outcome:
+    gold, found = np.array(learnt.gold, np.float32), np.array([learnt.cosines], np.float32)
+    return Outcome(f"{name}, {UNTRAINED}", task, learnt.kind, gold, found, NO_LABELS)
+
+
+def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
+    """Some trees that fit on a page, spread over the run."""
+    short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
+    step = max(1, len(short) // SHOWN)
+    return [{"text": text} | asdict(trees[text]) for text in short[::step][:SHOWN]]

@@ -1,0 +1,268 @@
+"""Paper 3's tables 5, 6 and 7 and its figure 3, with this run's figures beside them, and whether its claim holds.
+
+Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The paper" below means its printed figures.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sentence_distillery.evaluation.results import FOCUS, GAINS, RUNS, read_results
+from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.tables import (
+    TITLES,
+    Block,
+    Figure,
+    Metric,
+    Row,
+    Table,
+    build,
+    label,
+    mark_best,
+    number,
+    rank,
+    unique,
+)
+from sentence_distillery.syntax.drawing import Drawing, draw
+from sentence_distillery.syntax.trees import Tree
+
+# system -> SICK-R Pearson, Spearman, STS-B Pearson, Spearman, SICK-E accuracy; None where the paper has none
+PRINTED: dict[str, tuple[float | None, ...]] = {
+    "ECNU, run 1 of SemEval-2014": (82.8, 76.89, None, None, 83.6),
+    "StanfordNLP, run 5 of SemEval-2014": (82.72, 75.59, None, None, None),
+    "The Meaning Factory, run 1 of SemEval-2014": (82.68, 77.22, None, None, None),
+    "UNAL-NLP, run 1 of SemEval-2014": (80.43, 74.58, None, None, 83.1),
+    "Illinois-LH, run 1 of SemEval-2014": (None, None, None, None, 84.6),
+    "SemantiKLUE, run 1 of SemEval-2014": (None, None, None, None, 82.3),
+    "Avg. GloVe embeddings": (69.43, 53.76, 61.23, 58.02, 74.3),
+    "Avg. BERT embeddings": (71.4, 58.4, 51.17, 46.35, 78.5),
+    "Universal Sentence Encoder": (82.65, 76.69, 75.53, 74.92, 83.5),
+    "Universal Sentence Encoder, W_cf = 0.2": (83.51, 77.38, 76.22, 75.54, 84.3),
+    "Skip-thought": (85.84, 79.16, 77.1, 76.7, 82.3),
+    "InferSent": (88.4, 83.1, 75.8, 75.5, 86.3),
+    "BERT-base": (87.9, 83.3, 87.1, 85.8, 85.8),
+    "SBERT-base": (87.81, 83.26, 87.04, 85.76, 85.8),
+    "CF-BERT-base, W_cf = 0.2": (88.39, 83.77, 87.58, 86.29, 86.3),
+    "BERT-large": (88.9, 84.2, 87.6, 86.5, 87.2),
+    "SBERT-large": (88.78, 83.93, 87.41, 86.35, 87.1),
+    "CF-BERT-large, W_cf = 0.2": (89.29, 84.35, 87.83, 86.82, 87.5),
+}
+COLUMNS = (("sick", "pearson"), ("sick", "spearman"), ("stsb", "pearson"), ("stsb", "spearman"), ("sick", "accuracy"))
+WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+TABLE_7 = {  # Pearson of CF-BERT-large by W_cf
+    "sick": (
+        88.78,
+        89.05,
+        89.29,
+        89.17,
+        89.05,
+        88.83,
+        88.68,
+        88.33,
+        88.01,
+        87.63,
+        87.31,
+        86.22,
+        85.23,
+        84.34,
+        83.12,
+        82.01,
+    ),
+    "stsb": (
+        87.41,
+        87.69,
+        87.83,
+        87.66,
+        87.54,
+        87.51,
+        87.19,
+        86.72,
+        86.33,
+        86.11,
+        85.81,
+        85.18,
+        84.26,
+        83.38,
+        82.17,
+        81.10,
+    ),
+}
+LISTED = 6  # learnt weights of an encoder
+CLAIMED = 0.2  # the weight that the paper calls the best
+THEIRS = "CF-BERT-large in the paper"
+PERCENT = Metric("", factor=100, digits=2, better=1)
+
+
+def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
+    """The paper's own figures as rows of results.csv."""
+    rows = []
+    for system, values in PRINTED.items():
+        for (task, metric), value in zip(COLUMNS, values, strict=True):
+            if metric in metrics and task in tasks and value is not None:
+                rows.append({"system": system, "dataset": task, "metric": metric, "value": str(value / 100)})
+    return [row | dict.fromkeys(("spread", "published"), "") | {"protocol": "ten folds"} for row in rows]
+
+
+def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
+    """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
+
+    Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; where there are others, Spearman and
+    the accuracy have a grid, too.
+    """
+    found = []
+    listed = [row for row in rows if weight_of(row) in (None, 0.0, CLAIMED)]
+    for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
+        mine = [row for row in listed if row["metric"] in metrics]
+        if mine:
+            paper = printed_rows(metrics, unique(row["dataset"] for row in mine))
+            blocks = [Block("The paper", _in_groups(paper, mine)), Block(whose, _in_groups(mine, mine))]
+            found.append(build([block for block in blocks if block.rows], "group", title, "test split"))
+    grids = {"pearson": "Table 7: Pearson over the weight of the component"}
+    if len(listed) < len(rows):
+        grids |= {"spearman": "Spearman over the weight", "accuracy": "Accuracy of the entailment over the weight"}
+    return found + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
+
+
+def _encoder(row: Row) -> str:
+    return row["system"].partition(", W_cf")[0]
+
+
+def weight_of(row: Row) -> float | None:
+    """The W_cf of a cell of the grid; None for all else."""
+    _, fixed, weight = row["system"].partition(", W_cf = ")
+    return float(weight) if fixed else None
+
+
+def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """The rows with the set that they are of, and the protocol where `known` has several for that set."""
+    protocols: dict[str, set[str]] = {}
+    for row in known:
+        protocols.setdefault(row["dataset"], set()).add(row["protocol"])
+
+    def group(row: Row) -> str:
+        task = row["dataset"]
+        return f"{label(task)}, {row['protocol']}" if len(protocols[task]) > 1 else task
+
+    return [{**row, "group": group(row)} for row in rows]
+
+
+def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
+    """A row for each line, a column for each weight."""
+    weights = sorted({weight for _, cells in lines for weight in cells})
+    shown = [
+        (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
+        for name, cells in lines
+    ]
+    groups = [("W_cf", [Metric(f"{weight:g}") for weight in weights])]
+    marked = [("", [(name, _best_of_line(cells)) for name, cells in shown])]
+    return Table(title, "×100, test split", groups, marked, [])
+
+
+def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
+    """The same cells, the highest of them marked."""
+    turned = mark_best([("", [cell]) for cell in cells], [1])
+    return [cell for _, (cell,) in turned]
+
+
+def grid(rows: Sequence[Row], metric: str = "pearson") -> list[tuple[str, dict[float, float]]]:
+    """(name, figure by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
+    own: dict[tuple[str, str], dict[float, float]] = {}
+    known = [row for row in rows if row["metric"] == metric]
+    for row in _in_groups(known, known):
+        weight, value = weight_of(row), number(row)
+        if weight is not None and value is not None:
+            own.setdefault((row["group"], _encoder(row)), {})[weight] = value
+    lines = []
+    for group in unique(group for group, _ in own):
+        if metric == "pearson" and group in TABLE_7:
+            lines.append((f"{label(group)}, {THEIRS}", printed_grid(group)))
+        lines += [(f"{label(group)}, {encoder}", cells) for (other, encoder), cells in own.items() if other == group]
+    return lines
+
+
+def printed_grid(task: str) -> dict[float, float]:
+    """The paper's table 7: Pearson by weight."""
+    return dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[task]), strict=True))
+
+
+def kept() -> dict[str, Any]:
+    """The cells and gains that `publish --matrix` has kept, each encoder's together; empty without any."""
+
+    def place(row: Row) -> tuple[str, int, float]:
+        weight = weight_of(row)
+        return _encoder(row), rank(row["dataset"], TITLES), math.inf if weight is None else weight
+
+    rows = [row for path in sorted((RUNS / FOCUS.stem).glob("*.csv")) for row in read_results(path)]
+    rows.sort(key=place)
+    gains = read_json(GAINS) if GAINS.exists() else []
+    found = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
+    return found | {"gains": gains, "claimed": CLAIMED}
+
+
+def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
+    """What each weight gains over 0 in Pearson x 100, up to W_cf = 1 as in the paper; ours with the same seeds at 0."""
+    lines: dict[tuple[str, str], dict[float, float]] = {}
+    for gain in gains:
+        task, weight = gain["task"], gain["weight"]
+        if gain["metric"] == "pearson" and isinstance(weight, float) and weight <= 1.0:
+            if task in TABLE_7:
+                printed = printed_grid(task)
+                lines[task, THEIRS] = {w: value - printed[0.0] for w, value in printed.items() if w <= 1.0}
+            lines.setdefault((task, gain["encoder"]), {0.0: 0.0})[weight] = gain["gain"]
+    return [
+        charts.curve(f"{label(task)}, {name}", "W_cf", sorted(cells), [100 * cells[weight] for weight in sorted(cells)])
+        for (task, name), cells in sorted(lines.items(), key=lambda line: (line[0][0], line[0][1] != THEIRS))
+    ]
+
+
+def statement(gains: Sequence[Mapping[str, Any]]) -> str:
+    """Whether W_cf = 0.2 is better than 0 in this run, in a sentence for what was trained and one for what was not.
+
+    On the paper's own tasks: the project's sample pairs are too few to say.
+    """
+    mine = [gain for gain in gains if gain["weight"] == CLAIMED and gain["task"] in TABLE_7]
+    if not mine:
+        return "This run has no cells on STS-B or SICK to judge the claim by."
+    kinds = {"trained with it": False, "at inference alone": True}
+    said = []
+    for name, untrained in kinds.items():
+        verdicts = [gain["verdict"] for gain in mine if gain["encoder"].endswith("untrained") == untrained]
+        if verdicts:
+            said.append(_verdict(name, verdicts))
+    return " ".join(said)
+
+
+def _verdict(name: str, verdicts: Sequence[str]) -> str:
+    better, worse, count = verdicts.count("better"), verdicts.count("worse"), len(verdicts)
+    claim = "holds here" if better == count else "holds in part" if better else "fails here"
+    return (
+        f"For encoders {name}, W_cf = {CLAIMED:g} is better than 0 in {better} and worse in {worse} of {count} "
+        f"comparison{'s' if count > 1 else ''}: the claim {claim}."
+    )
+
+
+def drawings(about: Mapping[str, Any]) -> list[Drawing]:
+    """The trees that the run chose to show."""
+    return [draw(Tree(**{key: value for key, value in tree.items() if key != "text"})) for tree in about["trees"]]
+
+
+def largest(weights: Mapping[str, float]) -> str:
+    """The weights farthest from 0, in words."""
+    chosen = sorted(weights.items(), key=lambda item: -abs(item[1]))[:LISTED]
+    return ", ".join(f"{name} {weight:+.2f}".replace("-", "−") for name, weight in chosen)
+
+
+def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the section needs."""
+    return {
+        "tables": tables(rows),
+        "curves": figure_3(about["gains"]),
+        "gains": about["gains"],
+        "learnt": [weights | {"weights": largest(weights["weights"])} for weights in about["learnt"]],
+        "statement": statement(about["gains"]),
+        "draws": about["draws"],
+        "seeds": about["seeds"],
+        "epochs": about["epochs"],
+        "kept": kept(),
+    }

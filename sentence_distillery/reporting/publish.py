@@ -1,0 +1,166 @@
+"""Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
+
+reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
+reports/runs/*.csv   ->  the results table in README.md
+reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
+                                                beside the cells that earlier runs made, also of more sets or seeds;
+                                                paper 2's intervals, curves and orders in a .json of the same name,
+                                                paper 3's gains with their intervals in component_focus/gains.json
+"""
+
+import math
+import os
+import platform
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sentence_distillery.evaluation.results import GAINS, RESULTS, RUNS, as_row, read_results, write_rows
+from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.runtime.machine import cores
+
+Rows = list[dict[str, str]]
+
+README = Path("README.md")
+BESIDE = " | "  # between the runs that a matrix comes from, the latest first
+BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
+DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
+
+
+def machine() -> str:
+    """Cores, memory and processor, without the machine's name."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{cores()} cores, {memory:.0f} GiB, {platform.machine()}"
+
+
+def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
+    """Copy the results to reports/runs, means over seeds last; raises InputError where a file is no such table."""
+    rows = read_results(RESULTS)
+    means = map(as_row, over_seeds(rows, seeds))
+    target = RUNS / f"{profile}.csv"
+    write_rows(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
+    return target
+
+
+def keep_matrix(source: Path, command: str, date: str) -> Path:
+    """Copy a matrix to reports/runs, beside the cells that are there of earlier runs; raises InputError without one."""
+    rows = read_results(source)
+    target = _target(RUNS / source.stem, {Path(row["dataset"]).name for row in rows})
+    runs = [f"{command}; {date}; {machine()}"]
+    if target.exists() and (earlier := earlier_figures(rows, read_results(target))):
+        filled = set(map(_cell, earlier))
+        rows = [*(row for row in rows if _cell(row) not in filled), *earlier]
+        runs += _comment(target).split(BESIDE)
+    write_rows(target, rows, BESIDE.join(dict.fromkeys(runs)))
+    return target
+
+
+def _target(directory: Path, sets: set[str]) -> Path:
+    """The file of earlier runs that has all these sets, or a new one of their names."""
+    earlier = [run for run in sorted(directory.glob("*.csv")) if sets <= set(run.stem.split("-"))]
+    return earlier[0] if earlier else directory / f"{'-'.join(sorted(sets))}.csv"
+
+
+def earlier_figures(rows: Rows, former: Rows) -> Rows:
+    """A former file's figures for the cells of a matrix that this run has not made, or with fewer seeds.
+
+    They count only where this run has none of the same set with more or fewer test pairs: else the pairs have changed.
+    """
+    made = [row for row in rows if not row["value"].startswith("undefined")]
+    seeds, sizes = {_cell(row): int(row["seeds"]) for row in made}, {row["dataset"]: row["n"] for row in made}
+    return [
+        row
+        for row in former
+        if seeds.get(_cell(row), 0) < int(row["seeds"]) and sizes.get(row["dataset"]) in (None, row["n"])
+    ]
+
+
+def _cell(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("table", "system", "dataset", "split", "protocol"))
+
+
+def keep_cells(source: Path, target: Path) -> None:
+    """Keep the cells of paper 2's JSON beside those of earlier runs on as many test pairs, as `keep_matrix` does.
+
+    The order of the strategies of an encoder and pooling is that of the last run which compared as many.
+    """
+    found = read_json(source)
+    pairs, orders = found["pairs"]["test"], found["orders"]
+    made = {_place(cell): cell for cell in found["cells"] if not cell["absent"]}
+    if target.exists() and (former := read_json(target))["pairs"] == pairs:
+        made |= {
+            _place(cell): cell
+            for cell in former["cells"]
+            if _place(cell) not in made or made[_place(cell)]["seeds"] < cell["seeds"]
+        }
+        old, new = (Counter(_place(order)[:2] for order in each) for each in (former["orders"], orders))
+        orders = [order for order in orders if new[_place(order)[:2]] >= old[_place(order)[:2]]]
+        orders += [order for order in former["orders"] if new[_place(order)[:2]] < old[_place(order)[:2]]]
+    write_json(target, {"pairs": pairs, "cells": [made[place] for place in sorted(made)], "orders": orders})
+
+
+def _place(cell: dict[str, Any]) -> tuple[str, ...]:
+    return cell["encoder"], cell["pooling"], cell.get("strategy", "")
+
+
+def keep_gains(source: Path) -> None:
+    """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs.
+
+    A gain of both is the new one, unless the former is of more seeds.
+    """
+    gains = read_json(source)["gains"]
+    former = {_gain(gain): gain for gain in read_json(GAINS)} if GAINS.exists() else {}
+    sizes = {gain["task"]: gain["pairs"] for gain in gains}
+    kept = {key: gain for key, gain in former.items() if sizes.get(gain["task"]) in (None, gain["pairs"])}
+    for gain in gains:
+        if gain["seeds"] >= kept.get(_gain(gain), gain)["seeds"]:
+            kept[_gain(gain)] = gain
+    write_json(GAINS, [kept[key] for key in sorted(kept)])
+
+
+def _gain(gain: dict[str, Any]) -> tuple[Any, ...]:
+    """What a gain is of, in the order of a table: weights by size, behind them those that are learnt."""
+    weight = gain["weight"]
+    place = (math.inf, weight) if isinstance(weight, str) else (weight, "")
+    return gain["encoder"], gain["task"], gain["metric"], *place
+
+
+def table(run: Path) -> list[str]:
+    """A run as a Markdown table: each system's own mean on each test set, and its speed."""
+    rows = read_results(run)
+    figures = {
+        (row["system"], row["dataset"], row["metric"]): row["value"]
+        for row in rows
+        if row["split"] != "dev" and row["protocol"] in ("mean", "encode") and row["seeds"] == "1"
+    }
+    sets = [name for name in DATASETS if any(key[1] == name for key in figures)]
+    head = ["system", *(f"{DATASETS[name]} Pearson / Spearman" for name in sets), "sentences/s"]
+    lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
+    for system in dict.fromkeys(row["system"] for row in rows):
+        cells = [
+            f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
+            for name in sets
+        ]
+        speed = figures[system, "corpus", "sentences_per_second"]
+        rate = "–" if speed.startswith("undefined") else f"{float(speed):,.0f}"
+        lines.append(f"| {' | '.join([system, *cells, rate])} |")
+    return lines
+
+
+def _hundred(value: str) -> str:
+    """A fraction as a figure of 100; an undefined one is a dash."""
+    return "–" if value.startswith("undefined") else f"{100 * float(value):.1f}"
+
+
+def readme_with(tables: str, readme: str) -> str:
+    """`readme` with `tables` between its marks; raises InputError where they are missing."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"{README} has lost its marks: put '{BEGIN}' and '{END}' where the results belong.")
+    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+
+
+def _comment(run: Path) -> str:
+    return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -1,0 +1,63 @@
+"""Quality against size: reports/pareto.csv as a chart and a table.
+
+Of the student's many variants those with fewer dimensions are shown in 8 bits, and the whole one as it was trained; the
+teacher stands there with its published figures.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.reporting import charts
+
+PARETO = Path("reports/pareto.csv")
+QUALITY = "stsb/test/spearman"
+SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # what a chart has room for
+LEAST = 70.0  # what is worse stands in the table alone, or the others would lie on top of each other
+
+
+def read_pareto() -> list[dict[str, str]]:
+    """Raises InputError where the file is missing or has not the columns that are shown."""
+    try:
+        rows = list(csv.DictReader(PARETO.read_text(encoding="utf-8").splitlines()))
+        for row in rows:
+            float(row["megabytes"]), float(row[QUALITY]), float(row["stsb/test/pearson"]), row["source"]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{PARETO} cannot be read: {error!r}. Run `make pareto`, or restore it from git.") from error
+    return rows
+
+
+def named(rows: list[dict[str, str]]) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows that are shown, each with its name."""
+    own = [row for row in rows if row["system"] == "own"]
+    largest = max((int(row["dimension"]) for row in own), default=0)
+    for row in rows:
+        if row["system"] == "own":
+            if row["precision"] == ("float32" if int(row["dimension"]) == largest else "int8"):
+                yield f"student {row['precision']} {row['dimension']}", row
+        elif row["system"] in ("released", "MLP head"):
+            yield f"student {row['system']}", row
+        elif row["kind"] == "published" or row["system"] == "GloVe":
+            yield row["system"], row
+
+
+def sizes() -> dict[str, Any]:
+    """The chart, and a row for each of its marks: name, megabytes, pearson, spearman, source."""
+    shown = dict(named(read_pareto()))
+    labels = {name: SHORT.get(name, name.removeprefix("student ")) for name in shown}
+    points = {labels[name]: (float(row["megabytes"]), float(row[QUALITY])) for name, row in shown.items()}
+    points = {name: point for name, point in points.items() if point[1] >= LEAST}
+    ours = [labels[name] for name in shown if name.startswith("student ")]
+    rows = [
+        {
+            "name": name,
+            "megabytes": f"{float(row['megabytes']):,.1f}",
+            "pearson": f"{float(row['stsb/test/pearson']):.2f}",
+            "spearman": f"{float(row[QUALITY]):.2f}",
+            "source": row["source"].split(",")[0],
+        }
+        for name, row in shown.items()
+    ]
+    return {"chart": charts.scatter("STS-B test", points, charts.SIZE, ours), "rows": rows}

@@ -1,0 +1,295 @@
+"""A function mapped over shards, by what `shards` in params.yaml says; the results are the same, in the same order.
+
+    processes: 1                 here, one shard after the other
+    processes: 4                 in four processes; null: one for each core
+    dask: tcp://10.0.0.1:8786    on that Dask cluster, whatever `processes` says
+
+Each shard travels to its worker and its result comes back, so a worker needs no file of this machine: only the same
+code and packages (the cluster: `dask worker tcp://… --nthreads 1` in a clone of this repository, in its environment),
+and whatever else the function reads there. The function must stand in a module that workers can import, so not in the
+module that is run, and what it loads it keeps for the next shard.
+
+What takes long to load can be loaded once for all processes here: `prepare()` is called while they start, and gives
+what each of them calls before its first shard. They map its arrays, and the function's, instead of copying them.
+
+Both ends of a Dask connection trust each other with pickles: give only the address of a scheduler that is yours.
+"""
+
+import mmap
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from io import BufferedRWPair
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime.machine import cores
+
+if TYPE_CHECKING:  # which workers need not load
+    from sentence_distillery.runtime.options import Shards
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
+Prepare = Callable[[], Callable[[], None]]
+Places = list[tuple[int, int]]  # where the pieces of a file begin and end
+
+AHEAD = 8  # shards handed out for each worker, which goes on with them while the stage writes a file
+ALIGNMENT = 64  # bytes, of each piece of a file that is mapped
+DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny starts a killed worker anew within a few
+
+
+@contextmanager
+def map_shards(
+    function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards", prepare: Prepare | None = None
+) -> Iterator[Iterator[Result]]:
+    """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends what still runs.
+
+    Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
+    where the function or `prepare` does, a worker dies, or the cluster cannot be reached.
+    """
+    processes = processes_here(where)
+    if where.dask:
+        with _cluster(function, where.dask) as (submit, workers):
+            yield _in_order(submit, shards, AHEAD * workers)
+    elif processes > 1:
+        with _pool(function, prepare, processes) as submit:
+            yield _in_order(submit, shards, AHEAD * processes)
+    else:
+        yield map(function, shards)
+
+
+def processes_here(where: "Shards") -> int:
+    """How much of this machine may be busy: `shards.processes`, or all its cores."""
+    return where.processes or cores()
+
+
+def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
+    """The results in the order of `shards`, with `ahead` shards handed out at most."""
+    pending: deque[Callable[[], Result]] = deque()
+    for shard in shards:
+        pending.append(submit(shard))
+        if len(pending) >= ahead:
+            yield pending.popleft()()
+    while pending:
+        yield pending.popleft()()
+
+
+class _Worker(Generic[Item, Result]):
+    """A process that applies the function in the file `program` to one shard at a time.
+
+    It is started anew, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads
+    that release them; and not by multiprocessing, whose children first import all that the stage has imported. It has
+    a pipe of its own, so that its death, even halfway through a result, is the end of that pipe.
+    """
+
+    def __init__(self, program: IO[bytes]) -> None:
+        ours, theirs = socket.socketpair()
+        handles = theirs.fileno(), program.fileno()
+        command = [sys.executable, "-c", f"from sentence_distillery.runtime.shards import serve; serve{handles}"]
+        # One BLAS thread, since more would spin on the other workers' cores, from the import of NumPy on.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(command, pass_fds=handles, env=environment)
+        theirs.close()  # the child's copy is the only one left
+        self._pipe = _file(ours)
+
+    def __call__(self, places: Places, shard: Item) -> Result:
+        try:
+            _send(self._pipe, (places, shard))
+            error, result = _receive(self._pipe)
+        except (EOFError, pickle.UnpicklingError, OSError) as lost:
+            raise InputError(
+                f"A worker process died ({_ending(self.process.wait())}). If the machine is short of memory, lower "
+                "shards.processes (1 works without further processes); then run again."
+            ) from lost
+        if error:
+            raise error
+        return result  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        self.process.wait()
+        with suppress(BrokenPipeError):  # of what it did not take any more
+            self._pipe.close()
+
+
+def _file(end: socket.socket) -> BufferedRWPair:
+    with end:
+        return end.makefile("rwb")
+
+
+def _send(pipe: BufferedRWPair, value: object) -> None:
+    """Pickle `value`, but send the buffers of its tables and arrays as they are, which a pickle would copy."""
+    buffers: list[pickle.PickleBuffer] = []
+    message = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    pickle.dump((message, [buffer.raw().nbytes for buffer in buffers]), pipe)
+    for buffer in buffers:
+        pipe.write(buffer.raw())
+    pipe.flush()
+
+
+def _receive(pipe: BufferedRWPair) -> Any:
+    """The next value; raises EOFError where the other side is gone."""
+    message, sizes = pickle.load(pipe)
+    buffers = [bytearray(size) for size in sizes]
+    for buffer in buffers:
+        if pipe.readinto(buffer) < len(buffer):
+            raise EOFError
+    return pickle.loads(message, buffers=buffers)
+
+
+def _ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def serve(handle: int, program: int) -> None:
+    """The life of a worker process: until its pipe ends. Both are file descriptors, of the pipe and of a file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
+    pipe = _file(socket.socket(fileno=handle))
+    with suppress(EOFError, pickle.UnpicklingError, OSError):
+        places, shard = _receive(pipe)
+        function = _read_program(program, places)
+        while True:
+            _send(pipe, _answer(function, shard))
+            _, shard = _receive(pipe)
+
+
+def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare: Prepare | None) -> Places:
+    """Write what a worker needs, the buffers of its arrays beside the pickle; returns where each piece stands."""
+    buffers: list[pickle.PickleBuffer] = []
+    message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
+    pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
+    places = []
+    for piece in pieces:
+        begin = file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
+        places.append((begin, begin + file.write(piece)))
+    file.flush()
+    return places
+
+
+def _read_program(file: int, places: Places) -> Callable[[Item], Result]:
+    content = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
+    message, *buffers = (content[begin:end] for begin, end in places)
+    prepared, function = pickle.loads(message, buffers=buffers)
+    if prepared:
+        prepared()
+    return function  # type: ignore[no-any-return]
+
+
+def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception | None, Result | None]:
+    """The error, if any, and the result; an error that is not the user's brings its traceback as text."""
+    try:
+        return None, function(shard)
+    except InputError as error:
+        return error, None
+    except Exception:
+        return RuntimeError(f"in a worker process:\n{traceback.format_exc()}"), None
+
+
+@contextmanager
+def _pool(
+    function: Callable[[Item], Result], prepare: Prepare | None, processes: int
+) -> Iterator[Submit[Item, Result]]:
+    """Yield what hands a shard to one of up to `processes` workers, which a thread each serves; the block ends them."""
+    workers: list[_Worker[Item, Result]] = []
+    idle: SimpleQueue[_Worker[Item, Result]] = SimpleQueue()
+    threads = ThreadPoolExecutor(processes)
+
+    def work(shard: Item) -> Result:
+        worker = idle.get()
+        try:
+            return worker(written.result(), shard)
+        finally:
+            idle.put(worker)
+
+    def submit(shard: Item) -> Callable[[], Result]:
+        if len(workers) < processes:  # no more of them than there are shards
+            workers.append(_Worker(program))
+            idle.put(workers[-1])
+        return threads.submit(work, shard).result
+
+    with tempfile.TemporaryFile() as program:
+        written = threads.submit(_write_program, program, function, prepare)
+        try:
+            yield submit
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.process.terminate()
+            threads.shutdown()
+            for worker in workers:
+                worker.close()
+
+
+@contextmanager
+def _cluster(function: Callable[[Item], Result], address: str) -> Iterator[tuple[Submit[Item, Result], int]]:
+    """Yield what hands a shard to the cluster at `address`, and the number of its workers' threads."""
+    from distributed import Client  # half a second, which a run without a cluster should not wait
+
+    try:
+        client: Any = Client(address, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"shards.dask = {address}: no Dask scheduler answers there ({error}). Start one with `dask scheduler`, "
+            "or set shards.dask to null to work on this machine."
+        ) from error
+    with client:
+        _wait_for_worker(client, address)
+        call = pickle.dumps(function)
+
+        def submit(shard: Item) -> Callable[[], Result]:
+            # As bytes, since Dask looks for keys of its own in lists of strings.
+            return partial(_result, client, client.submit(_apply, call, pickle.dumps(shard), pure=False), address)
+
+        yield submit, sum(client.nthreads().values())
+
+
+def _apply(call: bytes, shard: bytes) -> Any:
+    """On a worker of the cluster."""
+    return pickle.loads(call)(pickle.loads(shard))
+
+
+def _result(client: Any, future: Any, address: str) -> Any:
+    """Wait for a result from the cluster as long as it has workers, which Dask itself does not ask for."""
+    from distributed import CancelledError, KilledWorker, wait
+
+    while True:
+        try:
+            wait(future, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
+            break
+        except TimeoutError:  # of this wait; that of a shard comes with its result
+            _wait_for_worker(client, address)
+        except (CancelledError, OSError) as error:
+            raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise InputError(
+            f"shards.dask = {address}: {error.allowed_failures + 1} workers died on the same shard, the last one at "
+            f"{error.last_worker.address}. Look at its log (memory?), then run again."
+        ) from error
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"shards.dask = {address}: a worker has no module '{error.name}'. Start the workers in a clone of this "
+            "repository, in its environment."
+        ) from error
+
+
+def _wait_for_worker(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=DASK_SECONDS)
+    except (TimeoutError, OSError) as error:
+        raise InputError(
+            f"shards.dask = {address}: the scheduler there has no worker. Start one with `dask worker {address}` in a "
+            "clone of this repository, or set shards.dask to null to work on this machine."
+        ) from error

@@ -1,0 +1,131 @@
+"""What a sentence is about: its subjects, predicates and objects (paper 3, section 3.3 and table 2).
+
+The paper names relations of the Stanford Parser. In Universal Dependencies they are:
+
+    paper                                  here
+    nsubj, nsubjpass                       nsubj, nsubj:pass, nsubj:outer
+    csubj, csubjpass                       csubj, csubj:pass, csubj:outer
+    xsubj: controlling subject             the subject is there already; xcomp of a word with a subject or an object:
+                                           the controlled word becomes a predicate, as the head of xsubj does
+    dobj, iobj                             obj, iobj
+    pobj: object of a preposition          obl or obl:agent with a `case`: a prepositional object of the predicate. A
+                                           noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
+    the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
+
+Words that negate are kept as well, n't and n’t as "not". Where there is neither a subject nor an object, nouns (NN*)
+stand for them and verbs (VB*) for the predicates, in the order of the sentence; where there is none of these either the
+component is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by
+predicate, its subjects, itself, its objects, and each word's negation before it.
+
+    An Asian woman in a crowd is not carrying a black bag      woman not carrying bag
+    A man attacks a woman                                      man attacks woman
+    A guitar is being played by a man                          guitar played man
+    There is no man eating                                     no man is
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sentence_distillery.syntax.trees import Tree
+
+Route = Literal["relations", "tags", "whole"]
+Role = Literal["subject", "predicate", "object"]
+
+SUBJECTS = {"nsubj", "nsubj:pass", "nsubj:outer", "csubj", "csubj:pass", "csubj:outer"}
+OBJECTS = {"obj", "iobj"}
+OBLIQUE = {"obl", "obl:agent"}  # objects where they have a preposition
+_TAGGED: dict[str, Role] = {"NN": "subject", "VB": "predicate"}
+NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "nothing", "nowhere"}
+
+
+@dataclass(frozen=True)
+class Component:
+    """The words that carry a sentence and how they were found; `rows` are their places in the sentence, from 0 on.
+
+    `roles` says what each is; a negation is what the word is before which it stands. Where nouns and verbs stand for
+    subjects and predicates they are called so, and where the whole sentence does, all of it is a predicate.
+    """
+
+    words: list[str]
+    rows: list[int]
+    roles: list[Role]
+    route: Route
+
+    @property
+    def text(self) -> str:
+        """The component as a sentence."""
+        return " ".join(self.words)
+
+
+def component(tree: Tree) -> Component:
+    """The component-enhanced part of a sentence (S_cf in the paper); never empty where the tree is not."""
+    roles = _by_relations(tree)
+    route: Route = "relations"
+    if not roles:
+        roles, route = {row: role for row, tag in enumerate(tree.xpos) if (role := _TAGGED.get(tag[:2]))}, "tags"
+    if not roles:
+        roles, route = dict.fromkeys(range(len(tree.tokens)), "predicate"), "whole"
+    roles = _with_negations(tree, roles)
+    return Component([_word(tree, row) for row in roles], list(roles), list(roles.values()), route)
+
+
+def _by_relations(tree: Tree) -> dict[int, Role]:
+    """Subjects, predicate and objects of each predicate, predicates in the order of the sentence; a word once.
+
+    A word that is several of these is what it was first.
+    """
+    subjects: dict[int, list[int]] = {}
+    objects: dict[int, list[int]] = {}
+    for row in range(len(tree.tokens)):
+        kind = subjects if tree.relations[row] in SUBJECTS else objects if _is_object(tree, row) else None
+        if kind is not None and tree.heads[row]:
+            kind.setdefault(tree.heads[row] - 1, []).append(row)
+    governors = subjects.keys() | objects.keys()
+    controlled = {row for row in range(len(tree.tokens)) if _is_controlled(tree, row, governors)}
+    found: dict[int, Role] = {}
+    for predicate in sorted(governors | controlled):
+        for row in subjects.get(predicate, []):
+            found.setdefault(row, "subject")
+        found.setdefault(predicate, "predicate")
+        for row in objects.get(predicate, []):
+            found.setdefault(row, "object")
+    return found
+
+
+def _is_object(tree: Tree, row: int) -> bool:
+    if tree.relations[row] in OBLIQUE:
+        return any(relation == "case" for _, relation in _dependents(tree, row))
+    return tree.relations[row] in OBJECTS
+
+
+def _is_controlled(tree: Tree, row: int, governors: Iterable[int]) -> bool:
+    return tree.relations[row] == "xcomp" and tree.heads[row] - 1 in governors
+
+
+def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
+    for other, head in enumerate(tree.heads):
+        if head == row + 1:
+            yield other, tree.relations[other]
+
+
+def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
+    """`roles` with each negation of the sentence: before the word it depends on, or else before the next word kept."""
+    negations = [row for row, token in enumerate(tree.tokens) if _plain(token) in NEGATIONS and row not in roles]
+    placed: dict[int, list[int]] = {}
+    last: list[int] = []
+    for row in negations:
+        head = tree.heads[row] - 1
+        target = head if head in roles else min((other for other in roles if other > row), default=None)
+        (last if target is None else placed.setdefault(target, [])).append(row)
+    found = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
+    return found | dict.fromkeys(last, "predicate")
+
+
+def _word(tree: Tree, row: int) -> str:
+    return "not" if _plain(tree.tokens[row]) == "n't" else tree.tokens[row]
+
+
+def _plain(token: str) -> str:
+    """In small letters and with a straight apostrophe."""
+    return token.lower().replace("’", "'")

@@ -1,0 +1,105 @@
+"""The state of a training on disk, so that a run that was killed goes on where it was.
+
+A checkpoint holds the tensors of the model and of its optimizer, and notes (the losses so far, say), under a key that
+names everything the result depends on: one made from other data or parameters is ignored, and so is, with a warning,
+one that is damaged.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer, SparseAdam
+
+from sentence_distillery.io.artifacts import atomic_file
+
+log = logging.getLogger("stages")
+
+Notes = list[Any]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a training of `model` by `optimizer` is kept; `key` as the module says."""
+
+    path: Path
+    key: str
+    model: nn.Module
+    optimizer: Optimizer
+
+    def save(self, notes: Notes) -> None:
+        """Write the state; one note for each step or epoch that is done, anything that JSON can hold."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
+        tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
+        _write(self.path, self.key, tensors, json.dumps(notes))
+
+    def resume(self) -> Notes:
+        """Restore the state and return its notes; without a checkpoint of this key change nothing and return none."""
+        found = _read(self.path, self.key)
+        if found is None:
+            return []
+        tensors, notes = found
+        self.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
+        state: dict[int, dict[str, Tensor | int]] = {}
+        for name, tensor in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, field = name.split(".", 2)
+                state.setdefault(int(index), {})[field] = self._step_count(tensor) if field == "step" else tensor
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        log.info("resumed after %d of %s", len(notes), self.path.stem)
+        return notes
+
+    def _step_count(self, tensor: Tensor) -> Tensor | int:
+        """SparseAdam counts its steps in an int, Adam in a tensor."""
+        return int(tensor) if isinstance(self.optimizer, SparseAdam) else tensor
+
+
+def save_weights(path: Path, key: str, model: nn.Module) -> None:
+    """Write the weights alone: those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
+    _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
+
+
+def has_weights(path: Path, key: str) -> bool:
+    """Whether the weights of this key are there and whole: without them its checkpoint is worth nothing."""
+    return _read(path, key) is not None
+
+
+def _write(path: Path, key: str, tensors: Mapping[str, Tensor], notes: str) -> None:
+    with atomic_file(path) as partial:
+        save_file(dict(tensors), partial, metadata={"key": key, "notes": notes, "sha256": _sha256(tensors, notes)})
+
+
+def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
+    """The tensors and notes of this key; None where there are none, and with a warning where they are damaged."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = file.metadata() or {}
+            if about.get("key") != key:
+                return None  # made from something else
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
+            raise SafetensorError("its bytes are not those that were written")
+    except FileNotFoundError:
+        return None
+    except (OSError, SafetensorError) as error:
+        log.warning("%s is damaged (%s): training begins anew", path, error)
+        return None
+    return tensors, json.loads(about["notes"])
+
+
+def _sha256(tensors: Mapping[str, Tensor], notes: str) -> str:
+    digest = hashlib.sha256(notes.encode())
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

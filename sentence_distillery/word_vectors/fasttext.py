@@ -1,0 +1,84 @@
+"""Stage: FastText vectors of the corpus, trained by gensim: skip-gram over words and their character n-grams.
+
+    x_w = (z_w + sum_{g in G_w} z_g) / (1 + |G_w|)      a word of the vocabulary
+    x_w = sum_{g in G_w} z_g / |G_w|                    any other word
+
+G_w are the n-grams of `<w>`, from `minimum_n` to `maximum_n` characters (Bojanowski et al. 2017, section 3.2; means in
+place of sums, as in gensim). All n-grams share `buckets` vectors by their hash, which bounds the model. One worker
+and one seed give the same bytes in every process.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from gensim.models import FastText
+from gensim.models.fasttext import ft_ngram_hashes
+from numpy.typing import NDArray
+
+from sentence_distillery.io.artifacts import InputError, read_json, read_tensors
+from sentence_distillery.word_vectors.model import CONFIG, WordVectors
+from sentence_distillery.word_vectors.options import Fasttext
+from sentence_distillery.word_vectors.skipgram import Epochs
+
+FASTTEXT = Path("models/fasttext")
+NGRAMS = "ngrams.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class SubwordVectors:
+    """Word vectors, and ngrams (buckets, dimension) float32 of which other words are composed."""
+
+    model: WordVectors
+    ngrams: NDArray[np.float32]
+    minimum_n: int
+    maximum_n: int
+
+    def extended(self, words: Iterable[str]) -> WordVectors:
+        """The vocabulary and, behind it, each of the other `words` that has an n-gram, composed, with a count of 1."""
+        spans = {word: self._buckets(word) for word in dict.fromkeys(words) if word not in self.model.index}
+        new = {word: buckets for word, buckets in spans.items() if buckets}
+        composed = np.empty((len(new), self.model.dimension), dtype=np.float32)
+        for row, buckets in enumerate(new.values()):
+            composed[row] = self.ngrams[buckets].mean(axis=0)
+        return WordVectors(
+            [*self.model.words, *new],
+            np.concatenate([self.model.counts, np.ones(len(new), dtype=np.int64)]),
+            np.concatenate([self.model.vectors, composed]),
+        )
+
+    def _buckets(self, word: str) -> list[int]:
+        return list(ft_ngram_hashes(word, self.minimum_n, self.maximum_n, len(self.ngrams)))
+
+    @classmethod
+    def load(cls, directory: Path = FASTTEXT) -> "SubwordVectors":
+        """Raises InputError where a file is missing or damaged, or a value is not finite."""
+        model, config = WordVectors.load(directory), read_json(directory / CONFIG)
+        ngrams = read_tensors(directory / NGRAMS, {"ngrams": (config["buckets"], model.dimension)})["ngrams"]
+        if not np.isfinite(ngrams).all():
+            raise InputError(f"{directory / NGRAMS} is not finite; remove {directory} and rebuild it with `dvc repro`.")
+        return cls(model, ngrams, config["minimum_n"], config["maximum_n"])
+
+
+def train(directory: Path, params: Fasttext, counts: Counter[str], sentences: int) -> SubwordVectors:
+    """Train on the parts in `directory`, whose words occur `counts` times in so many `sentences`."""
+    model = FastText(
+        sg=1,
+        vector_size=params.dimension,
+        window=params.window,
+        min_count=params.minimum_count,
+        negative=params.negative,
+        min_n=params.minimum_n,
+        max_n=params.maximum_n,
+        bucket=params.buckets,
+        seed=params.seed,
+        workers=params.workers,
+    )
+    model.build_vocab_from_freq(counts, corpus_count=sentences)
+    epochs = Epochs(directory, params)
+    model.train(epochs, total_examples=sentences, total_words=counts.total(), epochs=params.epochs, callbacks=[epochs])
+    words = list(model.wv.index_to_key)
+    vectors = WordVectors(words, np.array([counts[word] for word in words], dtype=np.int64), model.wv.vectors)
+    return SubwordVectors(vectors, model.wv.vectors_ngrams, params.minimum_n, params.maximum_n)

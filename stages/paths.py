@@ -1,0 +1,68 @@
+"""Every path of the repository that a stage reads or writes, relative to its root.
+
+The library knows none of them: a stage hands it the paths that it needs. dvc.yaml names the same paths.
+"""
+
+from pathlib import Path
+
+# What the user brings, and what ships with the repository
+EXTERNAL = Path("data/external")
+SAMPLES = Path("data/samples")
+RELEASED = Path("models/released")
+PARSER = Path("models/syntax")
+README = Path("README.md")
+
+# Benchmark sets and the corpus
+BENCHMARKS = Path("data/benchmarks")
+ARTICLES = Path("data/corpus/articles")
+SENTENCES = Path("data/corpus/sentences")
+
+# Word vectors
+SKIPGRAM = Path("models/skipgram")
+REFINED = Path("models/refined")
+FASTTEXT = Path("models/fasttext")
+WEIGHTING = Path("models/weighting")
+
+# Students and their teachers
+SOFT_LABELS = Path("data/soft_labels")
+STUDENT = Path("models/student")
+PAPER_STUDENT = Path("models/paper_student")
+MLP_HEAD = Path("models/mlp_head")
+FINE_TUNED_TEACHER = Path("models/fine_tuned_teacher")
+FINE_TUNED_LABELS = Path("data/fine_tuned_labels")
+FINE_TUNED_STUDENT = Path("models/fine_tuned_student")
+SIMCSE = Path("models/simcse")
+
+# Papers 2 and 3
+PAIRS = Path("data/pairs")
+STARTS = Path("models/pairs/starts")
+PARAPHRASE_CELLS = Path("models/pairs/cells")
+COMBINATIONS = Path("models/pairs/combinations")
+PARAPHRASER = Path("models/paraphraser")
+TREES = Path("data/trees")
+COMPONENT_FOCUS = Path("data/component_focus")
+AUGMENTED_PAIRS = Path("data/augmented_pairs")
+
+# What a run reports
+REPORTS = Path("reports")
+COUNTERS = REPORTS / "counters"
+CURVES = REPORTS / "curves"
+SEEDS = REPORTS / "seeds"
+RUNS = REPORTS / "runs"
+RESULTS = REPORTS / "results.csv"
+METRICS = REPORTS / "metrics.json"
+EXAMPLES = REPORTS / "examples.json"
+CORPUS_OVERVIEW = REPORTS / "corpus.json"
+CORPUS_QUALITY = REPORTS / "corpus_quality.csv"
+COMPONENT_RESULTS = REPORTS / "component_focus.csv"
+COMPONENT_REPORT = REPORTS / "component_focus.json"
+PARAPHRASE_RESULTS = REPORTS / "paraphrase.csv"
+PARAPHRASE_REPORT = REPORTS / "paraphrase.json"
+PAIR_COST = REPORTS / "pair_cost.json"
+PARETO = REPORTS / "pareto.csv"
+PROBES = REPORTS / "probes.json"
+PAGE = REPORTS / "index.html"
+
+# Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
+DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
+MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings

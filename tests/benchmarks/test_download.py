@@ -1,0 +1,178 @@
+"""Copying from a directory and downloading, here from a server on the loopback address."""
+
+import http.server
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from sentence_distillery.benchmarks import download as module
+from sentence_distillery.benchmarks.download import copy_from, download, fetch, fetch_set
+from sentence_distillery.benchmarks.external import EXTERNAL
+from sentence_distillery.benchmarks.registry import BENCHMARKS
+from sentence_distillery.io.artifacts import InputError
+from stages.benchmarks.fetch import main
+from tests.benchmarks.conftest import ROOT, external_set, write
+
+FILES = {"a.csv": "one\n", "b.csv": "two\n"}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves `bodies` by path, counting requests; a path in `failing` answers 503 that many times first."""
+
+    bodies: dict[str, bytes]
+    failing: dict[str, int]
+    requests: list[str]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requests.append(self.path)
+        left = self.server.failing.get(self.path, 0)
+        self.server.failing[self.path] = left - 1
+        body = self.server.bodies.get(self.path)
+        self.send_response(503 if left > 0 else 404 if body is None else 200)
+        self.end_headers()
+        self.wfile.write(b"" if left > 0 or body is None else body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        running.bodies, running.failing, running.requests = {}, {}, []
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def home(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_address[1]}"
+
+
+def test_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "from/tiny", FILES)
+    entry, target = external_set("tiny", FILES), tmp_path / "to"
+    fetch([entry], target, copy_from(tmp_path / "from"))
+    assert capsys.readouterr().out == "tiny: complete (2 fetched, 0 already there)\n"
+    assert {path.name: path.read_text() for path in (target / "tiny").iterdir()} == FILES
+    stamp = (target / "tiny/a.csv").stat().st_mtime_ns
+    fetch([entry], target, copy_from(tmp_path / "nowhere"))
+    assert capsys.readouterr().out == "tiny: complete (0 fetched, 2 already there)\n"
+    assert (target / "tiny/a.csv").stat().st_mtime_ns == stamp
+
+
+def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
+    """fault 16: a file with a wrong checksum never gets its name, and the message has both checksums."""
+    write(tmp_path / "from/tiny", {"a.csv": "other\n"})
+    report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
+    assert "came with SHA-256" in report.wrong["a.csv"] and "and was not kept" in report.wrong["a.csv"]
+    assert report.missing == {"b.csv": f"not in {tmp_path / 'from/tiny'}"}
+    assert not list((tmp_path).glob("to/**/*.csv"))
+    assert report.line().startswith("tiny: absent (0 fetched, 0 already there); a.csv: came with")
+
+
+def test_a_wrong_file_in_place(tmp_path: Path) -> None:
+    """fault 16: replaced where the right one comes, reported where none does."""
+    write(tmp_path / "to/tiny", {"a.csv": "other\n", "b.csv": "other\n"})
+    write(tmp_path / "from/tiny", {"a.csv": "one\n"})
+    report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
+    assert report.fetched == ["a.csv"] and (tmp_path / "to/tiny/a.csv").read_text() == "one\n"
+    assert "to/tiny/b.csv has SHA-256" in report.wrong["b.csv"] and "no other came: not in" in report.wrong["b.csv"]
+    assert (tmp_path / "to/tiny/b.csv").read_text() == "other\n"
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    """fault 11: the message names the path."""
+    write(tmp_path / "from/tiny", FILES)
+    (tmp_path / "to").write_text("a file where a directory should be")
+    with pytest.raises(InputError, match=r"to/tiny/a.csv could not be written"):
+        fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
+
+
+def test_download(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    """fault 16: good, wrong, missing and homeless files, each said plainly."""
+    server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
+    sets = [
+        external_set("good", FILES, home(server)),
+        external_set("changed", {"wrong.csv": "this edition\n"}, home(server)),
+        external_set("gone", {"gone.csv": "x\n"}, home(server)),
+        external_set("packed", {"p.parquet": "x\n"}),
+    ]
+    good, changed, gone, packed = fetch(sets, tmp_path, download())
+    assert good.complete and (tmp_path / "good/b.csv").read_text() == "two\n"
+    assert "came with SHA-256" in changed.wrong["wrong.csv"] and not (tmp_path / "changed").exists()
+    assert gone.missing["gone.csv"].endswith("answered 404 Not Found") and server.requests.count("/gone.csv") == 1
+    assert packed.missing["p.parquet"] == "must be brought: no public file has these bytes"
+    assert "To bring changed, gone, packed: put the files into <directory>/<set>/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("failures", "comes"), [(1, True), (2, False)])
+def test_one_retry(tmp_path: Path, server: Server, failures: int, comes: bool) -> None:
+    server.bodies, server.failing = {"/a.csv": b"one\n"}, {"/a.csv": failures}
+    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
+    assert report.complete is comes and len(server.requests) == 2
+
+
+def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAXIMUM_BYTES", 10)
+    server.bodies = {"/a.csv": b"x" * 1000}
+    report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
+    assert report.missing["a.csv"].endswith("/a.csv sends more than 10 bytes")
+
+
+def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 24: a host that cannot be reached is asked twice in all, not twice a file."""
+    with Server(("127.0.0.1", 0), Handler) as closed:
+        nobody = home(closed)
+    calls: list[str] = []
+    ask = module._get_once
+
+    def counted(url: str) -> bytes:
+        calls.append(url)
+        return ask(url)
+
+    monkeypatch.setattr(module, "_get_once", counted)
+    report = fetch_set(external_set("tiny", FILES, nobody), tmp_path, download())
+    assert calls == [f"{nobody}/a.csv"] * 2 and list(report.missing) == ["a.csv", "b.csv"]
+    host = urlsplit(nobody).netloc
+    assert re.search(rf"; a.csv, b.csv: {host} could not be reached \(.*Connection refused\)$", report.line())
+
+
+def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 with one complete set, 1 with none, 1 with a wrong checksum."""
+    monkeypatch.chdir(tmp_path)
+    full, bad = external_set("full", FILES), external_set("bad", {"c.csv": "three\n"})
+    monkeypatch.setattr(module, "EXTERNAL", (full, bad))
+    with pytest.raises(SystemExit, match=r"--from nowhere is no directory"):
+        main(["--from", "nowhere"])
+    (tmp_path / "brought").mkdir()
+    with pytest.raises(SystemExit, match="1"):
+        main(["--from", "brought"])
+    write(tmp_path / "brought/full", FILES)
+    main(["--from", "brought"])
+    assert (tmp_path / "data/external/full/a.csv").read_text() == "one\n"
+    write(tmp_path / "brought/bad", {"c.csv": "changed\n"})
+    with pytest.raises(SystemExit, match="1"):
+        main(["--from", "brought"])
+
+
+def test_the_pinned_table() -> None:
+    """The stage reads only files that are pinned, and the table is that of the shared directory where there is one."""
+    pinned = {f"./{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.files}
+    for benchmark in BENCHMARKS.values():
+        if benchmark.external:
+            assert {f"./{benchmark.name}/{file}" for file in benchmark.files} <= set(pinned)
+    sums = ROOT.parent / "shared/benchmarks/SHA256SUMS"
+    if not sums.is_file():
+        pytest.skip(f"no {sums} to compare with")
+    assert pinned == {name: sha256 for sha256, name in map(str.split, sums.read_text().splitlines())}

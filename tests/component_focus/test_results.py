@@ -1,0 +1,226 @@
+"""What the grid of paper 3 comes to: figures, gains and their intervals, against NumPy and by hand."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+from sentence_distillery.benchmarks.data import PairSet
+from sentence_distillery.component_focus.cells import CELL, CELLS, MODEL_SOUP, PREDICTIONS, SCHEMA
+from sentence_distillery.component_focus.options import ComponentFocus
+from sentence_distillery.io.artifacts import write_json, write_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.papers.paper3 import results as focus
+from sentence_distillery.papers.paper3 import section as paper_3
+from sentence_distillery.papers.paper3.results import (
+    Outcome,
+    drawn_pearson,
+    draws,
+    gains,
+    outcome_figures,
+    read_outcomes,
+)
+from sentence_distillery.syntax.trees import Tree
+from tests.workspace import demo_params
+
+RATINGS = np.random.default_rng(0).random(200, dtype=np.float32)
+
+
+def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> Outcome:
+    """Cosines that follow the gold scores up to `noise`; the first share of the labels is right."""
+    made = np.random.default_rng(7)
+    found = np.stack([RATINGS + noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)])
+    labels = np.arange(len(RATINGS)) < right * len(RATINGS)
+    return Outcome("tiny", "sick", weight, RATINGS, found, np.stack([labels] * seeds), seeds=tuple(range(seeds)))
+
+
+def test_each_draw_is_scored_as_numpy_scores_it() -> None:
+    found = outcome(0.2, 0.3).cosines[0]
+    counts = draws(len(RATINGS), 3)
+    expected = [np.corrcoef(np.repeat(found, row), np.repeat(RATINGS, row))[0, 1] for row in counts.astype(int)]
+    assert drawn_pearson(found, RATINGS, counts) == pytest.approx(expected, abs=1e-6)
+    assert counts.sum(axis=1).tolist() == [len(RATINGS)] * 3
+
+
+def test_a_gain_that_is_real_and_one_that_is_none() -> None:
+    counts = draws(len(RATINGS), 400)
+    pearson, accuracy = gains(outcome(0.0, 0.5), outcome(0.2, 0.1, right=0.75), counts)
+    direct = [np.corrcoef(outcome(0.0, noise).cosines[s], RATINGS)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)]
+    assert pearson.gain == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
+    assert pearson.low < pearson.gain < pearson.high
+    assert (pearson.verdict, pearson.pairs, pearson.seeds) == ("better", 200, 2)
+    assert accuracy.gain == pytest.approx(0.25)
+    assert accuracy.verdict == "better"
+    same = gains(outcome(0.0, 0.5), outcome(0.2, 0.5), counts)[0]
+    assert same.gain == pytest.approx(0, abs=1e-9)
+    assert same.verdict == "no difference to be seen"
+    assert gains(outcome(0.0, 0.1), outcome(5.0, 0.5), counts)[0].verdict == "worse"
+
+
+def test_gains_on_the_seeds_that_both_have() -> None:
+    """A grid with one seed stands beside cells with five; the order of the seeds does not matter."""
+    base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), draws(200, 100)
+    assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
+    assert gains(base, cell.of([1]), counts)[0].seeds == 1
+    assert gains(base.of([0]), cell.of([1]), counts) == []
+
+
+def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
+    cells = [outcome(0.0, 0.5), outcome(0.2, 0.1)]
+    assert len(focus.gains_over_none(cells)) == 2
+    assert focus.gains_over_none([replace(cell, encoder="tiny, model soup") for cell in cells]) == []
+
+
+def test_figures_are_means_over_the_seeds() -> None:
+    pearson, spearman, accuracy = outcome_figures(outcome(0.2, 0.3))
+    single = [np.corrcoef(row, RATINGS)[0, 1] for row in outcome(0.2, 0.3).cosines]
+    assert pearson.value == pytest.approx(np.mean(single), abs=1e-6)
+    assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
+    assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
+    assert spearman.metric == "spearman"
+    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within", "6")
+
+
+def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
+    cell = replace(outcome(0.2, 0.3), weight="roles", right=focus.NO_LABELS)
+    rows = outcome_figures(cell)
+    assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
+    assert paper_3.grid([row(rows[0].system, "sick", "pearson", 0.8), *ROWS]) == paper_3.grid(ROWS)
+    counts = draws(len(RATINGS), 100)
+    (gain,) = gains(outcome(0.0, 0.5), cell, counts)
+    assert (gain.weight, gain.metric, gain.verdict) == ("roles", "pearson", "better")
+
+
+def test_the_largest_weights_come_first() -> None:
+    weights = {"a": 0.1, "b": -0.5, "c": 0.25, "d": 0.0, "e": 0.01, "f": 0.02, "g": 0.03}
+    assert paper_3.largest(weights) == "b −0.50, c +0.25, a +0.10, g +0.03, f +0.02, e +0.01"
+
+
+def test_an_encoder_that_sees_the_component_at_inference_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any function of texts; a sentence without a tree is its own component, so that its direction stays."""
+    texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
+    known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
+    tags = ["NOUN", "VERB", "NOUN"]
+    tree = Tree(
+        texts[0].split(), ["dog", "bark", "today"], tags, ["NNS", "VBP", "NN"], [2, 0, 2], ["nsubj", "root", "obl"]
+    )
+    pairs = PairSet("sick", "test", [texts[0], "a", "b"], ["c", "d", "e"], RATINGS[:3], None, (0.0, 1.0))
+    monkeypatch.setattr(focus, "load_pairs", lambda task, split: pairs)
+    monkeypatch.setattr(focus, "benchmarks_of", lambda tasks: tasks)
+    changed = demo_params()["component_focus"] | {"tasks": ["sick"], "weights": [0.2, "one"]}
+    section = ComponentFocus.model_validate(changed)
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        return np.stack([known[text] for text in texts])
+
+    none, some = focus.at_inference("use", embed, section, {texts[0]: tree}, Counters("cells"))
+    assert [(each.encoder, each.task, each.weight) for each in (none, some)] == [
+        ("use, untrained", "sick", 0.0),
+        ("use, untrained", "sick", 0.2),
+    ]
+    focused = known | {texts[0]: known[texts[0]] + 0.2 * known["Dogs bark"]}
+    for found, vectors in ((none, known), (some, focused)):
+        two = [[vectors[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]
+        expected = [u @ v / np.sqrt((u @ u) * (v @ v)) for u, v in zip(*two, strict=True)]
+        assert found.cosines[0] == pytest.approx(expected, abs=1e-6)
+
+
+def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> None:
+    directory = CELLS / f"tiny-sick-{weight}"
+    columns = [
+        [seed for seed in seeds for _ in range(3)],
+        ["test"] * 3 * len(seeds),
+        [0.0, 0.5, 1.0] * len(seeds),
+        [0.1, 0.3, 0.2] * len(seeds),
+        ["A"] * 3 * len(seeds),
+        ["A", "B", "A"] * len(seeds),
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    write_table(directory / PREDICTIONS, pa.Table.from_arrays(arrays, schema=SCHEMA))
+    write_json(directory / CELL, {"absent": absent})
+
+
+def test_a_cell_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_cell(0.2, None, [None, 1, 2, MODEL_SOUP])
+    trained, mean, untrained = read_outcomes("tiny", "sick", 0.2)
+    assert [each.encoder for each in (trained, mean, untrained)] == ["tiny", "tiny, model soup", "tiny, untrained"]
+    assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MODEL_SOUP,), (None,)]
+    assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
+    assert untrained.right.tolist() == [[True, False, True]]
+    write_cell(0.3, "weights not available here", [])
+    rows = outcome_figures(read_outcomes("tiny", "sick", 0.3)[0])
+    assert {str(row.value) for row in rows} == {"undefined: weights not available here"}
+
+
+def row(system: str, dataset: str, metric: str, value: float, protocol: str = "ten folds") -> dict[str, str]:
+    known = {"system": system, "dataset": dataset, "metric": metric, "value": str(value), "spread": "", "published": ""}
+    return known | {"protocol": protocol}
+
+
+ROWS = [row(f"tiny, W_cf = {weight}", "sick", "pearson", 0.8 + weight / 10) for weight in (0, 0.2, 1)]
+
+
+def test_the_papers_tables_stand_beside_ours() -> None:
+    five, seven, spearman = paper_3.tables([*ROWS, row("tiny, W_cf = 0", "sick", "spearman", 0.7)])
+    printed = dict(five.blocks[0][1])
+    assert printed["CF-BERT-large, W_cf = 0.2"][0][0].text in ("89.29", "84.35")
+    assert [name for name, _ in five.blocks[1][1]] == ["tiny, W_cf = 0", "tiny, W_cf = 0.2"]
+    (_, paper), (_, ours) = seven.blocks[0][1]
+    assert [cell[0].text for cell in paper if cell[0].text][2] == "89.29"
+    assert [cell[0].text for cell in ours if cell[0].text] == ["80.00", "82.00", "90.00"]
+    assert [cell[0].text for cell in ours if cell[0].best] == ["90.00"]
+    assert [(name, cells[0][0].text) for name, cells in spearman.blocks[0][1]] == [("SICK, tiny", "70.00")]
+
+
+def test_accuracies_of_different_protocols_stand_apart() -> None:
+    """Not in one column of table 6, nor in one line of a grid."""
+    rows = [row(f"tiny, W_cf = {weight}", "sick", "accuracy", 0.8, "ten folds") for weight in (0, 1)]
+    rows += [row("tiny, W_cf = 0", "sick", "accuracy", 0.7, "other folds")]
+    six, grid = paper_3.tables(rows)
+    assert [group for group, _ in six.groups] == ["SICK, ten folds", "SICK, other folds"]
+    assert [[figure.text for cell in cells for figure in cell] for _, cells in six.blocks[1][1]] == [["80.00", "70.00"]]
+    assert [name for name, _ in grid.blocks[0][1]] == ["SICK, ten folds, tiny", "SICK, other folds, tiny"]
+
+
+def test_figure_3_starts_at_nothing_gained() -> None:
+    """Each gain over the cell at 0 that has the same seeds; none of a learnt weight or beyond 1."""
+    gain = {"encoder": "tiny", "task": "sick", "metric": "pearson", "weight": 1.0, "gain": 0.1}
+    others = [gain | {"weight": weight} for weight in (2.0, "roles")] + [gain | {"metric": "accuracy"}]
+    paper, ours = paper_3.figure_3([gain | {"task": "samples"} | {"weight": 2.0}, gain, *others])
+    assert "CF-BERT-large" in paper.title
+    assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["better", "better"], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
+        (["better", "worse"], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
+        (["no difference to be seen"], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
+    ],
+)
+def test_the_statement_is_plain(verdicts: list[str], words: str) -> None:
+    cell = {"encoder": "tiny", "task": "sick", "weight": 0.2, "verdict": "better"}
+    trained = [cell | {"verdict": verdict} for verdict in verdicts]
+    others = [cell | {"task": task} for task in ("samples", "sick+labels")]
+    uncounted = [cell | {"weight": 1.0}, *others]  # not the paper's weight, and not its tasks
+    alone = cell | {"encoder": "tiny, untrained", "verdict": "worse"}
+    text = paper_3.statement([*uncounted, *trained, alone])
+    assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
+    assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text
+    assert paper_3.statement(uncounted) == "This run has no cells on STS-B or SICK to judge the claim by."
+
+
+def test_some_trees_are_shown(tmp_path: Path) -> None:
+    from sentence_distillery.syntax.trees import Tree
+
+    trees = {f"text {n}": Tree(["a"] * 6, ["a"] * 6, ["X"] * 6, ["X"] * 6, [0] * 6, ["root"] * 6) for n in range(40)}
+    found = focus.shown(trees)
+    assert len(found) == focus.SHOWN
+    assert json.loads(json.dumps(found)) == found
+    assert [drawing.component for drawing in paper_3.drawings({"trees": found})] == ["a a a a a a"] * focus.SHOWN

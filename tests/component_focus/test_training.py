@@ -1,0 +1,450 @@
+"""Paper 3's encoder on a BERT of a few thousand weights: what it computes, that it resumes, and what a cell leaves."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+import torch
+import yaml
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PairSet
+from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
+from sentence_distillery.component_focus import training as component_focus
+from sentence_distillery.component_focus.cells import (
+    CELL,
+    CELLS,
+    MODEL_SOUP,
+    PREDICTIONS,
+    SCHEMA,
+    SPLITS,
+    benchmarks_of,
+    components_of,
+    entailment,
+    task_pairs,
+)
+from sentence_distillery.component_focus.options import ComponentTraining
+from sentence_distillery.component_focus.training import (
+    NONE,
+    Cell,
+    LabelLoss,
+    Material,
+    embed,
+    focused,
+    material,
+    rise_and_fall,
+)
+from sentence_distillery.component_focus.weights import RATE, Weight, Weights, weight_of
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.syntax.trees import TREES, Tree, to_table
+from stages.benchmarks.benchmarks import main as make_benchmarks
+from stages.component_focus import component_focus as component_focus_stage
+from stages.params import PARAMS as PARAMS_FILE
+from tests.distillation.conftest import files
+from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT, write_params
+
+DOG = Tree(
+    ["the", "dog", "drinks", "the", "cold", "water"],
+    ["the", "dog", "drink", "the", "cold", "water"],
+    ["DET", "NOUN", "VERB", "DET", "ADJ", "NOUN"],
+    ["DT", "NN", "VBZ", "DT", "JJ", "NN"],
+    [2, 3, 0, 6, 6, 3],
+    ["det", "nsubj", "root", "det", "amod", "obj"],
+)
+TEXT = "the dog drinks the cold water"
+PARAMS = ComponentTraining(
+    seeds=[1],
+    pooling="mean",
+    label_weight=1.0,
+    epochs=2,
+    batch_size=2,
+    learning_rate=1e-3,
+    warm_up=0.1,
+    precision="float32",
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("tiny")
+    write_tiny_bert(directory)
+    return directory
+
+
+@pytest.fixture
+def encoder(tiny: Path) -> PairEncoder:
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    return PairEncoder(load_encoder(teacher), Pooling.MEAN)
+
+
+@pytest.fixture
+def data(encoder: PairEncoder) -> Material:
+    """Four training pairs, two of them with the parsed sentence, and its component."""
+    return laid_out(encoder, 0.2)
+
+
+def laid_out(encoder: PairEncoder, weight: Weight) -> Material:
+    left = [TEXT, "a storm", TEXT, "people"]
+    right = ["the police", "the government", "a woman", "a guitar"]
+    scores = np.array([1, 2, 4, 5], dtype=np.float32)
+    pairs = PairSet("made", "train", left, right, scores, None, (1, 5))
+    sets = dict.fromkeys(SPLITS, pairs)
+    return material(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
+
+
+def test_the_scores_are_on_one(data: Material) -> None:
+    assert data.gold["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
+
+
+def test_a_text_is_tokenised_once_and_its_component_behind(data: Material, encoder: PairEncoder) -> None:
+    sentences = len(data.parts)
+    assert sentences == 7  # the dog stands there twice
+    assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
+    assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
+    assert data.parts.ravel().tolist() == [7, 1, 2, 3, 4, 5, 6]
+
+
+def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncoder) -> None:
+    found = laid_out(encoder, "roles")
+    assert found.parts[0].tolist() == [7, 8, 9]
+    assert found.tokens.ids[7:] == [encoder.tokens([word]).ids[0] for word in ("dog", "drinks", "water")]
+    assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
+
+
+def test_equation_1(data: Material, encoder: PairEncoder) -> None:
+    """emb_S = emb_basic + W_cf emb_cf, each part encoded alone."""
+    encoder.eval()
+    with torch.inference_mode():
+        basic, part = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog drinks water"))
+        found = focused(encoder, data, np.array([0]), Weights(0.2, encoder.dimension))[0]
+    assert torch.allclose(found, basic + 0.2 * part, atol=1e-6)
+
+
+def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
+    """From nothing, each of its own; a gate looks at the sentence; what a sentence hasn't counts nothing."""
+    encoder.eval()
+    with torch.inference_mode():
+        basic, *roles = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog", "drinks", "water"))
+        learnt = Weights("roles", encoder.dimension)
+        assert learnt.values is not None
+        both = np.array([0, 1])
+        alone = focused(encoder, laid_out(encoder, 0.0), both, Weights(0.0, encoder.dimension))
+        assert torch.equal(focused(encoder, laid_out(encoder, "roles"), both, learnt), alone)
+        learnt.values.copy_(torch.tensor([0.1, -0.2, 0.3]) / RATE)
+        found = focused(encoder, laid_out(encoder, "roles"), both, learnt)
+        expected = basic + 0.1 * roles[0] - 0.2 * roles[1] + 0.3 * roles[2]
+        assert torch.allclose(found[0], expected, atol=1e-6)
+        assert torch.equal(found[1], alone[1])
+        assert learnt.learnt() == pytest.approx({"subject": 0.1, "predicate": -0.2, "object": 0.3})
+        gate = Weights("gate", encoder.dimension)
+        assert gate.gate is not None
+        gate.gate.copy_(basic / basic.norm() / RATE)  # as strong as a sentence is like this one
+        part = encoder(encoder.tokens(["dog drinks water"]))[0]
+        found = focused(encoder, laid_out(encoder, "gate"), np.array([0]), gate)[0]
+        assert torch.allclose(found, basic + part, atol=1e-5)
+
+
+@pytest.mark.parametrize(("text", "weight"), [("0.2", 0.2), ("10", 10.0), ("one", "one"), ("gate", "gate")])
+def test_a_weight_on_the_command_line(text: str, weight: Weight) -> None:
+    assert weight_of(text) == weight
+    with pytest.raises(ValueError, match="more"):
+        weight_of("more")
+
+
+def test_without_a_component_it_is_its_own(data: Material, encoder: PairEncoder) -> None:
+    """An empty part: a sentence without a tree keeps its direction under every weight."""
+    plain, heavy = (embed(encoder, data, Weights(weight, encoder.dimension), "test")[1] for weight in (0.0, 3.0))
+    assert np.allclose(heavy, 4 * plain, rtol=1e-5)
+
+
+def test_a_batch_encodes_each_text_once(data: Material, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    forward = encoder.forward
+
+    def counted(tokens: Tokens) -> torch.Tensor:
+        seen.append(len(tokens))
+        return forward(tokens)
+
+    monkeypatch.setattr(encoder, "forward", counted)
+    for weight in (0.2, 0.0):
+        focused(encoder, data, np.array([0, 1, 0, 2]), Weights(weight, encoder.dimension))
+    assert seen == [4, 3]  # the dog, its component, and two that are their own
+
+
+def test_components_are_counted() -> None:
+    counters = Counters("pairs")
+    shout = Tree(["Really", "beautiful"], ["really", "beautiful"], ["ADV", "ADJ"], ["RB", "JJ"], [2, 0], ["x", "root"])
+    trees = {TEXT: DOG, "Really beautiful": shout}
+    assert components_of([TEXT, "Really beautiful", "?"], trees, counters) == [
+        "dog drinks water",
+        "Really beautiful",
+        "?",
+    ]
+    assert counters.details == {
+        "components by relations": 1,
+        "components by whole": 1,
+        "sentences without a tree": 1,
+    }
+
+
+def test_a_task_with_labels_is_of_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is scored without training is scored once, with `sick+labels` alone as well."""
+    monkeypatch.setattr("sentence_distillery.component_focus.cells.available", lambda kind: ["sick", "stsb"])
+    assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"]) == ["sick", "stsb"]
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    assert [rise_and_fall(step, 10, 0.2) for step in (0, 1, 2, 6, 9)] == pytest.approx([1 / 3, 2 / 3, 1, 0.5, 0.125])
+
+
+@pytest.mark.parametrize(
+    ("weight", "precision"), [(0.2, "float32"), (0.2, "bfloat16"), ("roles", "float32"), ("gate", "float32")]
+)
+def test_training_lowers_the_loss_and_keeps_the_best(
+    encoder: PairEncoder, tmp_path: Path, weight: Weight, precision: str
+) -> None:
+    """What is scored afterwards is float32, whatever was trained with."""
+    data = laid_out(encoder, weight)
+    params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
+    weights = Weights(weight, encoder.dimension)
+    cell = Cell(encoder, params, weights, 1, tmp_path / "cell.safetensors")
+    notes = cell.run(data, "key")
+    assert notes[-1]["loss"] < notes[0]["loss"]
+    best = max(notes, key=lambda note: note["dev"])
+    assert weights.learnt() == {name: best[name] for name in best if name not in ("loss", "dev")}
+    assert all(weights.learnt().values())  # they have moved
+    assert encoder.precision == "float32"
+    assert cell.judge(data) == pytest.approx(
+        max(note["dev"] for note in notes), abs=0 if precision == "float32" else 0.1
+    )
+
+
+def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_path: Path) -> None:
+    """fault 2: the epochs after the checkpoint see the same batches and the same dropout."""
+
+    def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
+        teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+        cell = Cell(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
+        if stop:
+            with pytest.MonkeyPatch.context() as patch:
+                epoch = Cell.epoch
+                patch.setattr(Cell, "epoch", lambda *args: epoch(*args) if args[-1] == 0 else 1 / 0)
+                with pytest.raises(ZeroDivisionError):
+                    cell.run(data, "key")
+        notes = cell.run(data, "key")
+        states = (cell.encoder.state_dict(), cell.weights.state_dict())
+        return notes, torch.cat([tensor.ravel() for state in states for tensor in state.values()])
+
+    (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
+    assert whole == resumed
+    assert torch.equal(weights, again)
+    (tmp_path / "whole.best").unlink()  # without its best weights it is trained anew
+    assert torch.equal(weights, trained(False, "whole")[1])
+
+
+def test_a_loss_that_is_not_finite(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
+    """fault 23: the step and the batch are named."""
+    data.gold["train"][:] = np.inf
+    with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*its learning_rate"):
+        alone = Weights(0.0, encoder.dimension)
+        Cell(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
+
+
+def test_ten_folds_find_labels_that_the_difference_shows() -> None:
+    vectors = np.repeat(np.eye(2, dtype=np.float32), 20, axis=0)
+    rows = np.array([[row, (row + 20 * (row % 2)) % 40] for row in range(40)])
+    labels = ["same" if row % 2 == 0 else "other" for row in range(40)]
+    assert entailment(vectors, rows, labels) == labels
+    assert entailment(vectors, rows, None) is None
+
+
+def test_the_training_folds_choose_the_penalty() -> None:
+    """Forty dimensions of noise beside one that tells little: a weak penalty learns the noise by heart."""
+    made = np.random.default_rng(0)
+    labels = ["yes" if row % 2 else "no" for row in range(120)]
+    signal = np.array([row % 2 for row in range(120)]) + made.normal(0, 0.8, 120)
+    difference = np.concatenate([np.abs(signal)[:, None], np.abs(made.normal(0, 1, (120, 40)))], axis=1)
+    vectors = np.concatenate([difference, np.zeros_like(difference)]).astype(np.float32)
+    rows = np.stack([np.arange(120), np.arange(120, 240)], axis=1)
+
+    def right(strengths: tuple[float, ...]) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sentence_distillery.component_focus.cells.STRENGTHS", strengths)
+            found = entailment(vectors, rows, labels)
+        return sum(one == other for one, other in zip(found or [], labels, strict=True))
+
+    weak, strong = 1e6, 1.0
+    assert right((strong,)) > right((weak,))
+    assert right((weak, strong)) > right((weak,))
+    assert entailment(vectors, rows, labels) == entailment(7 * vectors, rows, labels)
+
+
+def test_the_loss_of_the_labels() -> None:
+    """From zero it is log 3 whatever the vectors; then it learns which dimension tells the labels."""
+    loss = LabelLoss(3, ["NEUTRAL", "ENTAILMENT", "CONTRADICTION", "NEUTRAL"], 0.5)
+    u, v = torch.eye(3)[[2, 1, 0]], torch.zeros(3, 3)
+    pairs = np.array([3, 1, 2])  # places of the alphabet: 2, 1, 0
+    assert loss(u, v, pairs).item() == pytest.approx(0.5 * np.log(3))
+    optimizer = torch.optim.Adam(loss.parameters(), lr=1e-3)
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss(u, v, pairs).backward()
+        optimizer.step()
+    assert loss(u, v, pairs).item() < 0.05
+    assert loss(v, u, pairs).item() == loss(u, v, pairs).item()  # |u - v|
+
+
+@pytest.fixture
+def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A demo run as it stands before the cells, with the tiny encoder; one sentence has a tree."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
+    encoders = {"tiny": {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}}
+    encoders["away"] = encoders["tiny"] | {"reference": "./nowhere"}
+    write_params(encoders=encoders, benchmarks={"sets": ["samples"]})
+    make_benchmarks()
+    write_table(TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
+    return tmp_path
+
+
+def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
+    monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
+    component_focus_stage.main()
+    return CELLS / "-".join(arguments)
+
+
+def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
+    table = read_table(cell / PREDICTIONS, SCHEMA)
+    assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
+    assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
+    untrained, trained = table.slice(62, 84), table.slice(208)
+    assert untrained["cosine"] != trained["cosine"]
+    assert trained["predicted"].null_count == 0
+    assert set(trained["predicted"].to_pylist()) <= {"ENTAILMENT", "NEUTRAL", "CONTRADICTION"}
+    assert np.isfinite(table["cosine"].to_numpy()).all()
+    about = read_json(cell / CELL)
+    assert about["absent"] is None
+    assert len(about["seeds"]["1"]) == 1  # epoch
+    counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
+    assert counted["kept"] == 125
+
+
+def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more encoder behind those of the seeds; with one seed there is none."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    table = read_table(run_cell(monkeypatch, "tiny", "samples", "0.2") / PREDICTIONS, SCHEMA)
+    assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, MODEL_SOUP]
+    best = [load_file(component_focus.CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
+    mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
+    teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
+    encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+    weights = Weights(0.2, encoder.dimension)
+    pairs = task_pairs("samples", Counters("pairs"))
+    data = material(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
+    encoder.keep_only(data.tokens)
+    torch.nn.ModuleList([encoder, weights]).load_state_dict(mean)
+    found = component_focus.pair_cosines(embed(encoder, data, weights, "dev", "test"), data, "test")
+    cosines = table.filter(pc.equal(table["split"], "test"))["cosine"].to_numpy().reshape(5, -1)
+    assert cosines[4] == pytest.approx(found, abs=1e-5)
+    assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
+
+
+def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same pairs, another loss: it starts from what the labels cost at first, and ends elsewhere."""
+    cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
+    alone, both = (read_table(cell / PREDICTIONS, SCHEMA) for cell in cells)
+    losses = [read_json(cell / CELL)["seeds"]["1"][0]["loss"] for cell in cells]
+    weight = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))["component_training"]["label_weight"]
+    assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
+    assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
+    assert alone["cosine"] != both["cosine"]
+
+
+def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
+    """fault 18: a pair of dev and one of test that stand in train, too, swapped and in capitals."""
+    path = BENCHMARKS_DIRECTORY / "samples.parquet"
+    table = read_table(path, BENCHMARK_SCHEMA)
+    copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
+    swapped = [
+        row | {"split": "train", "sentence1": row["sentence2"].upper(), "sentence2": row["sentence1"]} for row in copies
+    ]
+    write_table(path, pa.concat_tables([table, pa.Table.from_pylist(swapped, BENCHMARK_SCHEMA)]))
+    counters = Counters("pairs")
+    assert len(task_pairs("samples+labels", counters)["train"].sentences1) == 125
+    assert counters.dropped == {"pair of samples dev": 1, "pair of samples test": 1}
+
+
+def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = run_cell(monkeypatch, "tiny", "samples", "one")
+    table = read_table(cell / PREDICTIONS, SCHEMA)
+    assert table["seed"].unique().to_pylist() == [1]  # before training it is the encoder alone
+    (epoch,) = read_json(cell / CELL)["seeds"]["1"]
+    assert epoch.keys() == {"loss", "dev", "component"}
+
+
+def test_labels_that_are_not_there(data: Material, encoder: PairEncoder) -> None:
+    with pytest.raises(InputError, match=r"have no labels; leave \+labels away"):
+        component_focus.label_loss(encoder, data, 1.0)
+
+
+def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 1, fault 2: nothing stands at the final path, and the cell goes on to the bytes of an undisturbed one."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"]["epochs"] = 30
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    arguments = ["tiny", "samples", "0.2"]
+    checkpoint = component_focus.CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
+    threads = str(torch.get_num_threads())  # another number of them, other last bits
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.component_focus.component_focus", *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": threads},
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    assert not CELLS.exists() or not [path for path in CELLS.iterdir() if not path.name.startswith(".")]
+    with safe_open(checkpoint, framework="pt") as file:
+        assert 1 <= len(json.loads(file.metadata()["notes"])) < 30
+    resumed = files(run_cell(monkeypatch, *arguments))
+    shutil.rmtree(component_focus.CHECKPOINTS)
+    assert files(run_cell(monkeypatch, *arguments)) == resumed
+
+
+@pytest.mark.parametrize(
+    ("encoder", "task", "reason"),
+    [
+        ("tiny", "stsb", "the set stsb is absent"),
+        ("tiny", "sick+labels", "the set sick is absent"),
+        ("away", "samples", "weights not available here"),
+    ],
+)
+def test_what_is_absent_is_said(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str, task: str, reason: str
+) -> None:
+    """fault 24: a cell without its set or its weights says so, and the others go on."""
+    cell = run_cell(monkeypatch, encoder, task, "0.0")
+    assert read_json(cell / CELL)["absent"] == reason
+    assert read_table(cell / PREDICTIONS, SCHEMA).num_rows == 0

@@ -1,0 +1,27 @@
+"""What a child process does in the tests of sentence_distillery/crawl/workers.py; few imports, since each child has them."""
+
+import os
+import signal
+import time
+from typing import Any
+
+from sentence_distillery.crawl.workers import Task
+
+
+def misbehave() -> Task:
+    """What a child does in these tests: what the page says."""
+    return _misbehave
+
+
+def _misbehave(request: dict[str, Any], payload: bytes) -> dict[str, Any]:
+    match payload:
+        case b"hang":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            time.sleep(60)
+        case b"crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case b"eat":
+            bytes(2_000_000_000)
+        case b"raise":
+            raise RecursionError("too deep")
+    return {"links": [], "article": True, "reason": None, "pid": os.getpid()}

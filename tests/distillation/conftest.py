@@ -1,0 +1,193 @@
+"""Small students of both kinds, and a workspace with a small corpus and soft labels that no teacher had to make."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
+from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
+from sentence_distillery.distillation.export import export
+from sentence_distillery.distillation.soft_labels import (
+    SOFT_LABELS,
+    TEACHER,
+    WORDS,
+    embedding_column,
+    soft_label_schema,
+    word_schema,
+)
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
+from sentence_distillery.io.artifacts import write_json, write_table
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.word_vectors.model import REFINED, WordVectors
+from stages.distillation.fine_tuned_labels import FINE_TUNED_LABELS, VARIANT
+from tests.word_vectors.conftest import write_corpus, write_params
+
+CARD = {
+    "profile": "demo",
+    "language": "en",
+    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "further": []},
+    "sentences": 3,
+    "epochs": 1,
+    "seed": 1,
+}
+SUBJECTS = ("storm", "ship", "bank", "court", "team", "farmer", "doctor", "minister")
+VERBS = ("left", "saw", "praised", "warned", "met", "paid")
+OBJECTS = ("harbour", "judge", "market", "village", "hospital", "stadium")
+DOCUMENTS = [". ".join(f"The {s} {v} the {o} again" for v in VERBS for o in OBJECTS) + "." for s in SUBJECTS]
+DIMENSION = 12
+
+
+def table(rows: int, columns: int) -> Floats:
+    """Random token vectors, zero for the unknown token."""
+    vectors = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
+    vectors[0] = 0.0
+    return vectors
+
+
+def static_encoder() -> StaticEncoder:
+    words = ["the", "storm", "closed", "port", "cafe", "un", "x", "unk", "ing", "don", "t", "港", "δ", "❤", "½"]
+    pieces = [f"##{piece}" for piece in (*"abcdefghijklmnopqrstuvwxyz0123456789", "known", "ing", "s", "é", "δ", "🏽")]
+    vocabulary = list(dict.fromkeys([UNKNOWN, *words, *"abcdefghijklmnopqrstuvwyz0123456789", *pieces]))
+    return StaticEncoder(static_tokenizer(vocabulary), table(len(vocabulary), 8))
+
+
+def deep_encoder() -> StaticEncoder:
+    static, rng = static_encoder(), np.random.default_rng(4)
+    hidden = (rng.normal(size=(8, 5)).astype(np.float32), rng.normal(size=(5, 8)).astype(np.float32))
+    return StaticEncoder(static.tokenizer, static.stored, hidden=hidden)
+
+
+def paper_encoder() -> StaticEncoder:
+    vocabulary = [UNKNOWN, "storm", "closed", "port", "don't", "cafe", "café", "港", "½", "x", "unk", "ing"]
+    rng = np.random.default_rng(1)
+    linear = (rng.normal(size=(6, 8)).astype(np.float32), rng.normal(size=6).astype(np.float32))
+    return StaticEncoder(content_tokenizer(vocabulary, STOP_WORDS["en"]), table(len(vocabulary), 8), linear)
+
+
+@pytest.fixture(scope="session", params=["static", "deep", "paper"])
+def student(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a small student of each kind."""
+    directory = tmp_path_factory.mktemp("students") / str(request.param)
+    makers = {"static": static_encoder, "deep": deep_encoder, "paper": paper_encoder}
+    export(makers[request.param](), CARD, directory)
+    return directory
+
+
+@pytest.fixture
+def static_student(tmp_path: Path) -> Path:
+    export(static_encoder(), CARD, tmp_path / "static")
+    return tmp_path / "static"
+
+
+def texts() -> list[list[str]]:
+    """The sentences of each part of the corpus that `write_corpus` makes of DOCUMENTS."""
+    return [[s.strip() for d in part for s in d.split(".") if s.strip()] for part in (DOCUMENTS[:4], DOCUMENTS[4:])]
+
+
+def word_table() -> dict[str, Floats]:
+    words = sorted(count_words(" ".join(DOCUMENTS).split()))
+    rng = np.random.default_rng(2)
+    return {word: rng.normal(size=DIMENSION).astype(np.float32) for word in words}
+
+
+def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> None:
+    """Soft labels as a teacher would give them: means of fixed word vectors; `constant` gives all the same one."""
+    words = word_table()
+    for number, part in enumerate(texts()):
+        vectors = np.stack([np.mean([words[word] for word in text.lower().split()], axis=0) for text in part])
+        if constant:
+            vectors[:] = 1.0
+        sentence = [(d << 20) + p for d in range(4) for p in range(len(part) // 4)]
+        columns = [pa.array(sentence, pa.int64()), embedding_column(vectors)]
+        labels = pa.table(columns, schema=soft_label_schema(DIMENSION))
+        write_table(directory / f"part-{number:05d}.parquet", labels)
+    counts = count_words(text for part in texts() for text in part)
+    columns = [
+        pa.array(list(words)),
+        pa.array([counts[word] for word in words]),
+        embedding_column(np.stack(list(words.values()))),
+    ]
+    write_table(directory / WORDS, pa.table(columns, schema=word_schema(DIMENSION)))
+    teacher = {"reference": "package:x", "revision": None, "sha256": "0" * 64, "pooling": "mean"}
+    write_json(directory / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "further": []})
+
+
+def write_gold_labels() -> None:
+    """Those of tuned teachers, which are the others' here."""
+    write_soft_labels(directory=FINE_TUNED_LABELS)
+    write_json(FINE_TUNED_LABELS / VARIANT, {"absent": None})
+
+
+def write_refined(seed: int = 3) -> None:
+    words = sorted({word for document in DOCUMENTS for word in content_tokens(tokenize(document))})
+    vectors = np.random.default_rng(seed).normal(size=(len(words), 5)).astype(np.float32)
+    WordVectors(words, np.ones(len(words), np.int64), vectors).save(REFINED, {})
+
+
+def write_benchmarks(**splits: tuple[str, ...]) -> None:
+    """Pair sets by name, 30 pairs a split, scored by the words that two sentences share; dev and test are held out."""
+    sentences = [text for part in texts() for text in part]
+    evaluated: list[str] = []
+    sets = {}
+    for name, listed in splits.items():
+        rows: list[tuple[str, str, str, float, None]] = []
+        for split in listed:
+            order = np.random.default_rng(len(rows)).permutation(len(sentences))
+            pairs = [(f"{sentences[a]} {split}", f"{sentences[b]} {split}") for a, b in order[:60].reshape(-1, 2)]
+            rows += [(split, *pair, 5 * _overlap(*pair), None) for pair in pairs]
+            evaluated += [text for pair in pairs for text in pair if split != "train"]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        write_table(BENCHMARKS_DIRECTORY / f"{name}.parquet", pa.table(columns, schema=PAIRS))
+        sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": dict.fromkeys(listed, 30)}
+    marks = pa.array(fingerprints(evaluated), pa.uint64())
+    write_table(
+        BENCHMARKS_DIRECTORY / "evaluation_fingerprints.parquet", pa.table([marks], schema=EVALUATION_FINGERPRINTS)
+    )
+    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": sets, "absent": {}})
+
+
+def _overlap(one: str, other: str) -> float:
+    words = [set(text.lower().split()) for text in (one, other)]
+    return len(words[0] & words[1]) / len(words[0] | words[1])
+
+
+def student_params(kind: str, **changes: object) -> None:
+    """params.yaml with a student small enough for a test."""
+    rate = 0.02 if kind == "static" else 0.05
+    write_params(student={"kind": kind, "dimension": 6, "epochs": 4, "batch_size": 32, "learning_rate": rate} | changes)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current directory: two parts of a corpus with soft labels, and refined word vectors; one thread."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    write_corpus(DOCUMENTS[:4], part=0)
+    write_corpus(DOCUMENTS[4:], part=1)
+    write_soft_labels()
+    write_refined()
+    write_benchmarks(samples=("dev", "test"))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield tmp_path
+    torch.set_num_threads(threads)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """The content of every file below `directory`, by its path."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def subprocess_environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(REPOSITORY)}

@@ -1,0 +1,132 @@
+"""Fewer dimensions and fewer bits: what stays equal, what may differ, and by how much."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model2vec import StaticModel
+from sentence_transformers import SentenceTransformer
+
+from sentence_distillery.distillation.compression import STEP, Precision, compressed, levels, principal_directions
+from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.encoder.static_encoder import EXACT, TABLE, WEIGHTS, StaticEncoder
+from sentence_distillery.io.artifacts import InputError, write_tensors
+from sentence_distillery.io.ragged import TokenIds, unit_rows
+
+from .conftest import CARD, files, static_encoder
+from .test_encoder import ODD
+
+TEXTS = ["The storm closed the port.", "unknowns at the cafe, ing x", "Café 港 storm", "the " * 300 + "storm", "", "?!"]
+
+
+def counts(encoder: StaticEncoder) -> np.ndarray:
+    return np.arange(len(encoder.stored), 0, -1)
+
+
+def small(precision: Precision, dimension: int = 8) -> StaticEncoder:
+    encoder = static_encoder()
+    directions = principal_directions(encoder.table, counts(encoder))
+    return compressed(encoder, directions, dimension, precision)
+
+
+def test_principal_directions_by_hand() -> None:
+    """Two tokens on the axes: the one that stands in the text more often, times its length, gives the first one."""
+    table = np.array([[0, 0], [1, 0], [0, 2]], dtype=np.float32)
+    np.testing.assert_allclose(principal_directions(table, np.array([1, 400, 16])), [[1, 0], [0, 1]], atol=1e-6)
+    np.testing.assert_allclose(principal_directions(table, np.array([1, 100, 16])), [[0, 1], [1, 0]], atol=1e-6)
+
+
+def test_a_rotation_keeps_every_cosine() -> None:
+    encoder = static_encoder()
+    directions = principal_directions(encoder.table, counts(encoder))
+    turned = StaticEncoder(encoder.tokenizer, encoder.table @ directions)
+    one, other = encoder.encode(TEXTS), turned.encode(TEXTS)
+    np.testing.assert_allclose(one @ one.T, other @ other.T, atol=1e-5)
+
+
+def test_dropped_directions_are_the_smallest() -> None:
+    encoder = static_encoder()
+    directions = principal_directions(encoder.table, counts(encoder))
+    weighted = np.sqrt(np.sqrt(counts(encoder)))[:, None] * encoder.table
+    sizes = np.square(weighted @ directions).sum(axis=0)
+    assert (np.diff(sizes) <= 1e-3).all()
+    assert small(Precision.FLOAT32, 3).encode(TEXTS).shape == (len(TEXTS), 3)
+
+
+def test_levels_by_hand() -> None:
+    table = np.array([[0.0, 2.54], [-1.27, 0.011]], dtype=np.float32)
+    np.testing.assert_array_equal(levels(table), [[0, 127], [-64, 1]])
+    assert not levels(np.zeros((2, 2), np.float32)).any()
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_saved_and_loaded(tmp_path: Path, precision: Precision) -> None:
+    variant = small(precision, 8)
+    export(variant, CARD, tmp_path / "one")
+    export(variant, CARD, tmp_path / "two")
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    loaded = StaticEncoder.load(tmp_path / "one")
+    np.testing.assert_array_equal(loaded.encode(ODD[:-1]), variant.encode(ODD[:-1]))
+    np.testing.assert_allclose(loaded.encode(ODD[:-1]), static_encoder().encode(ODD[:-1]), atol=2e-2)
+
+
+def test_int8_and_levels_are_the_same_vectors() -> None:
+    np.testing.assert_array_equal(small(Precision.INT8).encode(TEXTS), small(Precision.LEVELS).encode(TEXTS))
+
+
+def test_sums_of_levels_are_exact() -> None:
+    """The longest sentence that fits in 16 bits, and one token more, of the largest level."""
+    encoder = static_encoder()
+    stored = np.zeros(encoder.stored.shape, dtype=np.int8)
+    vocabulary = encoder.tokenizer.get_vocab()
+    storm, port = vocabulary["storm"], vocabulary["port"]
+    stored[storm], stored[port, 0] = 127, -100
+    integers = StaticEncoder(encoder.tokenizer, stored)
+    lists = [[storm] * EXACT, [storm] * (EXACT + 1), [storm] * EXACT + [port], [storm] * 40_000, [port]]
+    tokens = TokenIds.from_lists(lists)
+    expected = unit_rows(tokens.sums(stored.astype(np.int64)).astype(np.float32))
+    np.testing.assert_allclose(integers.embed(tokens), expected, atol=1e-7)
+    assert (integers.embed(tokens)[:2] > 0).all()
+
+
+@pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])
+def test_values_between_the_levels(tmp_path: Path, damage: float, message: str) -> None:
+    """fault 22: a table that says it has 255 levels and has others is refused."""
+    write_model(small(Precision.LEVELS), {}, tmp_path)
+    broken = small(Precision.LEVELS).stored.copy()
+    broken[3, 1] = damage * STEP
+    write_tensors(tmp_path / WEIGHTS, {TABLE: broken})
+    with pytest.raises(InputError, match=message):
+        StaticEncoder.load(tmp_path)
+
+
+def test_a_type_that_nobody_wrote(tmp_path: Path) -> None:
+    write_model(small(Precision.FLOAT32), {}, tmp_path)
+    write_tensors(tmp_path / WEIGHTS, {TABLE: static_encoder().table.astype(np.float64)})
+    with pytest.raises(InputError, match=r"tensor 'embeddings' is F64, expected F32, F16, I8"):
+        StaticEncoder.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("precision", "tolerance"), [(Precision.FLOAT32, 1e-5), (Precision.FLOAT16, 1e-2), (Precision.LEVELS, 1e-2)]
+)
+def test_sentence_transformers_has_the_same_vectors(tmp_path: Path, precision: Precision, tolerance: float) -> None:
+    write_model(small(precision), {}, tmp_path)
+    ours = StaticEncoder.load(tmp_path).encode(ODD)
+    model = SentenceTransformer(str(tmp_path), device="cpu")
+    theirs = model.encode(ODD).astype(np.float32)
+    # In float16 zero over zero is no number, and a sum of 100,000 vectors is too large.
+    worded = ours.any(axis=1) & (np.array([len(text) for text in ODD]) < 10_000)
+    if precision == Precision.FLOAT32:
+        worded[:] = True
+    np.testing.assert_allclose(theirs[worded], ours[worded], atol=tolerance)
+    np.testing.assert_allclose(model.float().encode(ODD), ours, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", list(Precision))
+def test_model2vec_has_the_same_vectors(tmp_path: Path, precision: Precision) -> None:
+    write_model(small(precision), {}, tmp_path)
+    ours = StaticEncoder.load(tmp_path).encode(ODD)
+    theirs = StaticModel.from_pretrained(tmp_path).encode(ODD).astype(np.float32)
+    exact = precision in (Precision.FLOAT32, Precision.INT8)
+    np.testing.assert_allclose(theirs, ours, atol=1e-5 if exact else 1e-2)

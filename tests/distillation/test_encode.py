@@ -1,0 +1,143 @@
+"""The command that encodes files: what it writes, what it counts, what it refuses."""
+
+import logging
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from sentence_distillery.encoder import encode_file as encode
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+from stages.distillation import encode as encode_stage
+
+from .conftest import subprocess_environment
+
+LINES = ["The storm closed the port.", "", "!!!", "x the cafe", "  "]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(LINES).encode())
+    return path
+
+
+def run(*arguments: object) -> None:
+    encode_stage.main([str(argument) for argument in arguments])
+
+
+def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Row i is line i; what has no known word is a zero row, and counted."""
+    caplog.set_level(logging.INFO)
+    run(source, source.with_suffix(".parquet"), "--model", student)
+    written = pq.read_table(source.with_suffix(".parquet"))
+    encoder = StaticEncoder.load(student)
+    vectors = np.array(written["embedding"].to_pylist(), dtype=np.float32)
+    assert written["text"].to_pylist() == LINES
+    assert str(written.schema.field("embedding").type) == f"fixed_size_list<element: float>[{encoder.dimension}]"
+    np.testing.assert_array_equal(vectors[[0, 3]], encoder.encode([LINES[0], LINES[3]]))
+    assert not vectors[[1, 2, 4]].any()
+    assert "5 lines in" in caplog.text
+    assert "zero vectors: 2 blank, 1 without a known word" in caplog.text
+
+
+def test_npy_equals_parquet_over_many_batches(
+    static_student: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encode, "BATCH", 2)
+    run(source, source.with_suffix(".npy"), "--model", static_student)
+    run(source, source.with_suffix(".parquet"), "--model", static_student)
+    vectors = np.load(source.with_suffix(".npy"))
+    written = pq.ParquetFile(source.with_suffix(".parquet"))
+    assert vectors.shape == (5, 8)
+    assert vectors.dtype == np.float32
+    assert written.num_row_groups == 3
+    np.testing.assert_array_equal(vectors, np.array(written.read()["embedding"].to_pylist(), dtype=np.float32))
+
+
+def test_standard_input(static_student: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with source.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        run("-", source.with_suffix(".npy"), "--model", static_student)
+    assert len(np.load(source.with_suffix(".npy"))) == 5
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch is handed on as soon as it has BATCH_BYTES, whatever is still to be read."""
+    monkeypatch.setattr(encode, "BATCH_BYTES", 10_000)
+    stream = BytesIO(b"storm\n" * 1_000_000)
+    texts, size = next(encode.batches(encode.read_lines(stream, "in")))
+    assert size == sum(len(text) + 1 for text in texts)
+    assert stream.tell() == size < 10_010
+
+
+def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "LONGEST_LINE", 100)
+    lines = encode.read_lines(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt")
+    with pytest.raises(InputError, match=r"in\.txt, line 1 is longer than 100 bytes"):
+        list(lines)
+
+
+def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path) -> None:
+    output = source.with_suffix(".npy")
+    output.write_bytes(b"earlier")
+    source.write_bytes(b"the storm\nca\xe9\n")
+    with pytest.raises(SystemExit, match=r"in\.txt, line 2 is not UTF-8 \(.* at byte 3\); convert it first"):
+        run(source, output, "--model", static_student)
+    source.write_bytes(b"")
+    with pytest.raises(SystemExit, match=r"in\.txt is empty"):
+        run(source, output, "--model", static_student)
+    assert output.read_bytes() == b"earlier"
+    assert sorted(path.name for path in source.parent.iterdir()) == ["in.npy", "in.txt", "static"]
+
+
+def test_bad_arguments(static_student: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"out\.csv ends with neither \.parquet nor \.npy"):
+        run(source, "out.csv", "--model", static_student)
+    with pytest.raises(SystemExit, match=r"no student in .*absent; train one with `dvc repro student`"):
+        run(source, "out.npy", "--model", source.parent / "absent")
+    with pytest.raises(SystemExit, match=r"absent\.txt cannot be read: No such file"):
+        run("absent.txt", "out.npy", "--model", static_student)
+    with pytest.raises(SystemExit):
+        run(source)
+    assert "give INPUT and OUTPUT, or --compare" in capsys.readouterr().err
+
+
+def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("--compare", "The storm closed.", "storm, CLOSED the", "--model", student)
+    run("--compare", "storm x", "port cafe", "--model", student)
+    vectors = StaticEncoder.load(student).encode(["The storm closed.", "storm, CLOSED the", "storm x", "port cafe"])
+    cosines = [f"{vectors[0] @ vectors[1]:.4f}", f"{vectors[2] @ vectors[3]:.4f}"]
+    assert capsys.readouterr().out.split() == cosines
+
+
+def test_compare_with_no_known_word(student: Path) -> None:
+    """fault 20: a cosine that is undefined is said to be, with the reason."""
+    with pytest.raises(SystemExit, match=r"knows no word of '\?!', so the cosine is undefined"):
+        run("--compare", "storm", "?!", "--model", student)
+
+
+def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
+    """The first vector does not wait for an import of seconds."""
+    student = static_student
+    source.write_text("\n".join([*LINES, "Ünknowns 港", *["the storm closed the port"] * 2_000]), encoding="utf-8")
+    heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas'}"
+    code = (
+        "import sys; from stages.distillation.encode import main; main(sys.argv[1:]); "
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    output = source.with_suffix(".npy")
+    done = subprocess.run(
+        [sys.executable, "-c", code, source, output, "--model", student],
+        env=subprocess_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+    assert output.is_file()

@@ -1,0 +1,52 @@
+"""What the static student starts from: principal directions, projected targets and scaled word vectors."""
+
+import numpy as np
+import pytest
+import torch
+
+from sentence_distillery.distillation import static_student as static
+from sentence_distillery.distillation.static_student import StaticStudent, initial_table, principal_directions, project
+
+TARGETS = (np.random.default_rng(0).normal(size=(40, 6)) * [9, 5, 3, 2, 1, 0.5] + 1).astype(np.float16)
+
+
+@pytest.mark.parametrize("rows", [7, 1_000])
+def test_principal_directions_equal_the_svd(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Singular vectors are unique up to their sign; not centred."""
+    monkeypatch.setattr(static, "ROWS", rows)
+    directions = principal_directions(TARGETS, 3)
+    expected = np.linalg.svd(TARGETS.astype(np.float64))[2][:3].T
+    np.testing.assert_allclose(np.abs((directions * expected).sum(axis=0)), 1.0, atol=1e-5)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(3), atol=1e-5)
+
+
+def test_projection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "ROWS", 7)
+    directions = principal_directions(TARGETS, 6)
+    projected = project(TARGETS, directions)
+    assert projected.dtype == np.float16
+    np.testing.assert_allclose(projected, TARGETS.astype(np.float64) @ directions, atol=0.02)
+    plain = TARGETS.astype(np.float64)
+    np.testing.assert_allclose(projected.astype(np.float64) @ projected.T, plain @ plain.T, rtol=0.01, atol=0.5)
+
+
+def test_initial_table_by_hand() -> None:
+    """The mean vector is (3, 4); p = 0.75, 0.25, 0 and a = 0.001: weights 0.001 / 0.751, 0.001 / 0.251 and 1."""
+    vectors = np.array([[1, 2], [2, 4], [6, 6]], dtype=np.float32)
+    start = initial_table(vectors, np.array([3, 1, 0]))
+    expected = [[0, 0], [-0.002 / 0.751, -0.002 / 0.751], [-0.001 / 0.251, 0], [3, 2]]
+    assert start.dtype == np.float32
+    np.testing.assert_allclose(start, np.array(expected), rtol=1e-6)
+
+
+def test_counts_of_zero() -> None:
+    vectors = np.array([[1, 3], [3, 5]], dtype=np.float32)
+    np.testing.assert_array_equal(initial_table(vectors, np.array([0, 0])), [[0, 0], [-1, -1], [1, 1]])
+
+
+def test_the_student_sums_token_vectors() -> None:
+    table = np.arange(8, dtype=np.float32).reshape(4, 2)
+    student = StaticStudent(table.copy())
+    sums = student(torch.tensor([1, 3, 3, 2]), torch.tensor([0, 3]))
+    np.testing.assert_array_equal(sums.detach().numpy(), [table[1] + 2 * table[3], table[2]])
+    np.testing.assert_array_equal(student.table(), table)

@@ -1,0 +1,227 @@
+"""The student stage from soft labels to a model that others load, and what stops it."""
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
+from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
+from sentence_distillery.distillation import student
+from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
+from sentence_distillery.distillation.student import CHECKPOINT, CURVE
+from sentence_distillery.encoder.static_encoder import PAPER_STUDENT, STUDENT, StaticEncoder
+from sentence_distillery.io.artifacts import write_json, write_table
+from stages.distillation import paper_student as paper_student
+from stages.distillation import student as student_stage
+from tests.word_vectors.conftest import write_corpus
+
+from .conftest import (
+    DIMENSION,
+    DOCUMENTS,
+    files,
+    student_params,
+    subprocess_environment,
+    texts,
+    write_benchmarks,
+    write_refined,
+    write_soft_labels,
+)
+
+KINDS = ["static", "paper"]
+
+
+def counters() -> dict[str, object]:
+    return dict(json.loads(Path("reports/counters/student.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_soft_labels_to_a_model(workspace: Path, kind: str) -> None:
+    student_params(kind, epochs=20)
+    student_stage.main()
+    with CURVE.open(encoding="utf-8", newline="") as file:
+        losses = [float(row["loss"]) for row in csv.DictReader(file)]
+    assert len(losses) == 20
+    assert losses[-1] < 0.7 * losses[0]
+    assert counters()["kept"] == counters()["total"] == sum(map(len, texts()))
+    config = json.loads((STUDENT / "config.json").read_text(encoding="utf-8"))
+    assert (config["kind"], config["dimension"]) == (kind, 6 if kind == "static" else DIMENSION)
+    assert config["teacher"]["reference"] == "package:x"
+    assert f"# A {kind} student of package:x" in (STUDENT / "README.md").read_text(encoding="utf-8")
+    sentences = [text for part in texts() for text in part]
+    ours = StaticEncoder.load(STUDENT).encode(sentences)
+    np.testing.assert_allclose(ours, SentenceTransformer(str(STUDENT), device="cpu").encode(sentences), atol=1e-5)
+    assert not CHECKPOINT.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bytes_twice(workspace: Path, kind: str) -> None:
+    """fault 27: one seed gives the same bytes."""
+    student_params(kind)
+    student_stage.main()
+    first = files(STUDENT) | {"curve": CURVE.read_bytes()}
+    student_stage.main()
+    assert files(STUDENT) | {"curve": CURVE.read_bytes()} == first
+
+
+def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
+    """Paper 1's figure 5: those of the last epoch are those of the student that was written."""
+    student_params("static", epochs=3)
+    student_stage.main()
+    with CURVE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    pairs = load_pairs("samples", "dev")
+    assert pairs.scores is not None
+    left, right = (StaticEncoder.load(STUDENT).encode(side) for side in (pairs.sentences1, pairs.sentences2))
+    expected = similarity_figures(cosines(left, right), pairs.scores, (0.0, 5.0))
+    for name in ("pearson", "spearman", "mae"):
+        assert float(rows[-1][f"dev_{name}"]) == pytest.approx(expected[name], abs=1e-6)
+    assert len({row["dev_mae"] for row in rows}) == 3
+    assert counters()["details"] == {"development": "samples/dev"}
+
+
+def test_without_development_pairs(workspace: Path) -> None:
+    """And where all of them are alike: the curve has the losses alone."""
+    student_params("static", epochs=2)
+    write_benchmarks(lee=("test",))
+    student_stage.main()
+    assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational"
+    write_benchmarks(samples=("dev",))
+    table = pq.read_table(BENCHMARKS_DIRECTORY / "samples.parquet").cast(PAIRS)
+    constant = table.set_column(3, PAIRS.field("score"), pa.array([2.5] * len(table), pa.float32()))
+    write_table(BENCHMARKS_DIRECTORY / "samples.parquet", constant)
+    student_stage.main()
+    assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational,dev_mae"
+
+
+def test_my_model_is_trained_beside_ours(workspace: Path) -> None:
+    """The same training as `student.kind: paper`, whatever the kind of the student."""
+    student_params("paper", epochs=10, batch_size=32, learning_rate=0.001)
+    student_stage.main()
+    student_params("static")
+    paper_student.main()
+    ours, beside = StaticEncoder.load(STUDENT), StaticEncoder.load(PAPER_STUDENT)
+    sentences = texts()[0]
+    np.testing.assert_array_equal(ours.encode(sentences), beside.encode(sentences))
+    config = json.loads((PAPER_STUDENT / "config.json").read_text(encoding="utf-8"))
+    assert (config["kind"], config["refined"], config["epochs"]) == ("paper", "contrastive", 10)
+    assert json.loads(Path("reports/counters/paper_student.json").read_text())["kept"] == 288
+    assert not paper_student.CHECKPOINT.exists()
+
+
+def kill_in_training(kind: str) -> None:
+    """Start the stage in a process of its own and kill it as soon as its first checkpoint is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.distillation.student"], env=subprocess_environment(), stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 120
+    while not CHECKPOINT.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_in_training(workspace: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    """fault 2: after SIGKILL a run resumes from its checkpoint and ends with the bytes of an uninterrupted run."""
+    student_params(kind, epochs=120)
+    kill_in_training(kind)
+    assert not STUDENT.exists()
+    caplog.set_level("INFO")
+    student_stage.main()
+    assert "resumed after" in caplog.text
+    resumed = files(STUDENT) | {"curve": CURVE.read_bytes()}
+    caplog.clear()
+    student_stage.main()
+    assert "resumed after" not in caplog.text
+    assert files(STUDENT) | {"curve": CURVE.read_bytes()} == resumed
+
+
+def test_a_checkpoint_from_other_word_vectors_is_ignored(
+    workspace: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fault 2: the paper's student starts afresh when only the refined vectors have changed."""
+    student_params("paper")
+    monkeypatch.setattr(student, "export", lambda *_: sys.exit("killed"))
+    with pytest.raises(SystemExit, match="killed"):
+        student_stage.main()
+    assert CHECKPOINT.exists()
+    write_refined(seed=4)
+    caplog.set_level("INFO")
+    with pytest.raises(SystemExit, match="killed"):
+        student_stage.main()
+    assert "resumed" not in caplog.text
+    with pytest.raises(SystemExit, match="killed"):
+        student_stage.main()
+    assert "resumed after 4 of student" in caplog.text
+
+
+def test_soft_labels_of_other_sentences(workspace: Path) -> None:
+    student_params("static")
+    write_corpus(DOCUMENTS[:2], part=1)
+    with pytest.raises(SystemExit, match=r"part-00001\.parquet was not made from .*; run `dvc repro soft_labels`"):
+        student_stage.main()
+
+
+def test_a_shard_is_missing(workspace: Path) -> None:
+    student_params("static")
+    (SOFT_LABELS / "part-00001.parquet").unlink()
+    with pytest.raises(SystemExit, match=r"soft_labels/part-00001\.parquet cannot be read: it does not exist"):
+        student_stage.main()
+
+
+def test_soft_labels_of_another_dimension(workspace: Path) -> None:
+    student_params("static")
+    teacher = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
+    write_json(SOFT_LABELS / TEACHER, teacher | {"dimension": 8})
+    with pytest.raises(SystemExit, match=r"column 'embedding' is fixed_size_list<element: halffloat>\[12\], expected"):
+        student_stage.main()
+
+
+def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
+    student_params("static", dimension=13)
+    with pytest.raises(SystemExit, match=r"student\.dimension = 13, but the teacher has only 12; lower it"):
+        student_stage.main()
+
+
+def test_sentences_without_a_known_word(workspace: Path) -> None:
+    """fault 19: what the student cannot see is a counted drop."""
+    student_params("paper")
+    documents = [*DOCUMENTS[4:7], ". ".join(["Qzx 77"] * 36) + "."]
+    write_corpus(documents, part=1)
+    student_stage.main()
+    assert counters()["dropped"] == {"no known word": 36}
+
+
+@pytest.mark.parametrize(("kind", "rate"), [("static", 1e38), ("paper", 1e30)])
+def test_a_loss_that_is_not_finite(workspace: Path, kind: str, rate: float) -> None:
+    """fault 23: it ends with the step and the batch, and the earlier model stays."""
+    student_params(kind)
+    student_stage.main()
+    before = files(STUDENT)
+    student_params(kind, learning_rate=rate)
+    with pytest.raises(SystemExit, match=r"The loss is (nan|inf) at epoch 1, step \d+, on the batch of sentences \["):
+        student_stage.main()
+    assert files(STUDENT) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collapsed_student(workspace: Path, kind: str) -> None:
+    """fault 23: a teacher that says the same of every sentence teaches nothing; the earlier model stays."""
+    student_params(kind)
+    student_stage.main()
+    before = files(STUDENT)
+    write_soft_labels(constant=True)
+    student_params(kind, epochs=60, relational_weight=0.0, dimension=2)
+    with pytest.raises(SystemExit, match=r"The student has collapsed: the mean cosine of 288 different sentences is"):
+        student_stage.main()
+    assert files(STUDENT) == before

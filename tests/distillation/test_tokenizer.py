@@ -1,0 +1,127 @@
+"""Words, word pieces and the two tokenizers: by hand, and equal to the corpus' own way of cutting text."""
+
+import re
+import sys
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import BPE, WordPiece
+
+from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
+from sentence_distillery.encoder.tokenizer import (
+    LONGEST,
+    SPLITTER,
+    UNKNOWN,
+    bare,
+    content_tokenizer,
+    count_words,
+    is_punctuation,
+    static_tokenizer,
+    word_pieces,
+    words,
+)
+
+# A capital sigma at a word's end becomes σ in Rust and ς in Python; surrogates are no text for either.
+CHARACTERS = st.characters(exclude_categories=["Cs", "Cn"], exclude_characters="Σ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't panic!", ["don", "t", "panic"]),
+        ("Café—ÉTÉ", ["cafe", "ete"]),
+        ("C$5 a_b", ["c", "5", "a", "b"]),
+        ("漢字 ok", ["漢", "字", "ok"]),
+        ("[UNK] ##ing", ["unk", "ing"]),
+        ("\x00\ufffd \t\n", []),
+        ("½ ❤", ["½", "❤"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_a_word_longer_than_wordpiece_takes_is_left_out() -> None:
+    assert words("a" * LONGEST) == ["a" * LONGEST]
+    assert words("a" * (LONGEST + 1)) == []
+
+
+def test_punctuation_is_the_splitters_and_not_pythons() -> None:
+    for code in {*range(32, 127), *range(0x2000, 0x2070), 0x61D, 0x166D, 0x2E52}:
+        character = chr(code)
+        assert is_punctuation(character) == (len(SPLITTER.pre_tokenize_str(f"x{character}x")) == 3)
+    assert unicodedata.category("⹒") == "Po"
+    assert not is_punctuation("⹒")
+
+
+def test_count_words() -> None:
+    assert count_words(["The storm.", "A storm"]) == Counter({"storm": 2, "the": 1, "a": 1})
+
+
+def test_pieces_of_a_wordpiece_teacher_are_its_own() -> None:
+    vocabulary = ["[PAD]", "[UNK]", "storm", "##s", "Storm", "!", "##!", "é"]
+    teacher = Tokenizer(WordPiece({piece: index for index, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
+    assert word_pieces(teacher, Counter()) == ["storm", "##s"]
+
+
+def test_pieces_for_another_teacher_are_learnt_from_the_corpus() -> None:
+    pieces = word_pieces(Tokenizer(BPE()), count_words(["storm storms stormy"]))
+    assert {"s", "##s", "storm"} <= set(pieces)
+    assert all(words(bare(piece)) == [bare(piece)] for piece in pieces)
+
+
+def test_static_tokenizer_knows_whole_words_and_cuts_others() -> None:
+    tokenizer = static_tokenizer([UNKNOWN, "the", "storm", "storms", "un", "##known", "##s"])
+    assert tokenizer.encode("The storms").tokens == ["the", "storms"]
+    assert tokenizer.encode("the unknowns").tokens == ["the", "un", "##known", "##s"]
+    assert tokenizer.encode("storm, qz").tokens == ["storm", UNKNOWN, UNKNOWN]
+
+
+@pytest.mark.parametrize("make", [static_tokenizer, lambda vocabulary: content_tokenizer(vocabulary, [])])
+def test_the_unknown_token_comes_first(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(ValueError, match=r"vocabulary\[0\] is 'storm', expected '\[UNK\]'"):
+        make(["storm", UNKNOWN])
+
+
+def content_words(text: str) -> list[str]:
+    """The content words of `text` as the tokenizer cuts it, whatever the vocabulary."""
+    tokenizer = content_tokenizer([UNKNOWN], STOP_WORDS["en"])
+    assert tokenizer.pre_tokenizer is not None
+    assert tokenizer.normalizer is not None
+    return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))]
+
+
+@given(st.text(CHARACTERS))
+@example("The firm's report: it's O'Neill's, they’re late")
+@example("½ ² Ⅷ ㊀ naïve cafe\u0301 snake_case")
+@example("İstanbul DŽ ǅ ẞ")
+def test_content_tokenizer_equals_the_corpus(text: str) -> None:
+    assert content_words(text) == content_tokens(tokenize(text))
+
+
+@given(st.text(st.sampled_from("'s’ tThe_a½")))
+@example("it's's")
+@example("a's'b")
+@example("the's")
+def test_content_tokenizer_equals_the_corpus_around_apostrophes(text: str) -> None:
+    assert content_words(text) == content_tokens(tokenize(text))
+
+
+def test_letters_and_digits_are_those_of_python() -> None:
+    """Every assigned character; a later Unicode in one of the two may know more."""
+    codes = (code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) not in ("Cs", "Cn"))
+    text = " ".join(map(chr, codes))
+    expected = re.findall(r"[^\W_]+", text.lower())
+    known = set(STOP_WORDS["en"])
+    assert content_words(text.replace("'", "").replace("’", "")) == [word for word in expected if word not in known]
+
+
+def test_the_known_difference_is_a_final_sigma() -> None:
+    assert content_words("ΛΟΓΟΣ") == ["λογοσ"]
+    assert tokenize("ΛΟΓΟΣ") == ["λογος"]

@@ -1,0 +1,375 @@
+"""The soft_labels stage: its files, and what a second run keeps, makes again or removes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+from safetensors.torch import load, load_file, save_file
+
+from sentence_distillery.distillation.soft_labels import (
+    SENTENCES,
+    SOFT_LABELS,
+    TEACHER,
+    WORDS,
+    Shelf,
+    embedding_array,
+    soft_label_schema,
+    word_schema,
+)
+from sentence_distillery.encoder.tokenizer import count_words, words
+from sentence_distillery.encoders.embedder import Embedder
+from sentence_distillery.encoders.transformer import WEIGHTS, load_encoder
+from sentence_distillery.io.artifacts import read_table
+from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.word_vectors.glove import glove_words
+from stages.distillation import soft_labels
+from stages.distillation.soft_labels import SHARDS
+from tests.encoders.conftest import teacher
+from tests.word_vectors.conftest import write_corpus, write_params
+
+DOCUMENTS = ["The storm closed the port. A storm came.", "Ships wait. The harbour was shut by the gale."]
+PARTS = 3
+
+
+@pytest.fixture
+def workspace(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory: a corpus of three parts, and the tiny BERT as teacher."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(bert, "teacher")
+    configure()
+    for part in range(PARTS):
+        write_corpus([f"{document} Part {part}." for document in DOCUMENTS], part=part)
+    return tmp_path
+
+
+SETTINGS: dict[str, object] = {"reference": "./teacher", "revision": None, "sha256": None, "maximum_length": 64}
+
+
+def configure(
+    shards: dict[str, object] | None = None,
+    further: list[dict[str, object]] | None = None,
+    words: int = 0,
+    **changes: object,
+) -> None:
+    labels = {"minimum_count": 3, "additional_words": words, "additional_teachers": further or []}
+    write_params(teacher=SETTINGS | changes, soft_labels=labels, shards=shards or {})
+
+
+def written() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in SOFT_LABELS.iterdir()}
+
+
+def shard(number: int) -> Path:
+    """The file that keeps the embeddings of one part of the corpus."""
+    shelf = Shelf(load_encoder(teacher("./teacher")), "float32", SHARDS)
+    assert shelf.has(pq.read_table(SENTENCES / f"part-0000{number}.parquet")["text"].to_pylist())
+    return shelf.used.pop()
+
+
+def kept() -> int:
+    """How many shards the last run took from the one before."""
+    counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
+    return int(counters["details"].get("shards kept", 0))
+
+
+def test_files(workspace: Path) -> None:
+    soft_labels.main()
+    encoder = load_encoder(teacher("./teacher"))
+    names = [f"part-0000{part}.parquet" for part in range(PARTS)]
+    assert sorted(written()) == [*names, TEACHER, WORDS]
+    for name in names:
+        labels = read_table(SOFT_LABELS / name, soft_label_schema(16))
+        texts = pq.read_table(SENTENCES / name)["text"].to_pylist()
+        (expected,) = encoder.embed(encoder.token_ids(texts), 10_000)
+        assert labels["sentence"].to_pylist() == [0, 1, 2, 1 << 20, (1 << 20) + 1, (1 << 20) + 2]
+        np.testing.assert_allclose(embedding_array(labels["embedding"]), expected, atol=2e-3)
+    card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
+    assert card == {
+        "reference": "./teacher",
+        "revision": None,
+        "sha256": encoder.sha256,
+        "pooling": "mean",
+        "maximum_length": 64,
+        "dimension": 16,
+        "further": [],
+    }
+    counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
+    assert (counters["total"], counters["kept"], counters["unit"]) == (18, 18, "sentences")
+
+
+def test_words(workspace: Path) -> None:
+    """Frequent words first, by their count; then the teacher's pieces; each as if it were a sentence."""
+    soft_labels.main()
+    table = read_table(SOFT_LABELS / WORDS, word_schema(16))
+    vocabulary, counts = table["word"].to_pylist(), table["count"].to_pylist()
+    expected = count_words(text for path in SENTENCES.iterdir() for text in pq.read_table(path)["text"].to_pylist())
+    frequent = [word for word in vocabulary if expected[word] >= 3]
+    assert vocabulary[:2] == ["the", "part"]
+    assert set(frequent) == {word for word, count in expected.items() if count >= 3}
+    assert vocabulary[: len(frequent)] == frequent
+    assert counts == [expected[word] for word in vocabulary]
+    assert len(set(vocabulary)) == len(vocabulary)
+    assert not {"[CLS]", "[UNK]", "."} & set(vocabulary)
+    assert all(words(word.removeprefix("##")) for word in vocabulary)
+    encoder = load_encoder(teacher("./teacher"))
+    row = next(row for row, word in enumerate(vocabulary) if word.startswith("##"))
+    (vector,) = encoder.embed(encoder.token_ids([vocabulary[row].removeprefix("##")]), 100)
+    np.testing.assert_allclose(embedding_array(table["embedding"])[row], vector[0], atol=2e-3)
+
+
+def test_further_words(workspace: Path) -> None:
+    """GloVe's most frequent ones stand last, each once and whole; what the corpus has of them is counted."""
+    soft_labels.main()
+    before = read_table(SOFT_LABELS / WORDS, word_schema(16))["word"].to_pylist()
+    configure(words=50)
+    soft_labels.main()
+    table = read_table(SOFT_LABELS / WORDS, word_schema(16))
+    vocabulary, counts = table["word"].to_pylist(), table["count"].to_pylist()
+    assert vocabulary[: len(before)] == before
+    further = vocabulary[len(before) :]
+    assert len(further) == 50 and not set(further) & set(before)
+    assert "'s" not in further and [word for word in glove_words() if word in set(further)] == further
+    corpus = count_words(text for path in SENTENCES.iterdir() for text in pq.read_table(path)["text"].to_pylist())
+    assert counts[len(before) :] == [corpus[word] for word in further]
+
+
+def test_more_further_words_than_there_are(workspace: Path) -> None:
+    configure(words=400_000)
+    with pytest.raises(SystemExit, match=r"additional_words = 400,000, but GloVe has only [\d,]+ more; lower it"):
+        soft_labels.main()
+
+
+def test_two_teachers(workspace: Path, roberta: Path) -> None:
+    """A cosine of soft labels is the mean of the teachers' cosines; the shards of each teacher are kept."""
+    soft_labels.main()
+    configure(further=[SETTINGS | {"reference": str(roberta)}])
+    soft_labels.main()
+    assert kept() == PARTS + 1  # the first teacher's
+    part = pq.read_table(SENTENCES / "part-00000.parquet")["text"].to_pylist()
+    labels = read_table(SOFT_LABELS / "part-00000.parquet", soft_label_schema(32))
+    label = unit_rows(embedding_array(labels["embedding"]).astype(np.float32))
+    encoders = [load_encoder(teacher(reference)) for reference in ("./teacher", str(roberta))]
+    alone = [unit_rows(encoder.embed(encoder.token_ids(part), 100)[0]) for encoder in encoders]
+    expected = sum(vectors @ vectors.T for vectors in alone) / 2
+    np.testing.assert_allclose(label @ label.T, expected, atol=3e-3)
+    card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
+    assert (card["reference"], card["dimension"]) == ("./teacher", 32)
+    assert [further["reference"] for further in card["further"]] == [str(roberta)]
+    soft_labels.main()
+    assert kept() == 2 * (PARTS + 1)
+
+
+def test_the_same_bytes_twice(workspace: Path) -> None:
+    """fault 27: whether its shards are kept or made again, a run ends with the same bytes."""
+    soft_labels.main()
+    assert kept() == 0
+    first = written()
+    shutil.rmtree(SOFT_LABELS)  # as DVC does
+    soft_labels.main()
+    assert kept() == PARTS + 1
+    assert written() == first
+    shutil.rmtree(SHARDS)
+    soft_labels.main()
+    assert kept() == 0
+    assert written() == first
+
+
+def test_the_same_bytes_on_a_cluster(workspace: Path, dask: tuple[str, list[int]]) -> None:
+    """fault 27: the embeddings of a cluster's workers are those that one process makes, and are kept like them."""
+    reference = str(workspace / "teacher")
+    configure(reference=reference)
+    soft_labels.main()
+    here = written()
+    shutil.rmtree(SHARDS)
+    configure({"dask": dask[0]}, reference=reference)
+    soft_labels.main()
+    assert kept() == 0
+    assert written() == here
+    shard(2).unlink()
+    soft_labels.main()
+    assert kept() == PARTS
+    assert written() == here
+
+
+def test_a_cluster_with_another_teacher(
+    workspace: Path, dask: tuple[str, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that finds other weights under the same name must not fill this machine's shards with them."""
+    configure({"dask": dask[0]}, reference=str(workspace / "teacher"))
+    encoder = load_encoder(teacher(workspace / "teacher"))
+    embedder = Embedder(encoder, teacher(workspace / "teacher"), "0" * 64, 100, "float32")
+    monkeypatch.setattr("sentence_distillery.distillation.soft_labels.Embedder", lambda *_: embedder)
+    with pytest.raises(SystemExit, match=r"soft_labels: A worker has other files of the teacher .*/teacher than"):
+        soft_labels.main()
+    assert not SOFT_LABELS.exists()
+
+
+def test_parts_without_sentences_and_parts_alike(workspace: Path) -> None:
+    """An empty part has an empty shard, and parts with the same texts share one."""
+    part = SENTENCES / "part-00001.parquet"
+    table = pq.read_table(part)
+    for number in (1, 2):
+        pq.write_table(table.slice(0, 0), SENTENCES / f"part-0000{number}.parquet")
+    for number in (3, 4):
+        pq.write_table(table, SENTENCES / f"part-0000{number}.parquet")
+    soft_labels.main()
+    rows = [pq.read_metadata(SOFT_LABELS / f"part-0000{number}.parquet").num_rows for number in range(5)]
+    assert rows == [6, 0, 0, 6, 6]
+    assert len(list(SHARDS.iterdir())) == 4
+    tables = [read_table(SOFT_LABELS / f"part-0000{number}.parquet", soft_label_schema(16)) for number in (3, 4)]
+    assert tables[0].equals(tables[1])
+
+
+def other_text() -> None:
+    write_corpus(["Ships wait. The port is closed."], part=1)
+
+
+def truncated() -> None:
+    shard(1).write_bytes(shard(1).read_bytes()[:-30])
+
+
+def flipped() -> None:
+    content = bytearray(shard(1).read_bytes())
+    content[60] ^= 0xFF
+    shard(1).write_bytes(content)
+
+
+def gone() -> None:
+    shard(1).unlink()
+
+
+@pytest.mark.parametrize("change", [truncated, flipped, gone])
+def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) -> None:
+    """fault 15: a damaged shard is made again; the others, that of the words among them, are kept."""
+    soft_labels.main()
+    before = written()
+    change()
+    soft_labels.main()
+    assert kept() == PARTS
+    assert written() == before
+
+
+def test_other_sentences(workspace: Path) -> None:
+    """A part with other sentences is embedded anew, and so are the words, whose counts have changed."""
+    soft_labels.main()
+    other_text()
+    soft_labels.main()
+    assert kept() == PARTS - 1
+    after = written()
+    shutil.rmtree(SHARDS)
+    soft_labels.main()
+    assert written() == after
+
+
+def test_the_same_sentences_in_other_documents(workspace: Path) -> None:
+    """A corpus that has grown at its front moves the numbers of its documents; that costs nothing."""
+    soft_labels.main()
+    part = SENTENCES / "part-00001.parquet"
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(0, "document", [[number + 7 for number in table["document"].to_pylist()]]), part)
+    soft_labels.main()
+    assert kept() == PARTS + 1
+    labels = read_table(SOFT_LABELS / part.name, soft_label_schema(16))
+    assert labels["sentence"].to_pylist() == [
+        position + (document << 20) for document in (7, 8) for position in range(3)
+    ]
+
+
+def other_length() -> None:
+    configure(maximum_length=5)
+
+
+def other_weights() -> None:
+    weights = load_file(Path("teacher") / WEIGHTS)
+    changed = {name: tensor + 0.5 for name, tensor in weights.items()}
+    save_file(changed, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
+
+
+def other_tokenizer() -> None:
+    file = Path("teacher/tokenizer.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["normalizer"]["lowercase"] = False
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def other_precision() -> None:
+    params = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+    write_params(**params | {"soft_labels": params["soft_labels"] | {"precision": "bfloat16"}})
+
+
+@pytest.mark.parametrize("change", [other_length, other_weights, other_tokenizer, other_precision])
+def test_another_teacher_keeps_nothing(workspace: Path, change: Callable[[], None]) -> None:
+    soft_labels.main()
+    before = written()
+    change()
+    soft_labels.main()
+    assert kept() == 0
+    assert len(list(SHARDS.iterdir())) == PARTS + 1
+    assert written() != before
+
+
+def test_stale_files_are_removed(workspace: Path) -> None:
+    """fault 1: what belongs to parts that are gone, and partial files of a killed run."""
+    soft_labels.main()
+    (SENTENCES / "part-00002.parquet").unlink()
+    (SHARDS / ".abc.parquet.partial").write_bytes(b"half")
+    soft_labels.main()
+    assert sorted(written()) == ["part-00000.parquet", "part-00001.parquet", TEACHER, WORDS]
+    assert len(list(SHARDS.iterdir())) == 3
+    assert not list(SHARDS.glob(".*"))
+
+
+def test_killed_between_shards(workspace: Path) -> None:
+    """fault 1: after SIGKILL nothing stands at the final path whole shards are kept, the result is that of one run."""
+    parts = 40
+    for part in range(parts):
+        write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stages.distillation.soft_labels"],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 120
+    while len(list(SHARDS.glob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    assert not SOFT_LABELS.exists()
+    made = {path.name: path.stat().st_mtime_ns for path in SHARDS.glob("*.parquet")}
+    assert 2 <= len(made) < parts
+    soft_labels.main()
+    assert kept() == len(made)
+    assert {name: (SHARDS / name).stat().st_mtime_ns for name in made} == made
+    resumed = written()
+    shutil.rmtree(SHARDS)
+    soft_labels.main()
+    assert written() == resumed
+
+
+def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
+    """fault 19, fault 22: NaN in the teacher's weights, or numbers beyond float16, never reach a soft label."""
+    for factor in (torch.nan, 1e6):
+        tensors = load((Path("teacher") / WEIGHTS).read_bytes())
+        tensors["encoder.layer.1.output.LayerNorm.weight"] *= factor
+        save_file(tensors, Path("teacher") / WEIGHTS, metadata={"format": "pt"})
+        with pytest.raises(SystemExit, match=r"\./teacher gives no finite float16 embedding of 'The storm closed"):
+            soft_labels.main()
+        assert not SOFT_LABELS.exists()
+        assert not list(SHARDS.glob("*"))
+
+
+def test_no_corpus(workspace: Path) -> None:
+    shutil.rmtree(SENTENCES)
+    with pytest.raises(SystemExit, match=r"sentences holds no part-\*\.parquet; run `dvc repro`"):
+        soft_labels.main()

@@ -1,0 +1,85 @@
+"""What is scored on, and that nothing of it was trained on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sentence_distillery.benchmarks.data import (
+    BENCHMARKS_DIRECTORY,
+    DOCUMENTS,
+    EVALUATION_FINGERPRINTS,
+    PAIRS,
+    PROVENANCE,
+)
+from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.evaluation import data as material
+from sentence_distillery.evaluation.data import Material
+from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.counters import Counters
+from tests.word_vectors.conftest import write_corpus
+
+PAIR_ROWS = [
+    ("train", "A dog plays.", "A cat sleeps.", 1.0, None),
+    ("train", "It rains.", "It snows!", 2.0, None),  # the second is scored on
+    ("train", "A man sings.", "Someone sings.", 4.0, None),
+    ("dev", "IT SNOWS", "Snow falls.", 5.0, None),
+    ("test", "The port is shut.", "The port is open.", 2.5, None),
+]
+DOCUMENT_ROWS = [("train", "Superb.", "1"), ("train", "Dull!", "0"), ("test", "dull", "0"), ("test", "Fine.", "1")]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current directory: a corpus, a set in the place of STS-B and one of reviews, each with an overlap."""
+    monkeypatch.chdir(tmp_path)
+    write_corpus(["The storm closed the port. Ships waited"])
+    tables: dict[str, tuple[Sequence[tuple[object, ...]], pa.Schema]] = {
+        "stsb": (PAIR_ROWS, PAIRS),
+        "reviews": (DOCUMENT_ROWS, DOCUMENTS),
+    }
+    for name, (rows, schema) in tables.items():
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        write_table(BENCHMARKS_DIRECTORY / f"{name}.parquet", pa.table(columns, schema=schema))
+    scored = [text for split, one, other, *_ in PAIR_ROWS if split != "train" for text in (one, other)]
+    scored += [text for split, text, _ in DOCUMENT_ROWS if split != "train"]
+    marks = pa.array(fingerprints(scored), pa.uint64())
+    write_table(
+        BENCHMARKS_DIRECTORY / "evaluation_fingerprints.parquet", pa.table([marks], schema=EVALUATION_FINGERPRINTS)
+    )
+    sets = {
+        "stsb": {"kind": "pairs", "scale": [0, 5], "rows": {"train": 3, "dev": 1, "test": 1}},
+        "reviews": {"kind": "documents", "scale": None, "rows": {"train": 2, "test": 2}},
+    }
+    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": sets, "absent": {}})
+
+
+def test_training_rows_that_are_scored_on_are_left_out(workspace: None) -> None:
+    """fault 18: of pairs and of documents, counted by set."""
+    counters = Counters("figures")
+    found = Material.read(1, counters)
+    assert found.calibration is not None
+    assert sorted(found.calibration.sentences1) == ["A dog plays.", "A man sings."]
+    scores = found.calibration.scores
+    assert scores is not None
+    assert dict(zip(found.calibration.sentences1, scores.tolist(), strict=True)) == {
+        "A dog plays.": 1,
+        "A man sings.": 4,
+    }
+    ((train, test),) = found.documents
+    assert (train.texts, train.labels, test.texts) == (["Superb."], ["1"], ["dull", "Fine."])
+    assert counters.details == {"training rows left out: stsb": 1, "training rows left out: reviews": 1}
+
+
+def test_a_corpus_with_what_is_scored_on_is_refused(workspace: None) -> None:
+    """fault 18: whoever brought it there, no figure comes out of such a run."""
+    write_corpus(["The port is shut. Ships waited"])
+    with pytest.raises(InputError, match=r"sentences shares 1 of its 2 rows .*'The port is shut'.*`dvc repro clean`"):
+        Material.read(1, Counters("figures"))
+
+
+def test_calibration_pairs_are_drawn(workspace: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(material, "CALIBRATION_PAIRS", 1)
+    drawn = {tuple(Material.read(seed, Counters("figures")).calibration.sentences1) for seed in range(8)}  # type: ignore[union-attr]
+    assert drawn == {("A dog plays.",), ("A man sings.",)}

@@ -1,0 +1,248 @@
+"""What `make release` writes, what it refuses, and what the directory in git holds."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from model2vec import StaticModel
+from sentence_transformers import SentenceTransformer
+
+from benchmarks import encoding as bench
+from sentence_distillery.benchmarks.data import PAIRS
+from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.distillation.soft_labels import SOFT_LABELS, WORDS
+from sentence_distillery.encoder.static_encoder import CONFIG, MLP_HEAD, STUDENT, VARIANT, StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.release import pareto, release
+from sentence_distillery.release.pareto import PARETO, RELEASED, deep_rows, own_rows, released_rows, token_counts
+from tests.benchmarks.conftest import real
+from tests.distillation.conftest import CARD, files
+from tests.workspace import ROOT, write_params
+
+SUBJECTS = ["storm", "ship", "bank", "court", "team", "farmer", "doctor", "minister", "dog", "child"]
+VERBS = ["left", "saw", "praised", "warned", "met", "paid"]
+VOCABULARY = [UNKNOWN, "the", *SUBJECTS, *VERBS]
+SENTENCES = [f"the {one} {verb} the {other}" for one in SUBJECTS for verb in VERBS for other in SUBJECTS[:4]]
+
+
+def table(seed: int = 1) -> Floats:
+    vectors = np.random.default_rng(seed).normal(size=(len(VOCABULARY), 16)).astype(np.float32)
+    vectors[0] = 0.0
+    return vectors
+
+
+def student(vectors: Floats, profile: str = "best") -> StaticEncoder:
+    encoder = StaticEncoder(static_tokenizer(VOCABULARY), vectors)
+    export(encoder, CARD | {"profile": profile})
+    return encoder
+
+
+def write_benchmarks(truth: StaticEncoder) -> None:
+    """STS-B and SICK whose gold scores are the cosines of `truth`."""
+    left, right = SENTENCES[:-1], SENTENCES[1:]
+    one, other = truth.encode(left), truth.encode(right)
+    scores = np.einsum("nd,nd->n", one, other).astype(np.float32)
+    count = len(left)
+    for name in ("stsb", "sick"):
+        columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, [None] * count]
+        write_table(Path(f"data/benchmarks/{name}.parquet"), pa.table(columns, schema=PAIRS))
+    entry = {"kind": "pairs", "scale": [-1, 1], "rows": {"dev": 1, "test": 1}, "sha256": {}, "licence": "none stated"}
+    write_json(Path("data/benchmarks/provenance.json"), {"sets": {"stsb": entry, "sick": entry}, "absent": {}})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A student of the best profile, its words and its benchmark sets."""
+    monkeypatch.chdir(tmp_path)
+    write_params(profile="best")
+    counts = np.arange(len(VOCABULARY) - 1, 0, -1)
+    write_table(SOFT_LABELS / WORDS, pa.table({"word": VOCABULARY[1:], "count": counts}))
+    write_benchmarks(student(table()))
+    return tmp_path
+
+
+def test_release(workspace: Path) -> None:
+    figures = release.release()
+    loaded = StaticEncoder.load(RELEASED)
+    assert loaded.stored.dtype == np.float16
+    np.testing.assert_allclose(loaded.encode(SENTENCES) @ loaded.encode(SENTENCES).T, _cosines(), atol=2e-2)
+    config = json.loads((RELEASED / CONFIG).read_text(encoding="utf-8"))
+    assert config["figures"] == {name: pytest.approx(value, abs=1e-5) for name, value in figures.items()}
+    assert figures["stsb/test/pearson"] > 0.99
+    before = files(RELEASED)
+    release.release()
+    assert files(RELEASED) == before
+
+
+def _cosines() -> Floats:
+    vectors = StaticEncoder(static_tokenizer(VOCABULARY), table()).encode(SENTENCES)
+    return vectors @ vectors.T
+
+
+def test_rare_words_are_cut_into_pieces() -> None:
+    """Common words, continuations and single characters keep their vectors; another word has those of its pieces."""
+    vocabulary = [UNKNOWN, "storm", "zxqvstorm", "z", "##xqv", "##storm"]
+    encoder = StaticEncoder(static_tokenizer(vocabulary), table()[: len(vocabulary)])
+    common = release.with_common_words(encoder)
+    assert sorted(common.tokenizer.get_vocab()) == sorted([UNKNOWN, "storm", "z", "##xqv", "##storm"])
+    np.testing.assert_array_equal(common.encode(["the storm"]), encoder.encode(["the storm"]))
+    pieces = table()[3:6].sum(axis=0)
+    np.testing.assert_allclose(common.encode(["zxqvstorm"])[0], pieces / np.linalg.norm(pieces), atol=1e-6)
+
+
+def test_a_worse_student_is_refused(workspace: Path) -> None:
+    release.release()
+    before = files(RELEASED)
+    student(table() + np.float32(0.3) * table(seed=2))
+    with pytest.raises(InputError, match=r"worse than the one in models/released: stsb/dev/pearson is \d\d\.\d\d, rel"):
+        release.release()
+    assert files(RELEASED) == before
+
+
+def test_a_better_student_takes_the_place(workspace: Path) -> None:
+    student(table() + np.float32(0.3) * table(seed=2))
+    worse = release.release()
+    student(table())
+    better = release.release()
+    assert all(better[name] > value for name, value in worse.items())
+    vectors = StaticEncoder.load(RELEASED).encode(SENTENCES)
+    np.testing.assert_allclose(vectors @ vectors.T, _cosines(), atol=2e-2)
+
+
+def test_worse_by_hand() -> None:
+    """What is worse on a test split alone decides nothing."""
+    before = {"a/dev/x": 0.8, "a/test/x": 0.7}
+    assert release.worse(before, {"a/dev/x": 0.7995, "a/test/x": 0.5}) == []
+    assert release.worse(before, {"a/dev/x": 0.79, "a/test/x": 0.9}) == ["a/dev/x is 79.00, released is 80.00"]
+
+
+@pytest.mark.parametrize("what", ["student", "params"])
+def test_another_profile_is_refused(workspace: Path, what: str) -> None:
+    if what == "student":
+        student(table(), profile="demo")
+    else:
+        write_params(profile="demo")
+    with pytest.raises(InputError, match=r"is of the profile 'demo', and a release comes from 'best'"):
+        release.release()
+    assert not RELEASED.exists()
+
+
+def test_without_benchmarks(workspace: Path) -> None:
+    write_json(Path("data/benchmarks/provenance.json"), {"sets": {}, "absent": {}})
+    with pytest.raises(InputError, match=r"has no 'stsb'; run `make benchmarks`"):
+        release.release()
+
+
+def test_the_most_dimensions_that_fit(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = StaticEncoder.load(STUDENT)
+    assert release.largest_dimension(encoder) == 16
+    tokenizer = len(encoder.tokenizer.to_str().encode())
+    rows = len(VOCABULARY)
+    monkeypatch.setattr(release, "CARD_MEGABYTES", 0.0)
+    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + 2 * 15 * rows) / 1e6)
+    assert release.largest_dimension(encoder) == 8
+    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + 2 * 7 * rows) / 1e6)
+    with pytest.raises(InputError, match="leaves no room for vectors"):
+        release.largest_dimension(encoder)
+
+
+def test_a_row_for_each_size(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pareto, "DIMENSIONS", (8, 4))
+    encoder = StaticEncoder.load(STUDENT)
+    rows = list(own_rows(encoder, SENTENCES))
+    assert [(row["precision"], row["dimension"]) for row in rows] == [
+        (precision, dimension) for precision in ("float32", "float16", "int8") for dimension in (16, 8, 4)
+    ]
+    assert rows[0]["stsb/test/pearson"] == pytest.approx(100, abs=0.01)
+    quality = [row["stsb/test/pearson"] for row in rows]
+    assert quality[0] > quality[1] > quality[2]  # type: ignore[operator]
+    assert rows[0]["megabytes"] >= rows[3]["megabytes"] >= rows[6]["megabytes"]  # type: ignore[operator]
+    assert token_counts(encoder)[:3].tolist() == [0, len(VOCABULARY) - 1, len(VOCABULARY) - 2]
+
+
+def test_a_row_for_what_ships(workspace: Path) -> None:
+    assert list(released_rows(SENTENCES)) == []
+    figures = release.release()
+    (row,) = released_rows(SENTENCES)
+    assert (row["system"], row["precision"], row["dimension"]) == ("released", "levels", 16)
+    assert row["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
+
+
+def test_a_row_for_the_deep_student(workspace: Path) -> None:
+    write_json(MLP_HEAD / VARIANT, {"absent": "not trained in this test"})
+    assert list(deep_rows(SENTENCES)) == []
+    static = StaticEncoder.load(STUDENT)
+    hidden = (np.eye(static.dimension, 3, dtype=np.float32), np.eye(3, static.dimension, dtype=np.float32))
+    write_model(StaticEncoder(static.tokenizer, static.table, hidden=hidden), {}, MLP_HEAD)
+    write_json(MLP_HEAD / VARIANT, {"absent": None})
+    (row,) = deep_rows(SENTENCES)
+    assert (row["system"], row["precision"], row["dimension"]) == ("MLP head", "float32", static.dimension)
+    assert row["stsb/test/spearman"] != next(own_rows(static, SENTENCES))["stsb/test/spearman"]
+
+
+def test_counts_of_other_words(workspace: Path) -> None:
+    write_table(SOFT_LABELS / WORDS, pa.table({"word": ["other"], "count": [1]}))
+    with pytest.raises(InputError, match="has no word of the student"):
+        token_counts(StaticEncoder.load(STUDENT))
+
+
+def test_bench_times_a_fresh_process(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "LOADS", 1)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    times = bench.load_milliseconds(STUDENT)
+    assert list(times) == ["import", "load", "first_vector", "first_unknown_word"]
+    assert all(value > 0 for value in times.values())
+
+
+RELEASE = ROOT / RELEASED
+EVERY_TEXT = ["", "?!", "The storm closed the port.", "Ünknownable wörds, 港が 👍🏽 ½", "x" * 500, "of " * 2_000]
+
+
+def benchmark_sentences() -> list[str]:
+    """Every sentence of STS-B's and SICK's files."""
+    lines = {
+        name: [line for path in real(name).glob(files) for line in path.read_text("utf-8").split("\n") if line]
+        for name, files in (("stsb", "*.csv"), ("sick", "SICK_*.txt"))
+    }
+    stsb, sick = list(csv.reader(lines["stsb"])), [line.split("\t") for line in lines["sick"]]
+    texts = [text for row in stsb for text in row[:2]] + [text for row in sick for text in row[1:3]]
+    return list(dict.fromkeys(texts))
+
+
+def test_the_released_directory() -> None:
+    assert pareto.megabytes(RELEASE) <= release.MEGABYTES
+    config = json.loads((RELEASE / CONFIG).read_text(encoding="utf-8"))
+    assert config["profile"] == "best" and len(config["figures"]) == 8
+    assert not [file for file in RELEASE.rglob("*") if file.suffix in (".bin", ".pt", ".pkl", ".py")]
+
+
+@pytest.mark.parametrize("benchmarks", [False, True])
+def test_the_released_directory_in_other_libraries(benchmarks: bool) -> None:
+    texts = benchmark_sentences() if benchmarks else EVERY_TEXT
+    ours = StaticEncoder.load(RELEASE).encode(texts)
+    worded = ours.any(axis=1)
+    model = SentenceTransformer(str(RELEASE), device="cpu")
+    np.testing.assert_allclose(model.encode(texts)[worded], ours[worded], atol=1e-2)
+    np.testing.assert_allclose(model.float().encode(texts), ours, atol=1e-5)
+    np.testing.assert_allclose(StaticModel.from_pretrained(RELEASE).encode(texts), ours, atol=1e-2)
+
+
+def test_the_released_student_scores_what_its_card_says() -> None:
+    """STS-B test, from the benchmark's own file."""
+    with (real("stsb") / "stsb-en-test.csv").open(encoding="utf-8", newline="") as file:
+        left, right, scores = (list(column) for column in zip(*csv.reader(file), strict=True))
+    encoder = StaticEncoder.load(RELEASE)
+    predicted = np.einsum("nd,nd->n", encoder.encode(left), encoder.encode(right))
+    stated = json.loads((RELEASE / CONFIG).read_text(encoding="utf-8"))["figures"]["stsb/test/pearson"]
+    assert np.corrcoef(predicted, np.array(scores, dtype=float))[0, 1] == pytest.approx(stated, abs=1e-4)
+
+
+def test_the_table_of_sizes_in_git() -> None:
+    with (ROOT / PARETO).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["kind"] for row in rows} == {"own", "peer", "published"}

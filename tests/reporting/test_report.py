@@ -1,0 +1,589 @@
+"""The report stage: what the page holds, and that it is a page."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sentence_distillery.benchmarks.metrics import Undefined
+from sentence_distillery.evaluation.results import (
+    EXAMPLES,
+    FOCUS,
+    GAINS,
+    RESULTS,
+    RUNS,
+    SEEDS,
+    Result,
+    read_results,
+    write_results,
+)
+from sentence_distillery.papers.paper1 import reproduction
+from sentence_distillery.reporting import charts
+from sentence_distillery.reporting import page as report
+from sentence_distillery.reporting.headline import headline, rounded, sentence
+from sentence_distillery.reporting.sizes import PARETO as PARETO_FILE
+from stages.paths import COUNTERS
+from stages.reporting import report as report_stage
+from tests.workspace import ROOT, write_params
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+HOSTILE = '<script>alert("x")</script>'
+SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
+REPULSION = """learning_rate,iteration,displacement,spearman
+0.0001,0,0.0,0.31
+0.0001,50,0.004,0.31
+0.01,0,0.0,0.31
+0.01,50,3.75,0.219
+"""
+SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "MyModel": 77001.0, "teacher": 57.77}
+PARETO = """system,kind,precision,dimension,megabytes,source,stsb/test/pearson,stsb/test/spearman
+own,own,float32,256,47.76,,79.29,78.9
+own,own,float32,128,24.24,,78.81,78.4
+own,own,int8,128,6.59,,78.85,78.43
+released,own,levels,160,15.42,,79.13,78.67
+model2vec,peer,float32,256,47.76,,79.29,78.9
+static-similarity-mrl-multilingual-v1,published,,,433.7,somewhere,80.89,79.94
+"""
+
+
+def scored(dataset: str, split: str = "test", n: int = 1225) -> list[Result]:
+    """Made-up figures of all systems under all weightings."""
+    figures = {"pearson": 0.1, "spearman": 0.0, "mae": 1.5}
+    return [
+        Result(system, dataset, split, protocol, metric, score + added + place / 100, n)
+        for system, score in SCORES.items()
+        for place, protocol in enumerate(("mean", "tf-idf", "sif", "dpcs", "dpcs+common"))
+        for metric, added in figures.items()
+    ]
+
+
+def timed() -> list[Result]:
+    return [Result(name, "corpus", "", "encode", "sentences_per_second", speed, 128) for name, speed in SPEEDS.items()]
+
+
+def demo() -> list[Result]:
+    words = [
+        Result(system, "wordsim353", "test", "cosine", "spearman", 0.1544, 130) for system in ("skip-gram", "refined")
+    ]
+    return [*scored("lee"), *scored("samples", "dev", 62), *scored("samples", "test", 84), *words, *timed()]
+
+
+def benchmark(kind: str, rows: dict[str, int], **overlaps: Any) -> dict[str, Any]:
+    scale = [0, 5] if kind == "pairs" else None
+    return {"kind": kind, "source": "somewhere", "licence": "CC0", "rows": rows, "scale": scale, "overlaps": overlaps}
+
+
+def write_json(path: Path, value: object) -> None:
+    """Without the sync to disk of `sentence_distillery.io.artifacts`, which takes most of a test's time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+def write_provenance(absent: dict[str, str], **more: dict[str, Any]) -> None:
+    sets = {
+        "lee": benchmark("pairs", {"test": 1225}),
+        "wordsim353": benchmark("words", {"test": 353}),
+        "samples": benchmark("pairs", {"dev": 62, "test": 84}, test={"other/test": {"sentences": 168, "pairs": 84}}),
+    }
+    write_json(report.PROVENANCE, {"sets": sets | more, "absent": absent})
+
+
+def write_student(kind: str) -> None:
+    teacher = {"reference": "package:mini", "dimension": 384, "pooling": "mean", "maximum_length": 128, "further": []}
+    config = {"kind": kind, "dimension": 256, "token_dimension": 50, "vocabulary": 29763, "sentences": 2528}
+    write_json(report.STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
+    columns = "epoch,loss\n1,0.35\n2,0.21\n" if kind == "paper" else "epoch,loss,cosine,relational\n1,1.04,0.5,1.8\n"
+    (report.CURVES / "student.csv").write_text(columns)
+
+
+def write_examples(cosine: float | None = 0.25) -> None:
+    """Before and after differ by 0.5 for the first pair; of its words, `a` has no vector."""
+    words = [
+        {"rows": ["a", "man"], "columns": ["meat", "a", HOSTILE], "cosines": [[None] * 3, [value, None, -0.75]]}
+        for value in (0.125, 0.875)
+    ]
+    cosines = {"skip-gram": [cosine] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
+    write_json(EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
+
+
+def write_focus() -> None:
+    """Paper 3: a cell, its gain, a tree whose words are hostile, and the parser's scores."""
+    rows = [Result("tiny, W_cf = 0.2", "sick", "test", "component focus", "pearson", 0.8123, 84, "3", "5")]
+    write_results(FOCUS, rows)
+    gain: dict[str, Any] = {
+        "encoder": "tiny",
+        "task": "sick",
+        "metric": "pearson",
+        "weight": 0.2,
+        "gain": 0.0123,
+        "low": -0.001,
+    }
+    gain |= {"high": 0.02, "pairs": 84, "seeds": 1, "verdict": "no difference to be seen"}
+    tree: dict[str, Any] = {"text": "x", "tokens": ["dogs", HOSTILE], "lemmas": ["dog", "x"], "upos": ["NOUN", "VERB"]}
+    tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
+    learnt = {"encoder": HOSTILE, "task": "sick", "kind": "tags", "step": 37, "weights": {HOSTILE: 0.1, "PART": -0.54}}
+    about = {"gains": [gain], "learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
+    write_json(FOCUS.with_suffix(".json"), about)
+    write_json(report.PARSER, {"test": {"UAS": 80.25, "LAS": 76.5}})
+
+
+def write_paraphrase() -> None:
+    """Paper 2: a cell with figures, one without, table 4, and what comparing sentences costs."""
+    cell: dict[str, Any] = {
+        "encoder": "tiny",
+        "pooling": "mean",
+        "strategy": "cosine",
+        "absent": None,
+        "seeds": 2,
+        "accuracy": 0.7123,
+    }
+    cell |= {"f1": 0.8, "spread": 0.01, "f1_spread": 0.02, "interval": [0.68, 0.74], "evaluated": 0.7, "epochs": 30}
+    cell |= {"threshold": 0.5, "seconds": 9.5, "related": {"stsb": {"spearman": 0.5}}, "cosine": {"accuracy": 0.7}}
+    cell |= {"curve": {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}}
+    fourth = cell | {"pooling": "cls", "strategy": "u,v, the heads alone", "accuracy": 0.6987}
+    order: dict[str, Any] = {"encoder": "tiny", "pooling": "mean", "first": "triplet", "second": "combined-cosine"}
+    found: dict[str, Any] = {
+        "dataset": HOSTILE,
+        "pairs": {"train": 9, "evaluated": 2, "test": 84},
+        "removed": {"pair of x test": 3},
+    }
+    found |= {"cells": [cell, cell | {"pooling": "cls", "absent": HOSTILE}], "combinations": [fourth]}
+    found |= {"orders": [order | {"difference": 0.0123, "share": 0.97}], "winner": "tiny-mean-cosine"}
+    write_json(report.PARAPHRASE, found)
+    systems = [
+        {"system": name, "runs": runs, "per_second": 99.5, "comparison": 0.5, "seconds": seconds}
+        for name, runs, seconds in (("joined", 49_995_000, 502_462.3), ("alone", 10_000, 101.0))
+    ]
+    cost = {"encoder": "tiny", "sentences": 20, "corpus": 10_000, "absent": None, "systems": systems}
+    write_json(report.PAIR_COST, cost)
+
+
+def write_corpus() -> None:
+    """An overview of the corpus with hostile texts, and how well it is cleaned."""
+    sums: dict[str, Any] = {"documents": 4321, "kept": 4320, "sentences": 9876, "words": 98765}
+    overview: dict[str, Any] = {
+        "sources": [{"name": HOSTILE} | sums, {"name": "daily"} | sums],
+        "times": [{"name": "2024-05"} | sums, {"name": None} | sums],
+        "growth": [[0, 0], [50_000, 9000], [98_765, 12_345]],
+        "lines": [{"text": f"Read more {HOSTILE}", "count": 1234}],
+        "near_duplicates": [{"dropped": f"A copy {HOSTILE}", "kept": "An original"}],
+        "sentences": [{"reason": "", "text": f"Kept {HOSTILE}"}, {"reason": "symbols", "text": "1 2 3"}],
+    }
+    write_json(report.CORPUS, overview)
+    shutil.copy(ROOT / report.CLEANING, report.CLEANING)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All inputs of a demo run, small, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    report.CURVES.mkdir(parents=True)
+    (report.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
+    (report.CURVES / "repulsion.csv").write_text(REPULSION)
+    write_student("static")
+    write_provenance({})
+    write_results(RESULTS, demo())
+    write_json(report.SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
+    write_json(report.PAPER_STUDENT, json.loads(report.STUDENT.read_text()) | {"refined": "contrastive"})
+    PARETO_FILE.write_text(PARETO)
+    write_examples()
+    write_focus()
+    write_paraphrase()
+    write_corpus()
+    counted: dict[str, Any] = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
+    counted |= {"details": {"benchmark": "lee/test", "development": "samples/dev", "training rows left out: imdb": 98}}
+    counted["details"] |= {"sets": "samples, lee", "sentences a second": 160.5}
+    for name in report.STAGES:
+        write_json(COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
+    return tmp_path
+
+
+def page() -> str:
+    report_stage.main()
+    return report.REPORT.read_text(encoding="utf-8")
+
+
+class Outline(HTMLParser):
+    """Text of a page by element, and whether each element is closed where it should be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), f"<{tag}> has an attribute twice"
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data.strip())
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def shown(result: Result) -> str:
+    assert isinstance(result.value, float)
+    if result.metric == "sentences_per_second":
+        return f"{result.value:,.0f}"
+    return f"{result.value:.3f}" if result.metric == "mae" else f"{result.value * 100:.2f}"
+
+
+def check(text: str) -> Outline:
+    """A page is balanced, has unique ids and answered anchors, names its charts and tables, and loads nothing."""
+    outline = Outline(text)
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in outline.tags:
+        assert tag not in ("script", "link", "img", "iframe", "object")
+        assert not any(name.startswith("on") or name == "src" for name in attributes)
+        if "href" in attributes:
+            assert (attributes["href"] or "").removeprefix("#") in ids
+        if tag == "svg" and attributes.get("role") == "img":
+            assert attributes["aria-label"]
+    assert text.count("<caption>") == text.count("<table>")
+    assert "url(" not in text and "@import" not in text
+    return outline
+
+
+def test_refinement_by_either_objective(workspace: Path) -> None:
+    assert "Algorithm 1 of paper 1 pushes the sentences of a batch apart" in page()
+    rows = "iteration,mean_kl,displacement,loss,related_kl\n1,0.4,0.5,7.5,0.21\n2,0.6,0.9,5.5,0.13\n"
+    (report.CURVES / "refine.csv").write_text(rows)
+    text = " ".join(page().split())
+    assert "of related sentences went from 0.21 to 0.13 and that of unrelated ones went from 0.4 to 0.6 over" in text
+    assert "Mean KL divergence of related sentences" in text
+    assert "pushes the sentences of a batch apart" not in text
+
+
+def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
+    text = page()
+    assert "Spearman ×100, learning rate 0.0001 by iteration: 31 at 0, 31 at 50." in text
+    assert "Spearman ×100, learning rate 0.01 by iteration: 31 at 0, 21.9 at 50." in text
+    assert "on lee/test" in text
+    (report.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
+    write_json(COUNTERS / "repulsion.json", json.loads((COUNTERS / "refine.json").read_text()) | {"kept": 0})
+    assert "Algorithm 1 as printed" not in page()
+
+
+def test_every_value_is_on_the_page(workspace: Path) -> None:
+    outline = check(page())
+    for result in demo():
+        assert shown(result) in outline.words or shown(result) in outline.text.split()
+    assert (
+        "The student keeps 81% of its teacher’s Spearman correlation on Lee-50 and encodes 1,700 times" in outline.text
+    )
+    assert "Nothing can be claimed from these figures" in outline.text
+    assert json.loads((COUNTERS / "report.json").read_text())["kept"] == len(report.SECTIONS)
+
+
+def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
+    before, after = page().split('<section id="samples"')
+    assert "samples test" not in before
+    assert "samples test" in after
+
+
+def test_without_samples(workspace: Path) -> None:
+    write_results(RESULTS, [result for result in demo() if result.dataset != "samples"])
+    assert 'id="samples"' not in page()
+    assert json.loads((COUNTERS / "report.json").read_text())["dropped"] == {"no figures on the samples": 1}
+
+
+def test_the_same_bytes_twice(workspace: Path) -> None:
+    assert page() == page()
+
+
+def beside_paper() -> list[Result]:
+    """STS-B and IMDB test: Word2Vec, an absent BERT, and a student that is not MyModel."""
+    stsb = scored("stsb", n=1379)
+    absent = [
+        replace(result, system="BERT", value=Undefined("weights not available here"), paper="1")
+        for result in stsb
+        if result.system == "teacher"
+    ]
+    sgd = [
+        Result("skip-gram", "imdb", "test", "sgd", metric, 0.7123, 25000) for metric in ("precision", "recall", "f1")
+    ]
+    return [*demo(), *stsb, *scored("stsb", "dev", 1500), *absent, *sgd]
+
+
+def test_tables_beside_paper_1(workspace: Path) -> None:
+    imdb = benchmark("documents", {"train": 25000, "test": 25000})
+    stsb = benchmark("pairs", {"dev": 1500, "test": 1379})
+    write_provenance({"mrpc": "bring <it>"}, stsb=stsb, imdb=imdb)
+    write_results(RESULTS, beside_paper())
+    outline = check(page())
+    assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
+    assert {"37.9", "SimCSE", "49.0", "1.343", "Development splits", "MRPC", "bring <it>."} <= set(outline.words)
+    for caption in (
+        "Table 4: mean of the vectors",
+        "Table 5: TF-IDF weights",
+        "Table 6: dynamic principal component smoothing",
+        "Table 3: sentiment by an SGD classifier",
+    ):
+        assert outline.words.count(caption) == 1
+    assert "IMDB test, 25,000 documents" in outline.text
+    assert {"71.23", "66.0", "2.0"} <= set(outline.words)  # Word2Vec's precision of both, its recall of the paper
+    assert "SimCSE was tuned here, unsupervised, from package:mini on 640 examples." in outline.text
+    assert "undefined: weights not available here" in outline.words
+    assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
+
+
+def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
+    """fault 25: each system of the paper has its row; a figure that is not here is a dash, not another system's."""
+    write_results(RESULTS, beside_paper())
+    table = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})[0]
+    (_, systems), (_, others) = table.blocks
+    cells = {name: [cell[0].text for cell in found] for name, found in systems}
+    assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
+    assert cells["Word2Vec"] == ["41.37", "4.4", "31.37", "37.9", "1.814", "2.313"]
+    assert cells["MyModel"] == ["—", "47.0", "—", "48.1", "—", "2.100"]  # our own student does not stand in for it
+    notes = {name: found[0][0].note for name, found in systems}
+    assert notes["BERT"] == "undefined: weights not available here"
+    assert notes["SBERT"] == "not among the systems of this run"
+    assert [name for name, _ in others] == ["refined", "student", "teacher"]
+    best = [name for name, found in systems if found[3][0].best]
+    assert best == ["SimCSE"]
+
+
+def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
+    """A transformer that classified 500 reviews stands beside systems that classified 25,000."""
+    few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
+    write_results(RESULTS, [*beside_paper(), *few])
+    sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
+    *others, table = reproduction.tables([*read_results()], sets)
+    (_, systems), (_, more) = table.blocks
+    assert table.groups[-1][0] == "Rows"
+    assert [dict(systems)["Word2Vec"][-1][0].text, dict(systems)["GloVe"][-1][0].text] == ["25,000", ""]
+    assert dict(more)["teacher"][-1][0].text == "500"
+    assert "Rows" not in [label for found in others for label, _ in found.groups]
+
+
+def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
+    """Paper 1's student stands in its row and ours below; the calibrated error has a column without the paper's."""
+    paper = [replace(result, system="MyModel") for result in beside_paper() if result.system == "student"]
+    calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
+    write_results(RESULTS, [*beside_paper(), *paper, calibrated])
+    four, five, *_ = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})
+    (_, systems), (_, others) = four.blocks
+    assert dict(systems)["MyModel"][0][0].text == "50.98"
+    assert [name for name, _ in others] == ["refined", "student", "teacher"]
+    assert four.groups[-1][0] == "MAE calibrated 0–5" and len(five.groups) == 3
+    assert [dict(others)[name][-1][0].text for name in ("student", "teacher")] == ["0.751", "—"]
+
+
+def test_spread_over_seeds(workspace: Path) -> None:
+    assert "Other seeds" not in check(page()).words
+    write_params(seeds={"values": [2, 3]})
+    own = Result("FastText", "lee", "test", "mean", "pearson", 0.3333, 1225)
+    write_results(RESULTS, [*demo(), own])
+    for seed, value in {2: 0.3456, 3: 0.3579}.items():
+        write_results(SEEDS / f"{seed}.csv", [replace(own, value=value)])
+    outline = check(page())
+    assert {"34.56", "± 1.23", "Other seeds"} <= set(outline.words)
+    assert "standard deviation over 3 seeds" in outline.text
+
+
+def test_no_headline_figures(workspace: Path) -> None:
+    write_results(RESULTS, [result for result in demo() if result.dataset == "wordsim353"])
+    text = check(page()).text
+    assert "This run has no figure for both the student and its teacher." in text
+    assert "This run scored no set of sentences." in text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        report.PROVENANCE,
+        report.STUDENT,
+        report.SIMCSE,
+        report.PAPER_STUDENT,
+        PARETO_FILE,
+        EXAMPLES,
+        RESULTS,
+        report.CURVES / "refine.csv",
+        report.CURVES / "repulsion.csv",
+        report.CURVES / "student.csv",
+        *(COUNTERS / f"{name}.json" for name in report.STAGES),
+    ],
+    ids=str,
+)
+def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
+    path.unlink()
+    with pytest.raises(SystemExit, match=rf"report: {re.escape(str(path))} cannot be read"):
+        report_stage.main()
+    assert not report.REPORT.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "None")]
+)
+def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
+    (report.CURVES / "student.csv").write_text(text)
+    with pytest.raises(SystemExit, match=rf"student\.csv cannot be read: .*{reason}.*dvc repro student"):
+        report_stage.main()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({("student", "stsb"): 0.8, ("teacher", "stsb"): 0.8}, "The student keeps 100% of its teacher’s"),
+        ({("student", "stsb"): 0.9, ("teacher", "stsb"): 0.6}, "The student reaches 150% of its teacher’s"),
+        (
+            {
+                (system, name): value
+                for system, value in (("student", 0.5), ("teacher", 1.0))
+                for name in ("stsb", "sick")
+            },
+            "The student keeps 50% of its teacher’s Spearman correlation on STS-B test and 50% on SICK test.",
+        ),
+        ({("student", "stsb"): -0.1, ("teacher", "stsb"): 0.6}, "This run has no figure for both"),
+        ({("student", "stsb"): 0.5}, "This run has no figure for both"),
+    ],
+)
+def test_sentence(workspace: Path, rows: dict[tuple[str, str], float], expected: str) -> None:
+    results = [Result(system, name, "test", "mean", "spearman", value, 9) for (system, name), value in rows.items()]
+    write_results(RESULTS, results)
+    assert sentence(headline(read_results(), {})).startswith(expected)
+
+
+def test_sentence_of_speed_alone(workspace: Path) -> None:
+    write_results(RESULTS, timed())
+    figures = headline(read_results(), {})
+    assert sentence(figures) == "The student encodes 1,700 times as many sentences a second as its teacher."
+
+
+def test_rounded() -> None:
+    assert [rounded(value) for value in (1697.2, 3.42, 0.714, 20.0, 98765.0)] == [
+        "1,700",
+        "3.4",
+        "0.71",
+        "20",
+        "99,000",
+    ]
+
+
+def test_ticks_enclose() -> None:
+    assert charts.ticks(31, 50) == [30, 35, 40, 45, 50]
+    assert charts.ticks(0, 0.0186, 3) == [0, 0.01, 0.02]
+    assert charts.ticks(5, 5) == [5, 6]
+    assert charts.ticks(0, 0) == [0, 0.2]
+    assert charts.ticks(-0.3, 0.1)[0] <= -0.3
+
+
+def test_labels_keep_their_distance() -> None:
+    assert charts.spread([10, 12, 40], 17, 100) == [10, 27, 44]
+    assert charts.spread([90, 95], 17, 100) == [83, 100]
+    assert charts.spread([], 17, 100) == []
+
+
+def test_scatter_of_one_system() -> None:
+    chart = charts.scatter("Lee-50", {"student": (100.0, 40.0)})
+    assert [tick.label for tick in chart.x_ticks] == ["100", "1,000"]
+    assert chart.marks[0].x == charts.SCATTER.left
+    assert "student: Spearman 40.0, 100 a second" in chart.alt
+
+
+def test_labels_avoid_other_marks() -> None:
+    """Both marks are in the right half; the label of the right one would cover the left one."""
+    chart = charts.scatter("s", {"left": (20_000.0, 40.0), "right": (26_000.0, 40.1), "slow": (1.0, 60.0)})
+    assert {mark.name: mark.anchor for mark in chart.marks} == {"left": "end", "right": "start", "slow": "start"}
+    apart = charts.scatter("s", {"left": (20_000.0, 40.0), "right": (26_000.0, 55.0), "slow": (1.0, 60.0)})
+    assert {mark.name: mark.anchor for mark in apart.marks} == {"left": "end", "right": "end", "slow": "start"}
+
+
+def test_paper_3_and_the_trees(workspace: Path) -> None:
+    text = page()
+    assert "W_cf = 0.2 is better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here." in text
+    assert "+1.23" in text and "−0.10 to +2.00" in text
+    assert "PART −0.54, " in text and HOSTILE not in text
+    assert "81.23" in text and "89.29" in text  # ours, and what the paper printed
+    assert "UAS 80.25 and LAS 76.5" in text
+    assert text.count('class="arc"') == 2
+    assert "160.5 a second" in text
+    assert re.search(r"alone it encodes [\d,]+ sentences a second, and\s+160 a second are parsed", text)
+
+
+def test_paper_2(workspace: Path) -> None:
+    """Its tables, a cell without figures, table 4, the order, and hours where joined pairs take them."""
+    whole = page()
+    text = re.sub(r"<[^>]+>", " ", whole)
+    for expected in ("Table 1: cosine", "71.23", "Table 4: tiny, CLS, the heads alone", "(u, v)", "69.87"):
+        assert expected in text
+    assert "combined cosine" in text and "97%" in text and "3 pairs of train were removed" in text
+    assert "49,995,000" in text and "140 hours" in text
+    assert HOSTILE not in whole
+
+
+def test_what_longer_runs_have_left(workspace: Path) -> None:
+    """Cells of paper 2 in the order of the paper, whatever that of the file; paper 3's by weight, with their gains."""
+    assert "as far as" not in page()
+    cells = {"tiny cls": ["cosine"], "tiny mean": ["modern-pair", "combined-siamese", "siamese", HOSTILE]}
+    kept = [
+        Result(system, "mrpc", "test", strategy, metric, value, 1725, spread=0.01 if metric == "f1" else None)
+        for system, strategies in cells.items()
+        for strategy in strategies
+        for metric, value in (("accuracy", 0.7319), ("f1", 0.8), ("seconds", 412.0))
+    ]
+    absent = [Result("big max", "mrpc", "test", "triplet", "accuracy", Undefined("weights not available here"), 0)]
+    fourth = [
+        Result("tiny cls", "mrpc", "test", "|u-v|,u*v, the encoder too", metric, 0.7654, 1725, table="4")
+        for metric in ("accuracy", "f1")
+    ]
+    write_results(RUNS / "paraphrase/mrpc.csv", kept + absent + fourth)
+    alone = json.loads(report.PARAPHRASE.read_text())
+    behind = {"encoder": "tiny", "pooling": "mean", "first": "ranking", "second": "cosine"}
+    orders = [behind | {"difference": 0.0345, "share": 0.62}]
+    write_json(RUNS / "paraphrase/mrpc.json", {key: alone[key] for key in ("pairs", "cells")} | {"orders": orders})
+    grid = [
+        Result(f"{encoder}, W_cf {weight}", "stsb", "test", "component focus", "pearson", 0.8, 1379)
+        for encoder in (HOSTILE, "tiny")
+        for weight in ("learnt: one", "= 0.5", "= 0")
+    ]
+    write_results(RUNS / "component_focus/stsb.csv", grid)
+    gain = {"encoder": "tiny", "task": "stsb", "metric": "pearson", "weight": 0.2, "gain": -0.0321, "low": -0.04}
+    write_json(GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
+    text = check(page()).text
+    _, paper_2, paper_3 = text.split("as far as the ")
+    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pair", HOSTILE)):
+        assert f"tiny mean, {earlier} 73.19 80.00 ± 1.00 412 tiny mean, {later} 73.19" in paper_2
+    assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2
+    assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
+    assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
+    assert "tiny MEAN, modern joined pair: 73.19" in paper_2 and "tiny CLS, modern joined pair: not run" in paper_2
+    assert "worse in 1 of 1 comparison: the claim fails here." in paper_3 and "−3.21 −4.00 to −2.00" in paper_3
+    assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
+    assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3
+
+
+def test_the_corpus(workspace: Path) -> None:
+    """Sources, times, the vocabulary, texts to read and the quality of cleaning; a corpus of few words has no curve."""
+    text = check(page()).text
+    for expected in (
+        *("98,765 words, 12,345 of them different", "By source", "By time", "no date 4,321 4,320 9,876 98,765"),
+        *("thousand words", "symbols 1 2 3", f"Kept {HOSTILE}", f"Read more {HOSTILE} 1,234", "An original"),
+        *("boilerplate lines sample clean", "sentence ends UD English EWT test sentencex 0.971 0.767 0.857 1223"),
+    ):
+        assert expected in text
+    assert report.growth([[0, 0], [9, 8]]) is None
