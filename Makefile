@@ -19,13 +19,16 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # pip finds the build of torch that this machine offers, uv installs the rest in seconds; where only pip knows
 # the index (pip.conf, a proxy), pip does all. Byte code is written here, on all cores, or each process would compile.
-$(READY): requirements.lock pyproject.toml
-	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
-	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
+HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
+$(READY): requirements.lock requirements-torch.txt pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
+	@echo "Installing some 270 packages into .venv, 2.7 GB: a few minutes."
 	python3 -m venv .venv
-	pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock torch uv
-	python -m compileall -q -j 0 -x py312 .venv/lib/python3.11/site-packages
-	uv pip install --quiet --compile-bytecode --requirement requirements.lock || pip install --quiet --requirement requirements.lock
+	grep -oE '^[A-Za-z0-9_.-]+==[^ ;]+' requirements.lock > .venv/pins.txt
+	pip install --quiet --disable-pip-version-check --no-compile --constraint .venv/pins.txt uv --requirement requirements-torch.txt
+	python -m compileall -q -j 0 -x py312 .venv/lib/python3.*/site-packages
+	uv pip install --compile-bytecode $(HASHED) || pip install --disable-pip-version-check $(HASHED)
 	pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
