@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.corpus.boilerplate import boilerplate_rules, without_boilerplate
@@ -41,7 +41,6 @@ def test_markup_and_boilerplate_leave_what_is_plain(text: str) -> None:
         assert without_boilerplate(once, Counter()) == once == " ".join(once.split())
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(ANY_TEXT, MARKUP), max_size=4))
 def test_documents_of_any_text_are_examined(texts: list[str]) -> None:
     found = examine((7, texts), **LIMITS)
@@ -54,7 +53,6 @@ def test_documents_of_any_text_are_examined(texts: list[str]) -> None:
     assert found.sentences.opens.sum() <= sum(map(len, lines))
 
 
-@settings(deadline=None)
 @given(ANY_TEXT | st.text(st.sampled_from(list("aB. !?'\"…()“”1")), max_size=100), st.sampled_from(["en", "de"]))
 def test_splitting_loses_nothing_and_is_stable(text: str, language: str) -> None:
     paragraph = " ".join(normalise(text).split())
@@ -63,7 +61,6 @@ def test_splitting_loses_nothing_and_is_stable(text: str, language: str) -> None
     assert re.sub(r"\s", "", "".join(sentences)) == re.sub(r"\s", "", paragraph)
 
 
-@settings(deadline=None)
 @given(st.lists(ANY_TEXT.map(lambda text: text.replace("\n", " ")) | APOSTROPHES, max_size=5))
 def test_words_of_many_sentences_are_those_of_each(sentences: list[str]) -> None:
     sentences = [normalise(sentence) for sentence in sentences]

@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from stages.student.encoder import MY_MODEL, STUDENT, StaticEncoder
 from stages.student.student import CHECKPOINT, CURVE
 from stages.teacher.labels import SOFT_LABELS, TEACHER
 from tests.vectors.conftest import write_corpus
+from tests.waiting import wait_until
 
 from .conftest import (
     DIMENSION,
@@ -120,9 +120,7 @@ def kill_in_training(kind: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.student.student"], env=subprocess_environment(), stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 120
-    while not CHECKPOINT.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_until(lambda: CHECKPOINT.exists() or process.poll() is not None, "a checkpoint")
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

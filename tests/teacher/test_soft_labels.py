@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from stages.teacher.labels import (
 from stages.teacher.soft_labels import SHARDS
 from stages.vectors.glove import glove_words
 from tests.vectors.conftest import write_corpus, write_params
+from tests.waiting import wait_until
 
 from .conftest import teacher
 
@@ -340,9 +340,7 @@ def test_killed_between_shards(workspace: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 120
-    while len(list(SHARDS.glob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_until(lambda: len(list(SHARDS.glob("*.parquet"))) >= 2 or process.poll() is not None, "two shards")
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

@@ -158,7 +158,7 @@ def test_character_sets(body: bytes, content_type: str | None) -> None:
     assert decoded(body, content_type).endswith("é€")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.binary(max_size=300), st.sampled_from([None, "gzip", "deflate"]), st.sampled_from(["page", "sitemap", "feed"])
 )
