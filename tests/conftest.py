@@ -11,8 +11,8 @@ from tests.dask_cluster import cluster, patient
 # A shell ignores SIGINT in what it starts in the background, and every child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No deadline: an example takes what a busy machine takes. The same examples in every run: a tree that passes here passes
-# everywhere, and a failure comes back without this machine's database. `--hypothesis-profile default` draws new ones.
+# No deadline: an example may take as long as a busy machine needs. The same examples in every run, so that a tree that
+# passes here passes elsewhere, and a failure can be repeated. `--hypothesis-profile default` draws new ones.
 settings.register_profile("project", deadline=None, derandomize=True)
 settings.load_profile("project")
 

@@ -35,7 +35,7 @@ def cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
         address, head = stack.enter_context(scheduler(directory))
         workers = stack.enter_context(_running(directory, "worker", address, "--nthreads", "1", "--nworkers", "2"))
         with Client(address, timeout=LIMIT) as client:  # type: ignore[no-untyped-call]
-            client.wait_for_workers(2, timeout=LIMIT)  # type: ignore[no-untyped-call]
+            client.wait_for_workers(2, timeout=LIMIT)
         yield address, [head.pid, workers.pid]
 
 

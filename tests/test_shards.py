@@ -164,19 +164,20 @@ def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: P
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> None:
     """fault 3: whatever ends a stage ends its workers, those in the midst of a shard included."""
+    # Nothing tells a sleeper that its parent has been killed.
+    seconds = 1 if number is signal.SIGKILL else FOREVER
     program = (
         "import time\n"
         "from stages.params import Shards\n"
         "from stages.shards import map_shards\n"
         "from stages.stage import stage\n"
         'with stage("thing", unit="things") as (params, counters):\n'
-        "    with map_shards(time.sleep, [0.01, 0.01] + [SECONDS] * 999, Shards(processes=2, dask=None)) as mapped:\n"
+        f"    items = [0.01, 0.01] + [{seconds}] * 999\n"
+        "    with map_shards(time.sleep, items, Shards(processes=2, dask=None)) as mapped:\n"
         "        next(mapped)\n"
         '        open("started", "w").close()\n'
         "        list(mapped)\n"
-    ).replace(
-        "SECONDS", "1" if number is signal.SIGKILL else str(FOREVER)
-    )  # nothing tells a sleeper that its parent is gone
+    )
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)

@@ -3,9 +3,11 @@
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 from stages.corpus.web.workers import Task
+from tests.waiting import FOREVER
 
 
 def misbehave() -> Task:
@@ -17,7 +19,9 @@ def _misbehave(request: dict[str, Any], payload: bytes) -> dict[str, Any]:
     match payload:
         case b"hang":
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-            time.sleep(60)
+            if "marker" in request:
+                Path(request["marker"]).touch()
+            time.sleep(FOREVER)
         case b"crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         case b"eat":
