@@ -3,15 +3,18 @@
 import csv
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from stages.benchmarks.data import DocumentSet, PairSet
 from stages.benchmarks.similarity import Undefined, cosines, similarity_figures
+from stages.evaluation import evaluate
 from stages.evaluation.evaluate import (
     FIRST_SAMPLE,
     PAPER_NAMES,
+    RUNS,
     SAMPLE_SECONDS,
     absent_results,
     calibrations,
@@ -26,6 +29,7 @@ from stages.evaluation.published import PAPER_1
 from stages.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
 from stages.evaluation.weighted import embed, fit_schemes
 from stages.params import Evaluate, Teacher
+from stages.ragged import TokenIds
 from stages.teacher.encoders import load_encoder
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
@@ -124,12 +128,24 @@ def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None
         assert (result.n, str(result.value)) == (n, f"undefined: {n} pairs")
 
 
-def test_speed(student: StudentSystem) -> None:
-    """Few sentences are encoded over and over; n says how many that were."""
+def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that takes SAMPLE_SECONDS for 1000 sentences: ten are encoded over and over, in a sample that doubles
+    until it takes long enough; n says how many that were."""
+    encoded: list[int] = []
+    token_ids = StudentSystem.token_ids
+
+    def counted(system: StudentSystem, sentences: list[str]) -> TokenIds:
+        encoded.append(len(sentences))
+        return token_ids(system, sentences)
+
+    monkeypatch.setattr(StudentSystem, "token_ids", counted)
+    clock = SimpleNamespace(perf_counter=lambda: sum(encoded) * SAMPLE_SECONDS / 1000)
+    monkeypatch.setattr(evaluate, "time", clock)
     few = speed(student, CORPUS[:10])
     assert (few.metric, few.protocol) == ("sentences_per_second", "encode")
-    assert isinstance(few.value, float) and few.n > max(FIRST_SAMPLE, len(CORPUS))
-    assert few.n / few.value > SAMPLE_SECONDS / 10
+    assert few.n == 8 * FIRST_SAMPLE == 1024
+    assert few.value == pytest.approx(1000 / SAMPLE_SECONDS)
+    assert encoded == [64, 128, 256, 512, 1024] + RUNS * [1024]
 
 
 def test_packaged_teacher_scores_as_published() -> None:
