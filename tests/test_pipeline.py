@@ -6,14 +6,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.halting import halted, halting
 from tests.tiny_bert import write_tiny_bert
+from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
 
 VECTOR_STAGES = {"benchmarks", "crawl", "clean", "skipgram", "refine"}  # the first two in any order
@@ -58,7 +59,7 @@ class Clone:
     def dvc(self, *arguments: str, status: int = 0) -> str:
         """What DVC and the stages print."""
         process = self.start(*arguments)
-        output = process.communicate(timeout=900)[0]
+        output = process.communicate(timeout=4 * LIMIT)[0]
         assert process.returncode == status, output
         return output
 
@@ -225,13 +226,6 @@ def test_wrong_checksum(clone: Clone) -> None:
     assert "Traceback" not in output
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
-    while not path.exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
-
-
 def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
     """fault 13: an unknown key in the last stage's section stops the first stage before its work."""
     clone = source.copy(tmp_path / "clone")
@@ -255,10 +249,13 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
     """fault 1, 5 and 27: SIGKILL of DVC and its stage at once leaves no partial file at a final path; the next run is
     not blocked, and ends with the bytes that an undisturbed run in another directory has."""
     clone = source.copy(tmp_path / "clone")
+    clone.environment |= halting(tmp_path / "halting")
     process = clone.start("repro", "refine")
-    wait_for(clone.directory / "data/corpus/.sentences.partial/part-00003.parquet", process)
+    halted(tmp_path / "halting")
+    assert list((clone.directory / "data/corpus/.sentences.partial").glob("part-*.parquet"))
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
+    clone = Clone(clone.directory)
     assert not (clone.directory / "data/corpus/sentences").exists()
     assert not (clone.directory / "reports/counters/clean.json").exists()
 
@@ -272,12 +269,17 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
 def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
     """fault 5: SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and removes what it began."""
     clone = source.copy(tmp_path / "clone")
+    clone.environment |= halting(tmp_path / "halting")
     process = clone.start("repro", "clean")
+    stage = halted(tmp_path / "halting")
     partial = clone.directory / "data/corpus/.sentences.partial"
-    wait_for(partial / "part-00003.parquet", process)
+    assert list(partial.glob("part-*.parquet"))
     process.kill()
-    process.communicate(timeout=60)
+    process.wait(LIMIT)
+    os.kill(stage, signal.SIGCONT)
+    process.communicate(timeout=LIMIT)
     assert not partial.exists()
+    assert not (clone.directory / "data/corpus/sentences").exists()
 
 
 @pytest.fixture(scope="module")

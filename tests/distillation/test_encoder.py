@@ -66,14 +66,14 @@ def test_odd_texts(student: Path) -> None:
     assert_equal_to_reference(student, ODD)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(), min_size=1, max_size=4))
 @example(["the ⹒", "a⹒a", "a᙭a"])
 def test_any_text(student: Path, sentences: list[str]) -> None:
     assert_equal_to_reference(student, sentences)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.sampled_from("theSTORMunks #[].,'’–—é\u0301\x00\x1f\u200b港❤𝟙ß\t⹒᙭;")), max_size=4))
 def test_text_near_the_vocabulary(student: Path, sentences: list[str]) -> None:
     if sentences:

@@ -3,6 +3,7 @@
 import csv
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from sentence_distillery.benchmarks.data import DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import Undefined, cosines, similarity_figures
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation import scoring as evaluate
 from sentence_distillery.evaluation.data import Material
 from sentence_distillery.evaluation.loading import NOT_HERE, Absent
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import (
     FIRST_SAMPLE,
     PAPER_NAMES,
+    RUNS,
     SAMPLE_SECONDS,
     absent_results,
     calibrations,
@@ -27,6 +30,7 @@ from sentence_distillery.evaluation.scoring import (
 )
 from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
 from sentence_distillery.evaluation.weighted import embed, fit_schemes
+from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.papers.paper1.published import PAPER_1
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
@@ -125,12 +129,24 @@ def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None
         assert (result.n, str(result.value)) == (n, f"undefined: {n} pairs")
 
 
-def test_speed(student: StudentSystem) -> None:
-    """Few sentences are encoded over and over; n says how many that were."""
+def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that takes SAMPLE_SECONDS for 1000 sentences: ten are encoded over and over, in a sample that doubles
+    until it takes long enough; n says how many that were."""
+    encoded: list[int] = []
+    token_ids = StudentSystem.token_ids
+
+    def counted(system: StudentSystem, sentences: list[str]) -> TokenIds:
+        encoded.append(len(sentences))
+        return token_ids(system, sentences)
+
+    monkeypatch.setattr(StudentSystem, "token_ids", counted)
+    clock = SimpleNamespace(perf_counter=lambda: sum(encoded) * SAMPLE_SECONDS / 1000)
+    monkeypatch.setattr(evaluate, "time", clock)
     few = speed(student, CORPUS[:10])
     assert (few.metric, few.protocol) == ("sentences_per_second", "encode")
-    assert isinstance(few.value, float) and few.n > max(FIRST_SAMPLE, len(CORPUS))
-    assert few.n / few.value > SAMPLE_SECONDS / 10
+    assert few.n == 8 * FIRST_SAMPLE == 1024
+    assert few.value == pytest.approx(1000 / SAMPLE_SECONDS)
+    assert encoded == [64, 128, 256, 512, 1024] + RUNS * [1024]
 
 
 def test_packaged_teacher_scores_as_published() -> None:

@@ -7,11 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient
@@ -21,29 +19,17 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage
+from tests.sockets import free_port
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import git
-
-SECONDS = 120.0  # for anything, on a busy machine
-
-
-def wait_until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
-    """What `true` returns once it is something."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := true():
-            return value
-        time.sleep(0.2)
-    raise TimeoutError(f"Not within {seconds:.0f} s: {what}")
 
 
 class Server:
     """A Prefect server with a database of its own, which can be stopped and started again."""
 
     def __init__(self, home: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.api = f"http://127.0.0.1:{self.port}/api"
         self.environment = {
             "PREFECT_HOME": str(home),
@@ -51,7 +37,7 @@ class Server:
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "PREFECT_WORKER_HEARTBEAT_SECONDS": "3",
+            "PREFECT_WORKER_HEARTBEAT_SECONDS": "20",  # without three of them a worker counts as gone
             "PREFECT_SERVER_SERVICES_FOREMAN_LOOP_SECONDS": "2",
             "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1",
         }
@@ -60,7 +46,7 @@ class Server:
     def start(self) -> None:
         command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port), "--no-ui"]
         self.process = spawn(command, Path("/"), self.environment, self.log)
-        wait_until(self.answers, f"the server answers; see {self.log}")
+        wait_until(self.answers, f"the server answers; see {self.log}", self.process)
 
     def answers(self) -> bool:
         with contextlib.suppress(httpx.HTTPError):
@@ -103,11 +89,13 @@ def worker(server: Server, clone: Path, **environment: str) -> Iterator[subproce
             return any(worker.name == name for worker in client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0))
 
     try:
-        wait_until(online, f"{name} is online")
+        wait_until(online, f"{name} is online", process)
         yield process
     finally:
         kill(process, signal.SIGKILL)
-        httpx.delete(f"{server.api}/work_pools/{POOL}/workers/{name}")  # or it counts as online for a while
+        httpx.delete(
+            f"{server.api}/work_pools/{POOL}/workers/{name}", timeout=LIMIT
+        )  # or it counts as online for a while
 
 
 def clone_of(workspace: Path) -> Path:

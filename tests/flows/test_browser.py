@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,7 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.sockets import LOOPBACK, peers
+from tests.sockets import LOOPBACK, free_port, peers
+from tests.waiting import LIMIT
 
 from .conftest import git, make_repository, stage
 
@@ -24,12 +24,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 SECONDS = 1000  # of Playwright's milliseconds
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +53,7 @@ def address(workspace: Path) -> Iterator[str]:
         assert f"Prefect is at http://127.0.0.1:{port}" in line, (process.poll(), _logs(workspace))
         yield f"http://127.0.0.1:{port}"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(90) == 0
+        assert process.wait(LIMIT) == 0
 
 
 def _logs(workspace: Path) -> str:
@@ -73,7 +67,7 @@ def page(address: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(120 * SECONDS)
+        page.set_default_timeout(LIMIT * SECONDS)
         page.on("request", lambda request: asked.add(request.url.split("/")[2]))
         yield page
         browser.close()
@@ -91,7 +85,7 @@ def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> Non
     _picture(page, "form")
     page.goto(f"{address}/runs/flow-run/{_submitted(page)}")  # the notice with its link is soon gone
     for state in ("Ran on GPU worker", "Completed"):
-        expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=180 * SECONDS)
+        expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=LIMIT * SECONDS)
     _picture(page, "run")
     found = {pid: peers(pid) for pid in _processes(workspace)}
     assert len(found) >= 3  # the server and two workers
@@ -102,10 +96,11 @@ def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> Non
 
 def _submitted(page: Page) -> str:
     """The id of the run that the form asks for; sent again where another writer had SQLite, as a person would."""
-    for _ in range(10):
+    end = time.monotonic() + LIMIT
+    while True:
         with page.expect_response("**/create_flow_run") as response:
             page.get_by_role("button", name="Submit").click()
-        if response.value.status != HTTPStatus.SERVICE_UNAVAILABLE:
+        if response.value.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > end:
             break
         time.sleep(1)
     assert response.value.ok, response.value.text()
@@ -124,6 +119,6 @@ def _processes(workspace: Path) -> list[int]:
 
 def _picture(page: Page, name: str) -> None:
     """Keep a picture for the documents where PICTURES says so."""
-    time.sleep(1)
     if directory := os.environ.get("PICTURES"):
+        time.sleep(1)  # for what moves to come to rest
         page.screenshot(path=f"{directory}/{name}.png")

@@ -3,13 +3,13 @@
 import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,10 @@ from flows.gpu_pool import Errand, Limits
 from flows.gpu_stage import gpu_stage
 from flows.handoff import HandoffError, fetch, give, hand_off, key_of, opened
 from flows.reproduce import Children, Outcome, StageError
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
-from .handoff_server import Server, clone_of, kill, wait_until, worker
+from .handoff_server import Server, clone_of, kill, worker
 
 
 class Site:
@@ -45,6 +46,7 @@ class Site:
         dvc_("repro", "a", cwd=self.home)
         self.ran_at_home, self.ran_there = directory / "home.log", directory / "there.log"
         self.value = 1
+        self.release = directory / "release"  # lets stage g go on
         self._stack = ExitStack()
         self.worker: subprocess.Popen[bytes] | None = None
 
@@ -59,7 +61,32 @@ class Site:
     def change(self, **values: object) -> None:
         """Give stage g parameters that it never had, so that it has to run."""
         self.value += 1
-        set_param(self.home, "g", **{"value": self.value, "seconds": 0, "fails": False} | values)
+        self.release.unlink(missing_ok=True)
+        set_param(self.home, "g", **{"value": self.value, "until": None, "fails": False} | values)
+
+    def hold(self) -> None:
+        """Give stage g parameters that it never had, and have it wait for `release`."""
+        self.change(until=str(self.release))
+
+    @contextmanager
+    def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
+        """Do this once stage g is at work on the worker, beside what the block does; stage g goes on after it."""
+        self.hold()
+        runs = len(self.server.runs())
+
+        def strike() -> None:
+            try:
+                self.wait_for_work(runs)
+                act()
+            finally:
+                self.release.touch()
+
+        thread = threading.Thread(target=strike)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
 
     def hand_off(
         self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
@@ -129,6 +156,7 @@ def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With a worker at work, and stage g to be run."""
     monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
+    monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     shared_site.ran_at_home.unlink(missing_ok=True)
     shared_site.start_worker()
     shared_site.change()
@@ -145,10 +173,8 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
     code.write_text(original.replace("{name} {params", "{name}: {params"), encoding="utf-8")
     other.write_text("raise SystemExit('the clone\\'s own code')", encoding="utf-8")
     lines: list[str] = []
-    started = time.monotonic()
     try:
         assert site.hand_off(log=lines.append) is Outcome.RAN_ON_GPU
-        print(f"hand-off of a stage that takes no time: {time.monotonic() - started:.1f} s")
         assert (site.home / "g.txt").read_text(encoding="utf-8") == f"a 1\ng: {site.value}\n"
         assert "Stage 'g' didn't change, skipping" in dvc_("repro", "--single-item", "g", cwd=site.home)
     finally:
@@ -261,21 +287,17 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
 
 def test_the_remote_is_gone_while_the_stage_runs(site: Site) -> None:
     """The worker cannot give its result: home hears so."""
-    site.change(seconds=4)
-    runs, away = len(site.server.runs()), site.remote.with_name("away")
+    away = site.remote.with_name("away")
 
     def lose() -> None:
-        site.wait_for_work(runs)
         site.remote.rename(away)
         site.remote.write_text("no directory", encoding="utf-8")
 
-    thread = threading.Thread(target=lose)
-    thread.start()
+    message = r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"
     try:
-        with pytest.raises(HandoffError, match=r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"):
+        with site.meanwhile(lose), pytest.raises(HandoffError, match=message):
             site.hand_off()
     finally:
-        thread.join()
         site.remote.unlink()
         away.rename(site.remote)
     site.assert_clean()
@@ -300,7 +322,7 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
 
 def test_home_stops_waiting(site: Site) -> None:
     """fault 3: the caller is stopped: the worker's run is cancelled and its stage ended."""
-    site.change(seconds=300)
+    site.hold()
     runs, children = len(site.server.runs()), Children()
 
     def stop() -> None:
@@ -319,60 +341,45 @@ def test_home_stops_waiting(site: Site) -> None:
 
 def test_the_server_restarts(site: Site) -> None:
     """The server goes away and comes back while the stage runs: home and worker go on."""
-    site.change(seconds=15)
-    runs = len(site.server.runs())
 
     def restart() -> None:
-        site.wait_for_work(runs)
         site.server.stop()
         site.server.start()
 
-    thread = threading.Thread(target=restart)
-    thread.start()
-    assert site.hand_off() is Outcome.RAN_ON_GPU
-    thread.join()
+    with site.meanwhile(restart):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
     assert not site.ran_at_home.exists()
     site.assert_clean()
 
 
 def test_the_worker_is_killed_alone(site: Site) -> None:
     """fault 12: the run's own process goes on, and its result counts."""
-    site.change(seconds=6)
-    runs = len(site.server.runs())
 
     def strike() -> None:
-        site.wait_for_work(runs)
         assert site.worker is not None
         site.worker.kill()
+        site.worker.wait()
 
-    thread = threading.Thread(target=strike)
-    thread.start()
-    assert site.hand_off() is Outcome.RAN_ON_GPU
-    thread.join()
+    with site.meanwhile(strike):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
     site.assert_clean()
 
 
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 12: home answers within its deadline, says what happened, and the run ends as Crashed."""
-    limits = Limits()
+    """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
+    limits = Limits(silence=LIMIT)
     monkeypatch.setattr(gpu_pool, "LIMITS", limits)
-    site.change(seconds=20)
-    runs = len(site.server.runs())
-    killed: list[float] = []
 
     def strike() -> None:
-        site.wait_for_work(runs)
         assert site.worker is not None
         kill(site.worker, signal.SIGKILL)
-        killed.append(time.monotonic())
         object.__setattr__(limits, "silence", 12)  # not before: the run's process may be slow to start
 
-    thread = threading.Thread(target=strike)
-    thread.start()
-    with pytest.raises(HandoffError, match=r"ended as Crashed: No sign of life from the worker for \d+ s"):
+    message = r"ended as Crashed: No sign of life from the worker for (\d+) s"
+    with site.meanwhile(strike), pytest.raises(HandoffError, match=message) as raised:
         site.hand_off()
-    thread.join()
-    assert time.monotonic() - killed[0] < 60
+    found = re.search(message, str(raised.value))
+    assert found is not None and int(found[1]) >= 12
     assert site.last_state().type is StateType.CRASHED
     site.assert_clean()
 
