@@ -1,4 +1,4 @@
-"""A Prefect server and GPU workers as processes of their own, on 127.0.0.1, with a real clone for each worker."""
+"""The server behind its key, and GPU workers, as processes of their own on 127.0.0.1, each worker with a real clone."""
 
 import contextlib
 import os
@@ -21,6 +21,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage
+from flows.server import origin_of, read_key
 
 from .conftest import git
 
@@ -44,10 +45,13 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.api = f"http://127.0.0.1:{self.port}/api"
+        self.origin = origin_of(self.port)
+        self.api = f"{self.origin}/api"
+        self.key = read_key(home)
         self.environment = {
             "PREFECT_HOME": str(home),
             "PREFECT_API_URL": self.api,
+            "PREFECT_API_AUTH_STRING": self.key,
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
@@ -58,8 +62,7 @@ class Server:
         self.log = home / "server.log"
 
     def start(self) -> None:
-        command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port), "--no-ui"]
-        self.process = spawn(command, Path("/"), self.environment, self.log)
+        self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
         wait_until(self.answers, f"the server answers; see {self.log}")
 
     def answers(self) -> bool:
@@ -68,7 +71,13 @@ class Server:
         return False
 
     def client(self) -> SyncPrefectClient:
-        return SyncPrefectClient(self.api)
+        return SyncPrefectClient(self.api, auth_string=self.key)
+
+    @property
+    def auth(self) -> tuple[str, str]:
+        """The key, as user and password."""
+        user, _, secret = self.key.partition(":")
+        return user, secret
 
     def stop(self) -> None:
         kill(self.process, signal.SIGTERM)
@@ -107,7 +116,9 @@ def worker(server: Server, clone: Path, **environment: str) -> Iterator[subproce
         yield process
     finally:
         kill(process, signal.SIGKILL)
-        httpx.delete(f"{server.api}/work_pools/{POOL}/workers/{name}")  # or it counts as online for a while
+        httpx.delete(
+            f"{server.api}/work_pools/{POOL}/workers/{name}", auth=server.auth
+        )  # or it counts as online for a while
 
 
 def clone_of(workspace: Path) -> Path:

@@ -18,13 +18,14 @@ import dvc
 import pytest
 import yaml
 from prefect.client.schemas.objects import StateType
-from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from flows import gpu_pool, handoff
+from flows import gpu_pool, handoff, order
 from flows.gpu_pool import Errand, Limits
 from flows.gpu_stage import gpu_stage
-from flows.handoff import HandoffError, fetch, give, hand_off, key_of, opened
+from flows.handoff import fetch, give, hand_off, key_of, opened
+from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError
 
 from .conftest import git, make_repository, pipeline, set_param, stage
@@ -74,7 +75,7 @@ class Site:
         return self.server.runs()[-1].state
 
     def assert_clean(self) -> None:
-        assert git(self.home, "for-each-ref", handoff.REFS) == ""
+        assert git(self.home, "for-each-ref", order.REFS) == ""
 
     def wait_for_work(self, runs: int) -> None:
         """Until the worker has one flow run more than `runs`, and its stage is at work."""
@@ -107,7 +108,7 @@ def dvc_(*arguments: str, cwd: Path) -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("prefect")
     server = Server(home)
-    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_HOME: home}):
+    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}):
         server.start()
         try:
             server.deploy()
@@ -222,7 +223,7 @@ def test_another_key_is_refused(site: Site) -> None:
 
 
 def test_another_protocol_is_refused() -> None:
-    state = gpu_stage.fn(handoff.PROTOCOL + 1, {"anything": "else"})
+    state = gpu_stage.fn(order.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
     assert "bring both to the same revision" in str(state.message)
 
