@@ -34,6 +34,7 @@ HOME = Path(".prefect")
 KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
 USER = "distillery"
+LONGEST = 1000  # bytes that are read of the file
 SCRIPT = """
 const key = location.hash.slice(1), told = document.querySelector("p");
 history.replaceState(null, "", "/enter");
@@ -86,17 +87,19 @@ def read_key(home: Path) -> str:
     path = home / KEY
     if not path.exists():
         _make_key(path)
-    remedy = f"remove it, and start the server again, which makes a new key: rm {path}"
+    remedy = f"remove it, and start the server again, which makes a new key: rm -r {path}"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise KeyFileError(f"The key {path} cannot be opened ({error.strerror}); {remedy}") from error
-    with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
             mode = stat.filemode(status.st_mode)
             raise KeyFileError(f"The key {path} must be a file of yours with mode -rw-------, not {mode}; {remedy}")
-        key = file.read().strip()
+        key = os.read(descriptor, LONGEST).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
     if not re.fullmatch(KEY_FORM, key):
         raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
     return key
@@ -222,14 +225,15 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
     from prefect.server.api.server import create_app  # reads the settings of this process, so not before they are
     from prefect.settings import get_current_settings
 
-    api = get_current_settings().server.api
+    server = get_current_settings().server
     uvicorn.run(
         Gate(create_app(final=True), origins),
         host=HOST,
         port=port,
-        timeout_keep_alive=api.keepalive_timeout,
-        ws_ping_interval=api.websocket_ping_interval,
-        ws_ping_timeout=api.websocket_ping_timeout,
+        timeout_keep_alive=server.api.keepalive_timeout,
+        ws_ping_interval=server.api.websocket_ping_interval,
+        ws_ping_timeout=server.api.websocket_ping_timeout,
+        log_level=server.logging_level.lower(),
     )
 
 

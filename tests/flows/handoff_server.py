@@ -58,6 +58,7 @@ class Server:
             "PREFECT_WORKER_HEARTBEAT_SECONDS": "3",
             "PREFECT_SERVER_SERVICES_FOREMAN_LOOP_SECONDS": "2",
             "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1",
+            "PREFECT_SERVER_LOGGING_LEVEL": "INFO",
         }
         self.log = home / "server.log"
 
@@ -78,6 +79,10 @@ class Server:
         """The key, as user and password."""
         user, _, secret = self.key.partition(":")
         return user, secret
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
 
     def stop(self) -> None:
         kill(self.process, signal.SIGTERM)
