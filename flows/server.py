@@ -4,6 +4,7 @@
     Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
     Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
     frames    none: no other page shows this one to steal a click
+    outside   nothing: Prefect's page would report its use to a company; the browser is told to let it reach us alone
     /enter    takes the key from behind the `#` of the link that is printed, and lets the browser in
 
 Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
@@ -54,7 +55,6 @@ PAGE = f"""<!doctype html>
 <p>Logging in needs JavaScript.</p>
 <script>{SCRIPT}</script>
 """
-SHIELD = [(b"x-frame-options", b"DENY"), (b"content-security-policy", b"frame-ancestors 'none'")]
 PAGE_POLICY = (
     f"default-src 'none'; connect-src 'self'; frame-ancestors 'none'; "
     f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
@@ -142,6 +142,12 @@ class Gate:
         self.app = app
         self.origins = [origin.lower() for origin in origins]
         self.hosts = [urlsplit(origin).netloc for origin in self.origins]
+        sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
+        policy = (
+            "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'; form-action 'self'; "
+            f"connect-src 'self' {' '.join([*self.origins, *sockets])}"
+        )
+        self.shield = [(b"x-frame-options", b"DENY"), (b"content-security-policy", policy.encode())]
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):  # the start and the end of the server
@@ -153,7 +159,7 @@ class Gate:
                 send, 200, "text/html; charset=utf-8", PAGE, (b"content-security-policy", PAGE_POLICY.encode())
             )
         else:
-            await self.app(scope, receive, _shielded(send))
+            await self.app(scope, receive, _with_headers(send, self.shield))
 
     def _refusal(self, scope: Message) -> tuple[int, str] | None:
         """The status and the text for a request that is not for this server, or not from its own page."""
@@ -190,15 +196,15 @@ async def _answer(send: Send, status: int, kind: str, text: str, *headers: tuple
     await send({"type": "http.response.body", "body": text.encode()})
 
 
-def _shielded(send: Send) -> Send:
-    """`send`, with headers that keep the page out of the frames of others."""
+def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
+    """`send`, with `headers` for each answer."""
 
-    async def shielded(message: Message) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *SHIELD]}
+            message = {**message, "headers": [*message.get("headers", ()), *headers]}
         await send(message)
 
-    return shielded
+    return sending
 
 
 def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
