@@ -28,7 +28,8 @@ from prefect.client.schemas.actions import LogCreate
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.types import DateTime
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection
+from websockets.sync.client import connect as connect_
 from websockets.typing import Origin, Subprotocol
 
 from flows.server import KEY, KeyFileError, link, read_key
@@ -37,7 +38,8 @@ from .handoff_server import Server, spawn, wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DASHBOARD = re.compile("/dashboard")
-SECONDS = 1000  # of Playwright's milliseconds
+SECONDS = 600.0  # for anything, on a busy machine
+MILLISECONDS = 1000 * SECONDS  # for Playwright
 DIARY = "a line of a log that is nobody's business"
 SOCKETS = ("logs/out", "events/in", "events/out", "task_runs/subscriptions/scheduled", "work_pools/gpu/workers/connect")
 OPEN = {"/api/health", "/api/ready"}  # tell whether the server is there
@@ -182,7 +184,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context()
     page = context.new_page()
-    page.set_default_timeout(120 * SECONDS)
+    page.set_default_timeout(MILLISECONDS)
     yield page
     context.close()
 
@@ -191,7 +193,7 @@ def attack(page: Page, house: House, origin: str) -> dict[str, str]:
     """What a page of `origin` is told by each of its attempts, once all have arrived."""
     page.goto(origin)
     told: dict[str, str] = page.evaluate(ATTEMPTS, [house.server.api, str(house.deployment)])
-    wait_until(lambda: {"beacon", "form"} <= house.statuses().keys(), "the last attempts have arrived")
+    wait_until(lambda: {"beacon", "form"} <= house.statuses().keys(), "the last attempts have arrived", SECONDS)
     return told
 
 
@@ -259,14 +261,14 @@ def test_no_other_page_shows_it(page: Page, house: House, foreign: str) -> None:
 def test_the_link_leads_in(page: Page, house: House) -> None:
     """One click, no typing; the key does not stay in the address, and a wrong one is not kept."""
     page.goto(link(house.server.origin, "distillery:wrong"))
-    expect(page.get_by_text("The key in this link is not the server's")).to_be_visible()
+    expect(page.get_by_text("The key in this link is not the server's")).to_be_visible(timeout=MILLISECONDS)
     assert page.evaluate("localStorage.length") == 0
     page.goto("about:blank")
     page.goto(link(house.server.origin, house.server.key))
     page.wait_for_url(DASHBOARD)
     assert "#" not in page.url
     page.goto(f"{house.server.origin}/runs")
-    expect(page.get_by_text("mine").first).to_be_visible()
+    expect(page.get_by_text("mine").first).to_be_visible(timeout=MILLISECONDS)
 
 
 @browser_needed
@@ -275,12 +277,12 @@ def test_the_key_can_be_typed(page: Page, house: House) -> None:
     page.goto(f"{house.server.origin}/runs")
     page.locator("input[type=password]").fill(house.server.key)
     page.locator("button[type=submit]").click()
-    expect(page.get_by_text("mine").first).to_be_visible()
+    expect(page.get_by_text("mine").first).to_be_visible(timeout=MILLISECONDS)
 
 
 def paths(house: House) -> list[tuple[str, str]]:
     """Every method and path of the API."""
-    answer = httpx.get(f"{house.server.api}/openapi.json", auth=house.server.auth)
+    answer = httpx.get(f"{house.server.api}/openapi.json", auth=house.server.auth, timeout=SECONDS)
     found = answer.raise_for_status().json()["paths"]
     return [(method.upper(), f"/api{path}") for path, methods in found.items() for method in methods]
 
@@ -290,7 +292,7 @@ def test_a_process_without_the_key(house: House, key: tuple[str, str] | None) ->
     """Each path of the API asks for the key, also from a process on this machine."""
     asked = [(method, path) for method, path in paths(house) if path not in OPEN]
     assert len(asked) > 100
-    with httpx.Client(base_url=house.server.origin, auth=key, timeout=60) as client:
+    with httpx.Client(base_url=house.server.origin, auth=key, timeout=SECONDS) as client:
         answered = {
             (method, path): client.request(method, path.replace("{", "").replace("}", ""), json={}).status_code
             for method, path in asked
@@ -299,6 +301,10 @@ def test_a_process_without_the_key(house: House, key: tuple[str, str] | None) ->
     with SyncPrefectClient(house.server.api) as client, pytest.raises(PrefectHTTPStatusError, match="401"):
         client.read_flow_runs()
     assert house.harm() == []
+
+
+def connect(address: str, **options: Any) -> ClientConnection:
+    return connect_(address, open_timeout=SECONDS, ping_timeout=None, **options)
 
 
 @pytest.mark.parametrize("path", SOCKETS)
@@ -320,31 +326,36 @@ def test_a_socket_without_the_key(house: House, path: str) -> None:
         with connect(address, subprotocols=protocol) as socket:
             socket.send(json.dumps({"type": "auth", "token": token}))
             with pytest.raises(ConnectionClosed):
-                socket.recv(timeout=60)
+                socket.recv(timeout=SECONDS)
     with connect(address, subprotocols=protocol) as socket:
         socket.send(json.dumps({"type": "auth", "token": house.server.key}))
-        assert json.loads(socket.recv(timeout=60)) == {"type": "auth_success"}
+        assert json.loads(socket.recv(timeout=SECONDS)) == {"type": "auth_success"}
+
+
+def read_logs(house: House, headers: dict[str, str]) -> httpx.Response:
+    """What the server answers to somebody who has the key."""
+    address = f"{house.server.api}/logs/filter"
+    return httpx.post(address, json={}, auth=house.server.auth, headers=headers, timeout=SECONDS)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:4200", "localhost:1", "127.0.0.1", ""])
 def test_a_foreign_host_with_the_key(house: House, host: str) -> None:
     """Not even the key helps a request that was meant for somebody else."""
-    answer = httpx.post(f"{house.server.api}/logs/filter", json={}, auth=house.server.auth, headers={"Host": host})
+    answer = read_logs(house, {"Host": host})
     assert answer.status_code == HTTPStatus.MISDIRECTED_REQUEST
     assert answer.text.endswith(f"is not this server's; open {house.server.origin}\n")
 
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:1", "http://localhost:4200", "null", "https://evil.example"])
 def test_a_foreign_origin_with_the_key(house: House, origin: str) -> None:
-    answer = httpx.post(f"{house.server.api}/logs/filter", json={}, auth=house.server.auth, headers={"Origin": origin})
+    answer = read_logs(house, {"Origin": origin})
     assert answer.status_code == HTTPStatus.FORBIDDEN
     assert answer.text == f"Pages of {origin} may not use this server; its own page is {house.server.origin}\n"
 
 
 def test_its_own_page(house: House) -> None:
     """CORS names the server's own origin alone."""
-    headers = {"Origin": house.server.origin}
-    answer = httpx.post(f"{house.server.api}/logs/filter", json={}, auth=house.server.auth, headers=headers)
+    answer = read_logs(house, {"Origin": house.server.origin})
     assert DIARY in answer.text
     assert answer.headers["access-control-allow-origin"] == house.server.origin
     assert answer.headers["x-frame-options"] == "DENY"
