@@ -1,6 +1,6 @@
 # make run         the main job: data, vectors, soft labels, student, evaluation, report
 # make test        every test
-# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200
+# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one

@@ -1,8 +1,10 @@
 """A person's way: `make ui`, a run with parameters started from Prefect's own page, and its stages seen to the end."""
 
 import os
+import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -41,8 +43,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(workspace: Path) -> Iterator[str]:
-    """Prefect's page, brought up by `python -m flows.ui`."""
+def entrance(workspace: Path) -> Iterator[str]:
+    """The link to Prefect's page that `python -m flows.ui` prints once everything is up."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "flows.ui", "--port", str(port)], cwd=workspace, stdout=subprocess.PIPE, text=True
@@ -51,9 +53,14 @@ def address(workspace: Path) -> Iterator[str]:
     with process.stdout as output:
         line = output.readline()
         assert f"Prefect is at http://127.0.0.1:{port}" in line, (process.poll(), _logs(workspace))
-        yield f"http://127.0.0.1:{port}"
+        yield line.split()[3]
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 0
+
+
+@pytest.fixture(scope="module")
+def address(entrance: str) -> str:
+    return entrance.partition("/enter#")[0]
 
 
 def _logs(workspace: Path) -> str:
@@ -74,8 +81,10 @@ def page(address: str) -> Iterator[Page]:
     assert {host for host in asked if host} == {address.removeprefix("http://")}
 
 
-def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> None:
+def test_a_run_with_parameters(page: Page, address: str, entrance: str, workspace: Path) -> None:
     """The form, a stage as target, a changed parameter; the GPU stage runs in the second clone."""
+    page.goto(entrance)
+    page.wait_for_url(re.compile("/dashboard"))
     page.goto(f"{address}/deployments")
     page.get_by_role("link", name="pipeline").first.click()
     page.get_by_role("button", name="Run", exact=True).click()
@@ -90,6 +99,7 @@ def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> Non
     found = {pid: peers(pid) for pid in _processes(workspace)}
     assert len(found) >= 3  # the server and two workers
     assert set().union(*found.values()) <= LOOPBACK
+    assert stat.S_IMODE((workspace / ".prefect/key").stat().st_mode) == 0o600
     kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/distillery/runs")
     assert "value: 7" in git(workspace, "show", f"{kept}:params.yaml")
 

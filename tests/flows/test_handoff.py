@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
@@ -18,13 +19,14 @@ import dvc
 import pytest
 import yaml
 from prefect.client.schemas.objects import StateType
-from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from flows import gpu_pool, handoff
+from flows import gpu_pool, handoff, order
 from flows.gpu_pool import Errand, Limits
 from flows.gpu_stage import gpu_stage
-from flows.handoff import HandoffError, fetch, give, hand_off, key_of, opened
+from flows.handoff import fetch, give, hand_off, key_of, opened
+from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError
 from tests.waiting import LIMIT, wait_until
 
@@ -101,7 +103,7 @@ class Site:
         return self.server.runs()[-1].state
 
     def assert_clean(self) -> None:
-        assert git(self.home, "for-each-ref", handoff.REFS) == ""
+        assert git(self.home, "for-each-ref", order.REFS) == ""
 
     def wait_for_work(self, runs: int) -> None:
         """Until the worker has one flow run more than `runs`, and its stage is at work."""
@@ -134,7 +136,7 @@ def dvc_(*arguments: str, cwd: Path) -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("prefect")
     server = Server(home)
-    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_HOME: home}):
+    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}):
         server.start()
         try:
             server.deploy()
@@ -248,7 +250,7 @@ def test_another_key_is_refused(site: Site) -> None:
 
 
 def test_another_protocol_is_refused() -> None:
-    state = gpu_stage.fn(handoff.PROTOCOL + 1, {"anything": "else"})
+    state = gpu_stage.fn(order.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
     assert "bring both to the same revision" in str(state.message)
 
@@ -478,3 +480,58 @@ def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
         assert (root / ".dvc/cache/runs" / key[:2] / entry).is_file()
         fetch(repo, entry)
     assert "a.txt" in json.dumps(yaml.safe_load((tmp_path / "remote/runs" / key[:2] / entry).read_text()))
+
+
+def order_of(home: Path, **fields: object) -> dict[str, Any]:
+    """What `home` would send for stage g, with some fields of an attacker's."""
+    with opened(home, None) as repo:
+        sent = handoff.send(repo, "g", look=False, force=True)
+    assert sent is not None
+    ref = f"{order.REFS}/{uuid.uuid4().hex}"
+    git(home, "update-ref", ref, sent["revision"])
+    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **sent} | fields
+
+
+def hostile_repository(site: Site, directory: Path, mark: Path) -> Path:
+    """A repository of an attacker's, complete but for its stage g, which makes the file `mark`."""
+    root = directory / "hostile"
+    git(directory, "clone", "--quiet", str(site.home), str(root))
+    for name in ("a.txt", "dvc.lock", "params.yaml"):
+        (root / name).write_text((site.home / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (root / "stage.py").write_text(f"for name in ({str(mark)!r}, 'g.txt'): open(name, 'w')", encoding="utf-8")
+    dvc_("commit", "--force", "a", cwd=root)
+    return root
+
+
+@pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
+def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
+    """fault 33: somebody who can start flow runs sends an order; the worker refuses it, and says what to do."""
+    mark = tmp_path / "mark"
+    hostile = hostile_repository(site, tmp_path, mark)
+    fields, told = {
+        "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
+        "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
+        "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
+        "unlisted": (order_of(hostile), f"from '{hostile}', which this worker's owner has not listed"),
+        "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
+        "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
+    }[attack]
+    before, sent = (git(site.clone, "for-each-ref"), site.runs_there()), order_of(site.home, **fields)
+    with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
+        gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+    for ref in git(site.home, "for-each-ref", "--format=%(refname)", order.REFS).split():
+        git(site.home, "update-ref", "-d", ref)
+    assert told in str(raised.value)
+    if attack in ("upload-pack", "ext", "unlisted", "data"):
+        assert f"start the worker with {order.LISTED}=" in str(raised.value)
+    assert not mark.exists()
+    assert (git(site.clone, "for-each-ref"), site.runs_there()) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"hostile"}
+    if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
+        git(site.clone, "remote", "add", "hostile", str(hostile))
+        try:
+            _, outcome = gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+        finally:
+            git(site.clone, "remote", "remove", "hostile")
+        assert outcome is Outcome.RAN
+        assert mark.exists()
