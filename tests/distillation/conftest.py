@@ -32,7 +32,7 @@ from tests.word_vectors.conftest import write_corpus, write_params
 CARD = {
     "profile": "demo",
     "language": "en",
-    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "further": []},
+    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "additional": []},
     "sentences": 3,
     "epochs": 1,
     "seed": 1,
@@ -116,7 +116,7 @@ def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> 
     ]
     write_table(directory / WORDS, pa.table(columns, schema=word_schema(DIMENSION)))
     teacher = {"reference": "package:x", "revision": None, "sha256": "0" * 64, "pooling": "mean"}
-    write_json(directory / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "further": []})
+    write_json(directory / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "additional": []})
 
 
 def write_gold_labels() -> None:

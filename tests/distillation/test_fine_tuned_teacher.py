@@ -85,7 +85,7 @@ def test_the_corpus_has_their_labels_side_by_side() -> None:
     names = {file.name for file in FINE_TUNED_LABELS.iterdir()} - {VARIANT}
     assert names == {file.name for file in SOFT_LABELS.iterdir()}
     about = json.loads((FINE_TUNED_LABELS / "teacher.json").read_text(encoding="utf-8"))
-    assert (about["reference"], about["dimension"], len(about["further"])) == ("models/fine_tuned_teacher/0", 32, 1)
+    assert (about["reference"], about["dimension"], len(about["additional"])) == ("models/fine_tuned_teacher/0", 32, 1)
     assert (FINE_TUNED_LABELS / "part-00000.parquet").read_bytes() != (SOFT_LABELS / "part-00000.parquet").read_bytes()
     assert [teacher.maximum_length for teacher in tuned_teachers(load_params())] == [32, 32]
 
