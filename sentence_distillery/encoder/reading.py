@@ -257,11 +257,12 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
 
     Factors of 1 are what this library writes, so that sentence-transformers computes in float32: the table stays.
     """
-    if ROWS in names:
+    if ROWS in names:  # model2vec made it, which leaves unknown tokens out, whatever vector their row has
         places = read_tensors(path, {ROWS: (rows,)})[ROWS]
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(f"{path}: tensor '{ROWS}' points outside of the {len(table)} rows of the table. {_REMEDY}")
         table = table[places]
+        table[0] = 0
     if FACTORS in names:
         factors = read_tensors(path, {FACTORS: (rows,)})[FACTORS]
         if not (factors == 1).all():

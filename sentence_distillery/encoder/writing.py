@@ -11,6 +11,7 @@ in float32 (from 6.2 on; others leave them out), and so its vectors are neither 
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
     tensors: Tensors = {TABLE: table}
     if table.dtype != np.float32:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
-    write_tensors(directory / WEIGHTS, tensors)
+    _write_tensors(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
     _write_modules(_write_layers(encoder, directory), directory / MODULES)
     return config
@@ -138,4 +139,10 @@ def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats 
     output, width = weight.shape
     config = {"in_features": width, "out_features": output, "bias": bias is not None}
     write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
-    write_tensors(directory / WEIGHTS, {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias}))
+    _write_tensors(directory, {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias}))
+
+
+def _write_tensors(directory: Path, tensors: Tensors) -> None:
+    """The weights, with the rights of config.json: safetensors makes files that nobody else may read."""
+    write_tensors(directory / WEIGHTS, tensors)
+    shutil.copymode(directory / CONFIG, directory / WEIGHTS)
