@@ -231,7 +231,7 @@ def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence
 def _no_tensors(path: Path, error: Exception) -> str:
     return (
         f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-        "convert them to safetensors. A damaged file has to be downloaded, copied or made again."
+        "convert them to safetensors, or rebuild this one with `dvc repro`."
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.files import (
@@ -35,7 +36,7 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
-from stages.artifacts import InputError, map_tensors, read_tensors, tensor_names
+from stages.artifacts import InputError, map_tensors, read_tensors
 from stages.ragged import Floats
 
 RELEASED = "released"  # the name of the model that comes with the library
@@ -233,9 +234,21 @@ def by_id(vocabulary: dict[str, int]) -> list[str]:
     return words
 
 
+def _tensor_names(path: Path) -> list[str]:
+    """The names of a file's tensors; whoever has a model without the repository needs another remedy than a stage."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return list(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise InputError(
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: convert "
+            f"them to safetensors. {_REMEDY}"
+        ) from error
+
+
 def _read_table(path: Path, rows: int, step: float | None) -> tuple[NDArray[Any], float | None]:
     """The table and the step between its levels, None if it has none."""
-    names = tensor_names(path)
+    names = _tensor_names(path)
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
     table = map_tensors(path, {name: (None if ROWS in names else rows, None)})[name]
     table = _folded(path, table, names, rows)
@@ -273,6 +286,7 @@ def _read_layer(directory: Path, shapes: dict[str, tuple[int | None, ...]], acti
     found = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
     if found != activation:
         raise InputError(f"{directory / CONFIG}: the activation is {found}, a student has {activation}. {_REMEDY}")
+    _tensor_names(directory / WEIGHTS)
     layer = map_tensors(directory / WEIGHTS, shapes)
     for name, array in layer.items():
         _check_finite(directory / WEIGHTS, name, array)
