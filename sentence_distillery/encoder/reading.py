@@ -241,8 +241,8 @@ def _tensor_names(path: Path) -> list[str]:
             return list(file.keys())
     except (OSError, SafetensorError) as error:
         raise InputError(
-            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: convert "
-            f"them to safetensors. {_REMEDY}"
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+            f"convert them to safetensors. {_REMEDY}"
         ) from error
 
 
