@@ -122,7 +122,9 @@ def outputs(root: Path) -> list[Path]:
     lock = yaml.safe_load((root / "dvc.lock").read_text(encoding="utf-8"))
     tops = sorted({out["path"] for stage in lock["stages"].values() for out in stage.get("outs", [])})
     paths = [root / top for top in tops]
-    return sorted({file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()})
+    return sorted(
+        {file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()}
+    )
 
 
 def main() -> None:

@@ -50,7 +50,8 @@ def largest_dimension(encoder: StaticEncoder) -> int:
     """The most dimensions, a multiple of 8, with which the released directory stays within 16 MB."""
     tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
     room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
-    dimension = min(int(room // (2 * len(encoder.stored))), encoder.dimension) // MULTIPLE * MULTIPLE
+    fitting = int(room // (2 * len(encoder.stored))) - 1  # a token has a factor of two bytes, too
+    dimension = min(fitting, encoder.dimension) // MULTIPLE * MULTIPLE
     if dimension < MULTIPLE:
         raise InputError(
             f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
