@@ -28,10 +28,10 @@ until, beside = params.get("until"), params.get("beside")
 if beside:
     at_work = Path(os.environ["STAGES_AT_WORK"])
     (at_work / f"{name} {os.getpid()}").touch()
-end = time.monotonic() + FOREVER
+end, parent = time.monotonic() + FOREVER, os.getppid()
 while until and not Path(until).exists() or beside and len(list(at_work.iterdir())) < beside:
     time.sleep(0.01)
-    if time.monotonic() > end:
+    if time.monotonic() > end or os.getppid() != parent:
         sys.exit(f"{name}: waited in vain")
 if params.get("fails"):
     sys.exit(f"{name}: told to fail")
