@@ -1,18 +1,37 @@
-"""Sentence embeddings without training anything.
+"""Small, fast sentence encoders: load one, distil one from your own text, and measure how good it is.
 
 >>> from sentence_distillery import load
->>> model = load("released")
->>> storm, gale = model.encode(["The storm closed the port.", "The harbour was shut by the gale."])
+>>> storm, gale = load().encode(["The storm closed the port.", "The harbour was shut by the gale."])
 >>> bool(storm @ gale > 0.5)
 True
 """
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet
+    from sentence_distillery.distillation.distill import distill
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
+    from sentence_distillery.evaluation.evaluate import evaluate
+    from sentence_distillery.io.artifacts import InputError
+
+    __version__: str
+
+# Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
+# sentence_distillery` alone costs nothing, and the encoder never loads torch.
+_HOMES = {
+    "BenchmarkData": ("benchmarks.data", "distill"),
+    "DocumentSet": ("benchmarks.data", "distill"),
+    "InputError": ("io.artifacts", ""),
+    "PairSet": ("benchmarks.data", "distill"),
+    "StaticEncoder": ("encoder.static_encoder", ""),
+    "distill": ("distillation.distill", "distill"),
+    "evaluate": ("evaluation.evaluate", "distill"),
+    "quantize_embeddings": ("encoder.precision", ""),
+}
 
 
 def load(directory: "Path | str" = "released", *, truncate_dim: int | None = None) -> "StaticEncoder":
@@ -40,16 +59,31 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is asked for: `import sentence_distillery` alone costs nothing."""
-    if name == "StaticEncoder":
-        from sentence_distillery.encoder.static_encoder import StaticEncoder
+    """Import a public name when it is asked for; an ImportError names the extra that it needs."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("sentence-distillery")
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module, extra = _HOMES[name]
+    try:
+        return getattr(import_module(f"{__name__}.{module}"), name)
+    except ModuleNotFoundError as error:
+        if not extra or (error.name or "").startswith(__name__):
+            raise
+        raise ImportError(
+            f"sentence_distillery.{name} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`."
+        ) from error
 
-        return StaticEncoder
-    if name == "quantize_embeddings":
-        from sentence_distillery.encoder.precision import quantize_embeddings
 
-        return quantize_embeddings
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-__all__ = ["StaticEncoder", "load", "quantize_embeddings"]
+__all__ = [
+    "BenchmarkData",
+    "DocumentSet",
+    "InputError",
+    "PairSet",
+    "StaticEncoder",
+    "__version__",
+    "distill",
+    "evaluate",
+    "load",
+    "quantize_embeddings",
+]
