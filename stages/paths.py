@@ -8,6 +8,7 @@ from pathlib import Path
 # What the user brings, and what ships with the repository
 EXTERNAL = Path("data/external")
 SAMPLES = Path("data/samples")
+PROBE_SENTENCES = SAMPLES / "probes.csv"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
@@ -49,6 +50,8 @@ COUNTERS = REPORTS / "counters"
 CURVES = REPORTS / "curves"
 SEEDS = REPORTS / "seeds"
 RUNS = REPORTS / "runs"
+PARAPHRASE_RUNS = RUNS / "paraphrase"
+COMPONENT_RUNS = RUNS / "component_focus"
 RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
 EXAMPLES = REPORTS / "examples.json"
@@ -61,6 +64,8 @@ PARAPHRASE_REPORT = REPORTS / "paraphrase.json"
 PAIR_COST = REPORTS / "pair_cost.json"
 PARETO = REPORTS / "pareto.csv"
 PROBES = REPORTS / "probes.json"
+BENCH = REPORTS / "bench.json"
+LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs

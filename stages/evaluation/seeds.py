@@ -3,7 +3,7 @@
 import argparse
 import logging
 
-from sentence_distillery.evaluation.results import SEEDS, Result, write_results
+from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.seeds import (
     contrasted,
     measured,
@@ -15,6 +15,7 @@ from sentence_distillery.evaluation.seeds import (
     word_vectors,
 )
 from sentence_distillery.runtime.progress import track
+from stages.paths import SEEDS
 from stages.stage import stage
 
 

@@ -1,4 +1,4 @@
-"""The dependency trees of any sentences as a page, with their components in bold, as the report has them.
+"""Draw the dependency trees of any sentences as a page, with their components in bold, as the report does.
 
 python -m stages.syntax.draw_tree "A man attacks a woman" > tree.html
 """
@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.reporting.page import environment
+from sentence_distillery.reporting.page import tree_page
 from sentence_distillery.syntax.drawing import draw
 from sentence_distillery.syntax.parser import load_parser
 from sentence_distillery.syntax.trees import Tree
@@ -15,13 +15,13 @@ from stages.params import load_params
 
 
 def page(sentences: list[str], model: str, maximum_words: int) -> str:
-    """One drawing for each sentence; raises InputError for one that has no tree."""
+    """Draw each sentence; raises InputError for one that has no tree."""
     found = load_parser(model, maximum_words).parse(sentences)
     trees = [tree for tree in found if isinstance(tree, Tree)]
     for sentence, tree in zip(sentences, found, strict=True):
         if not isinstance(tree, Tree):
             raise InputError(f"{sentence[:60]!r} has no tree ({tree}); give a sentence of 1 to {maximum_words} words.")
-    return environment().get_template("tree.html").render(trees=list(map(draw, trees)))
+    return tree_page(list(map(draw, trees)))
 
 
 def main() -> None:
