@@ -9,6 +9,7 @@ from pathlib import Path
 EXTERNAL = Path("data/external")
 SAMPLES = Path("data/samples")
 PROBE_SENTENCES = SAMPLES / "probes.csv"
+TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
@@ -71,3 +72,8 @@ PAGE = REPORTS / "index.html"
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
+PARSED_SHARDS = DATA_CHECKPOINTS / "parse"
+PARSER_CHECKPOINTS = MODEL_CHECKPOINTS / "parser"
+PAIR_CHECKPOINTS = MODEL_CHECKPOINTS / "pairs"
+COMPONENT_CHECKPOINTS = MODEL_CHECKPOINTS / "component_focus"
+FINE_TUNED_TEACHER_CHECKPOINTS = MODEL_CHECKPOINTS / "fine_tuned_teacher"
