@@ -9,10 +9,11 @@
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
+# make lock        requirements.lock from what is installed in .venv, with hashes
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test ui bench pareto release parser mpnet benchmarks publish lint clean
+.PHONY: run test ui bench pareto release parser mpnet benchmarks publish lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -71,6 +72,12 @@ lint: $(READY)
 	ruff check .
 	ruff format --check .
 	mypy
+
+# A pin of torch would name the build of this machine.
+lock: $(READY)
+	pip freeze --exclude-editable | grep -v '^torch==' > .venv/frozen.txt
+	echo '# Every package with its version and hashes, by `make lock`; torch stands in requirements-torch.txt.' > requirements.lock
+	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate .venv/frozen.txt >> requirements.lock
 
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
