@@ -101,7 +101,7 @@ def test_files(workspace: Path) -> None:
         "pooling": "mean",
         "maximum_length": 64,
         "dimension": 16,
-        "further": [],
+        "additional": [],
     }
     counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
     assert (counters["total"], counters["kept"], counters["unit"]) == (18, 18, "sentences")
@@ -164,7 +164,7 @@ def test_two_teachers(workspace: Path, roberta: Path) -> None:
     np.testing.assert_allclose(label @ label.T, expected, atol=3e-3)
     card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
     assert (card["reference"], card["dimension"]) == ("./teacher", 32)
-    assert [further["reference"] for further in card["further"]] == [str(roberta)]
+    assert [other["reference"] for other in card["additional"]] == [str(roberta)]
     soft_labels.main()
     assert kept() == 2 * (PARTS + 1)
 
@@ -371,5 +371,7 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
 
 def test_no_corpus(workspace: Path) -> None:
     shutil.rmtree(SENTENCES)
-    with pytest.raises(SystemExit, match=r"sentences holds no part-\*\.parquet; run `dvc repro`"):
+    with pytest.raises(
+        SystemExit, match=r"sentences holds no part-\*\.parquet\. Restore or rebuild it\. Here `dvc repro`"
+    ):
         soft_labels.main()
