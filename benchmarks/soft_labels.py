@@ -27,8 +27,8 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats
-from stages.distillation.soft_labels import SHARDS
 from stages.params import Params, load_params
+from stages.paths import SOFT_LABEL_SHARDS
 
 LABEL_BENCH = Path("reports/label_bench.json")
 SENTENCES = 1_000
@@ -41,7 +41,7 @@ Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
 def own(params: Params) -> Embed:
     """As the stage `soft_labels` does it."""
     encoder = load_encoder(params.teacher)
-    shelf = Shelf(encoder, params.soft_labels.precision, SHARDS)
+    shelf = Shelf(encoder, params.soft_labels.precision, SOFT_LABEL_SHARDS)
     embedder = Embedder(
         encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
     )

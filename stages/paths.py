@@ -66,3 +66,5 @@ PAGE = REPORTS / "index.html"
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
+SOFT_LABEL_SHARDS = DATA_CHECKPOINTS / "soft_labels"
+FINE_TUNED_LABEL_SHARDS = DATA_CHECKPOINTS / "fine_tuned_labels"

@@ -3,7 +3,7 @@
 modules.json, config_sentence_transformers.json   which modules, in which order
 model.safetensors, tokenizer.json                 token vectors, and the text's way to them
 1_Dense/, 2_Dense/                                the layers behind the mean (kinds paper and deep), which model2vec
-                                                  doesn't know
+                                                  does not know
 config.json, README.md                            what it was made from, model2vec's settings, and the model card
 """
 
@@ -17,7 +17,6 @@ from sentence_distillery.encoder.static_encoder import (
     CONFIG,
     DENSE,
     NARROW,
-    STUDENT,
     TABLE,
     TOKENIZER,
     WEIGHTS,
@@ -26,6 +25,7 @@ from sentence_distillery.encoder.static_encoder import (
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
 
+VARIANT = "variant.json"  # in the directory of a variant: why this run has none, or null
 MODULES = "sentence_transformers.models."  # names of every version since 3
 SENTENCE_TRANSFORMERS = {
     "model_type": "SentenceTransformer",
@@ -35,15 +35,27 @@ SENTENCE_TRANSFORMERS = {
 }
 
 
-def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path = STUDENT) -> None:
-    """Replace `directory` by `encoder`; `card`, what it was made from, goes to config.json and README.md."""
+def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> None:
+    """Write a student and its model card as a directory that other libraries load.
+
+    Args:
+        encoder: the student.
+        card: what it was made from, for config.json and README.md.
+        directory: where to; it is replaced.
+
+    Raises:
+        InputError: the directory cannot be written.
+    """
     with atomic_directory(directory) as partial:
         config = write_model(encoder, card, partial)
         write_card("model_card.md", config, partial)
 
 
 def write_model(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> dict[str, object]:
-    """Write all but the model card, the same bytes for the same encoder; returns what config.json says."""
+    """Write all but the model card into `directory`; return what config.json says.
+
+    The same encoder always gives the same bytes.
+    """
     config: dict[str, object] = {
         "kind": encoder.kind,
         "dimension": encoder.dimension,
@@ -72,7 +84,7 @@ def write_model(encoder: StaticEncoder, card: Mapping[str, object], directory: P
 
 
 def _write_layers(encoder: StaticEncoder, directory: Path) -> list[str]:
-    """The layers behind the mean as modules of sentence-transformers; returns their folders.
+    """Write the layers behind the mean as modules of sentence-transformers; return their folders.
 
     These know no sum of a layer's input and output. Since s = relu(s) - relu(-s), two layers say the same:
     s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
@@ -90,7 +102,7 @@ def _write_layers(encoder: StaticEncoder, directory: Path) -> list[str]:
 
 
 def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats | None = None) -> None:
-    """sentence-transformers' Dense; `weight` (output, input)."""
+    """Write a Dense module of sentence-transformers; `weight` (output, input)."""
     output, width = weight.shape
     config = {"in_features": width, "out_features": output, "bias": bias is not None}
     write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
@@ -98,7 +110,7 @@ def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats 
 
 
 def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:
-    """README.md from a template of sentence_distillery/distillation/templates."""
+    """Write README.md from a template in distillation/templates."""
     templates = Environment(
         loader=PackageLoader("sentence_distillery.distillation"),
         undefined=StrictUndefined,

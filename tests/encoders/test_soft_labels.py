@@ -17,8 +17,6 @@ import yaml
 from safetensors.torch import load, load_file, save_file
 
 from sentence_distillery.distillation.soft_labels import (
-    SENTENCES,
-    SOFT_LABELS,
     TEACHER,
     WORDS,
     Shelf,
@@ -33,7 +31,8 @@ from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.word_vectors.glove import glove_words
 from stages.distillation import soft_labels
-from stages.distillation.soft_labels import SHARDS
+from stages.paths import SENTENCES, SOFT_LABELS
+from stages.paths import SOFT_LABEL_SHARDS as SHARDS
 from tests.encoders.conftest import teacher
 from tests.word_vectors.conftest import write_corpus, write_params
 
@@ -101,7 +100,7 @@ def test_files(workspace: Path) -> None:
         "pooling": "mean",
         "maximum_length": 64,
         "dimension": 16,
-        "further": [],
+        "additional": [],
     }
     counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
     assert (counters["total"], counters["kept"], counters["unit"]) == (18, 18, "sentences")
@@ -164,7 +163,7 @@ def test_two_teachers(workspace: Path, roberta: Path) -> None:
     np.testing.assert_allclose(label @ label.T, expected, atol=3e-3)
     card = json.loads((SOFT_LABELS / TEACHER).read_text(encoding="utf-8"))
     assert (card["reference"], card["dimension"]) == ("./teacher", 32)
-    assert [further["reference"] for further in card["further"]] == [str(roberta)]
+    assert [other["reference"] for other in card["additional"]] == [str(roberta)]
     soft_labels.main()
     assert kept() == 2 * (PARTS + 1)
 

@@ -95,7 +95,7 @@ def write_provenance(absent: dict[str, str], **more: dict[str, Any]) -> None:
 
 
 def write_student(kind: str) -> None:
-    teacher = {"reference": "package:mini", "dimension": 384, "pooling": "mean", "maximum_length": 128, "further": []}
+    teacher = {"reference": "package:mini", "dimension": 384, "pooling": "mean", "maximum_length": 128, "additional": []}
     config = {"kind": kind, "dimension": 256, "token_dimension": 50, "vocabulary": 29763, "sentences": 2528}
     write_json(report.STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
     columns = "epoch,loss\n1,0.35\n2,0.21\n" if kind == "paper" else "epoch,loss,cosine,relational\n1,1.04,0.5,1.8\n"
