@@ -1,6 +1,6 @@
 # make run         the main job: data, vectors, soft labels, student, evaluation, report
 # make test        every test
-# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200
+# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one
@@ -9,23 +9,27 @@
 # make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
+# make lock        requirements.lock from what is installed in .venv, with hashes
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test ui bench pareto release parser mpnet benchmarks publish lint clean
+.PHONY: run test ui bench pareto release parser mpnet benchmarks publish lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # pip finds the build of torch that this machine offers, uv installs the rest in seconds; where only pip knows
 # the index (pip.conf, a proxy), pip does all. Byte code is written here, on all cores, or each process would compile.
-$(READY): requirements.lock pyproject.toml
-	@python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
-	  || { echo "Python 3.11 is needed, python3 is $$(python3 --version)"; exit 1; }
+HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
+$(READY): requirements.lock requirements-torch.txt pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
+	@echo "Installing some 270 packages into .venv, 2.7 GB: a few minutes."
 	python3 -m venv .venv
-	pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock torch uv
-	python -m compileall -q -j 0 -x py312 .venv/lib/python3.11/site-packages
-	uv pip install --quiet --compile-bytecode --requirement requirements.lock || pip install --quiet --requirement requirements.lock
+	grep -oE '^[A-Za-z0-9_.-]+==[^ ;]+' requirements.lock > .venv/pins.txt
+	pip install --quiet --disable-pip-version-check --no-compile --constraint .venv/pins.txt uv --requirement requirements-torch.txt
+	python -m compileall -q -j 0 -x py312 .venv/lib/python3.*/site-packages
+	uv pip install --compile-bytecode $(HASHED) || pip install --disable-pip-version-check $(HASHED)
 	pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
@@ -68,6 +72,12 @@ lint: $(READY)
 	ruff check .
 	ruff format --check .
 	mypy
+
+# A pin of torch would name the build of this machine.
+lock: $(READY)
+	pip freeze --exclude-editable | grep -v '^torch==' > .venv/frozen.txt
+	echo '# Every package with its version and hashes, by `make lock`; torch stands in requirements-torch.txt.' > requirements.lock
+	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate .venv/frozen.txt >> requirements.lock
 
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)

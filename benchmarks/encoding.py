@@ -1,14 +1,14 @@
-"""Sentences a second of the student, beside its peers with the same vectors, in one run: `make bench`.
+"""Sentences a second of the student, compared with its peers with the same vectors, in one run: `make bench`.
 
-    own                    stages.student.encoder
+    own                    this project's StaticEncoder on models/student
     own int8               the same in 255 levels, whose vectors differ in the third decimal
-    own deep               the same with the hidden layer of models/mlp_head, if the run has one
+    own MLP head           the same with the MLP head of models/mlp_head, if the run has one
     model2vec              StaticModel with the same table and tokenizer, one process
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length
 
-Every system encodes the same sentences in one process, with as many threads as it takes of itself. Runs alternate,
-system by system, so that a drift of the machine's speed meets all of them; the median of the runs is reported, with
+Every system encodes the same sentences in one process, with as many threads as it starts by default. Runs alternate,
+system by system, so that a drift of the machine's speed affects all of them; the median of the runs is reported, with
 the fastest and the slowest. `own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy
 machine disturb less than the ratio of medians; both are in the file.
 """
@@ -29,16 +29,16 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.distillation.compression import levels
-from sentence_distillery.encoder.static_encoder import MLP_HEAD, STUDENT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.evaluation.loading import load_variant
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.runtime.progress import track
+from stages import paths
 from stages.params import load_params
 
-BENCH = Path("reports/bench.json")
 SENTENCES = 60_000
 TEACHER_SENTENCES = 500
 RUNS = 7
@@ -49,23 +49,23 @@ Encode = Callable[[list[str]], object]
 
 
 def repeated(sentences: list[str], count: int) -> list[str]:
-    """`count` sentences: the corpus from its beginning, over and over where it is shorter."""
+    """Return `count` sentences: the corpus from its beginning, repeated if it is shorter."""
     return [sentences[index % len(sentences)] for index in range(count)]
 
 
 def systems(directory: Path) -> dict[str, Encode]:
-    """Every system as a function from sentences to embeddings; all but the teacher share one table of vectors."""
+    """Return every system as a function from sentences to embeddings; all but the teacher share one table."""
     params = load_params()
     own = StaticEncoder.load(directory)
     model2vec = StaticModel(own.table, own.tokenizer, normalize=True)
     transformers = SentenceTransformer(str(directory), device="cpu")
     teacher = load_encoder(params.teacher)
     budget = params.soft_labels.batch_tokens
-    deep = load_variant("own deep", MLP_HEAD)
+    with_head = load_variant("own MLP head", paths.MLP_HEAD)
     return {
         "own": own.encode,
         "own int8": StaticEncoder(own.tokenizer, levels(own.table)).encode,
-        **({deep.name: deep.encoder.encode} if isinstance(deep, StudentSystem) else {}),
+        **({with_head.name: with_head.encoder.encode} if isinstance(with_head, StudentSystem) else {}),
         "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
         "teacher": lambda texts: teacher.embed(teacher.token_ids(texts[:TEACHER_SENTENCES]), budget),
@@ -73,7 +73,7 @@ def systems(directory: Path) -> dict[str, Encode]:
 
 
 def measure(encode: Encode, sentences: list[str]) -> float:
-    """Sentences a second."""
+    """Measure sentences a second."""
     started = time.perf_counter()
     vectors = encode(sentences)
     count = len(vectors[0]) if isinstance(vectors, list) else len(np.asarray(vectors))
@@ -81,13 +81,13 @@ def measure(encode: Encode, sentences: list[str]) -> float:
 
 
 def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
-    """The largest difference between the vectors of own and its two peers: they must compute the same thing."""
+    """Return the largest difference between the vectors of own and its two peers, which must compute the same."""
     own, *peers = (np.asarray(encoders[name](sentences)) for name in ("own", "model2vec", "sentence-transformers"))
     return max(float(np.abs(own - peer).max()) for peer in peers)
 
 
 def report(rates: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """Median, slowest and fastest, and how many times as fast as each system own is."""
+    """Summarise rates: median, slowest and fastest, and how many times as fast as each system own is."""
     own = statistics.median(rates["own"])
     return {
         name: {
@@ -104,7 +104,7 @@ def report(rates: dict[str, list[float]]) -> dict[str, dict[str, float]]:
 
 
 def load_milliseconds(directory: Path) -> dict[str, float]:
-    """Medians over fresh processes: the imports, loading, the first vector, and one of a word that has to be cut."""
+    """Time fresh processes, medians: the imports, loading, the first vector, and one of a word that has to be cut."""
     code = (
         "import time; t = [time.perf_counter()]; from pathlib import Path; "
         "from sentence_distillery.encoder.static_encoder import StaticEncoder; t.append(time.perf_counter()); "
@@ -123,7 +123,7 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
 
 
 def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]:
-    """The best rate on 1, 2, 4, ... of the cores that this process may use."""
+    """Measure the best rate on 1, 2, 4, ... of the cores that this process may use."""
     cores = sorted(os.sched_getaffinity(0))
     rates = {}
     try:
@@ -142,13 +142,13 @@ def machine() -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Sentences a second of the student beside its peers.")
+    parser = argparse.ArgumentParser(description="Sentences a second of the student, compared with its peers.")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     try:
-        sentences = repeated(read_corpus(), options.sentences)
-        encoders = systems(STUDENT)
+        sentences = repeated(read_corpus(paths.SENTENCES), options.sentences)
+        encoders = systems(paths.STUDENT)
         difference = agreement(encoders, sentences[:2_000])
     except InputError as error:
         sys.exit(f"bench: {error}")
@@ -161,15 +161,15 @@ def main() -> None:
     result = {
         "sentences": len(sentences),
         "mean_characters": round(statistics.mean(map(len, sentences)), 1),
-        "dimension": StaticEncoder.load(STUDENT).dimension,
+        "dimension": StaticEncoder.load(paths.STUDENT).dimension,
         "largest_difference": difference,
         "runs": options.runs,
         "machine": machine(),
-        "load_milliseconds": load_milliseconds(STUDENT),
+        "load_milliseconds": load_milliseconds(paths.STUDENT),
         "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
         "sentences_per_second": report(rates),
     }
-    write_json(BENCH, result)
+    write_json(paths.BENCH, result)
     for name, row in report(rates).items():
         print(
             f"{name:22} {row['median']:>12,.0f} sentences/s   own is {row['own_is_times_as_fast']:,.1f} times as fast"

@@ -1,9 +1,9 @@
-"""Soft labels a second beside sentence-transformers' `encode`: `python -m benchmarks.soft_labels`.
+"""Soft labels a second, compared with sentence-transformers' `encode`: `python -m benchmarks.soft_labels`.
 
     own       the stage's embedder on the stage's chunks: batches of similar length, so many word pieces each
-    encode    the same weights and pooling in sentence-transformers, as it comes: sorted by length, 32 a batch
+    encode    the same weights and pooling in sentence-transformers, with its defaults: sorted by length, 32 a batch
 
-Both embed the same sentences of the corpus, run by run in turn, with the threads that torch takes. The figure is the
+Both embed the same sentences of the corpus, run by run in turn, with the threads that torch starts. The figure is the
 median of the ratios within a run. `least_cosine` is that of the two vectors of a sentence that differ most.
 """
 
@@ -12,7 +12,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
@@ -27,10 +26,9 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats
+from stages import paths
 from stages.params import Params, load_params
-from stages.paths import SOFT_LABEL_SHARDS
 
-LABEL_BENCH = Path("reports/label_bench.json")
 SENTENCES = 1_000
 RUNS = 5
 SEED = 1
@@ -39,9 +37,9 @@ Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
 
 
 def own(params: Params) -> Embed:
-    """As the stage `soft_labels` does it."""
+    """Embed as the stage `soft_labels` does."""
     encoder = load_encoder(params.teacher)
-    shelf = Shelf(encoder, params.soft_labels.precision, SOFT_LABEL_SHARDS)
+    shelf = Shelf(encoder, params.soft_labels.precision, paths.SOFT_LABEL_SHARDS)
     embedder = Embedder(
         encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
     )
@@ -49,7 +47,7 @@ def own(params: Params) -> Embed:
 
 
 def encode(teacher: Teacher) -> Embed:
-    """The teacher in sentence-transformers: the mean of its token outputs."""
+    """Embed by the teacher in sentence-transformers: the mean of its token outputs."""
     directory = find_model(teacher.reference, teacher.revision)
     transformer = Transformer(str(directory), max_seq_length=teacher.maximum_length)
     pooling = Pooling(transformer.get_embedding_dimension())
@@ -58,7 +56,7 @@ def encode(teacher: Teacher) -> Embed:
 
 
 def compare(one: Embed, other: Embed, sentences: list[str], runs: int) -> dict[str, float]:
-    """Sentences a second of both, their ratio, and the least cosine of their vectors."""
+    """Measure sentences a second of both, their ratio, and the least cosine of their vectors."""
     least = float(cosines(one(sentences), other(sentences)).min())
     seconds: list[tuple[float, float]] = []
     for _ in range(runs):
@@ -77,18 +75,18 @@ def compare(one: Embed, other: Embed, sentences: list[str], runs: int) -> dict[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Soft labels a second beside sentence-transformers' encode.")
+    parser = argparse.ArgumentParser(description="Soft labels a second, compared with sentence-transformers' encode.")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     try:
-        params, corpus = load_params(), read_corpus()
+        params, corpus = load_params(), read_corpus(paths.SENTENCES)
         drawn = np.random.default_rng(SEED).permutation(len(corpus))[: options.sentences]
         found = compare(own(params), encode(params.teacher), [corpus[row] for row in drawn], options.runs)
     except InputError as error:
         sys.exit(f"label_bench: {error}")
     about = {"sentences": len(drawn), "runs": options.runs, "batch_tokens": params.soft_labels.batch_tokens}
-    write_json(LABEL_BENCH, found | about | {"machine": machine()})
+    write_json(paths.LABEL_BENCH, found | about | {"machine": machine()})
     print(f"own {found['own']:,.0f}, encode {found['encode']:,.0f} sentences/s: {found['own_is_times_as_fast']} times,")
     print(f"least cosine {found['least_cosine']}")
 

@@ -18,7 +18,7 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelling, Crashed
 from prefect.types import DateTime
 
-from flows.handoff import HandoffError
+from flows.order import HandoffError
 from flows.reproduce import Outcome, StageError
 
 POOL = "gpu"

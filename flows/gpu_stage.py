@@ -24,9 +24,10 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.gpu_pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
-from flows.handoff import PROTOCOL, HandoffError, Order, give, opened, take
+from flows.handoff import give, opened, take
+from flows.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
 from flows.reproduce import Children, StageError, reproduce
-from flows.worktree import WorktreeError, git, prune, worktree
+from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
 # `command` of the deployment's job variables. Prefect's own way, a pull step, starts a process more, which takes 3 s.
@@ -48,7 +49,7 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
         )
     try:
         with beating():
-            return carry_out(Order(**order), Path.cwd())
+            return carry_out(read_order(order), Path.cwd())
     except (HandoffError, WorktreeError) as error:
         return Failed(name=REFUSED, message=str(error))
     except StageError as error:
@@ -60,19 +61,20 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
 def carry_out(order: Order, clone: Path) -> State[None]:
     """Run the stage in a worktree of `clone` at the caller's revision, and give its result to the DVC remote."""
     log = get_run_logger().info
+    code, remote = code_remote(order, clone), data_remote(order, clone)
     prune(clone)
     try:
-        git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", order.code, order.ref)
+        git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", END, code, order.ref)
     except WorktreeError as error:
         raise HandoffError(
-            f"{error}\nThe worker's clone {clone} cannot read the code from '{order.code}': set DISTILLERY_CODE_REMOTE "
+            f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."
         ) from None
     with worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}") as directory:
-        with opened(directory, order.remote) as repo:
+        with opened(directory, remote) as repo:
             take(repo, order)
         outcome = reproduce(Children(), directory, order.stage, log, force=order.force)
-        with opened(directory, order.remote) as repo:
+        with opened(directory, remote) as repo:
             entry = give(repo, order.stage)
     return Completed(name=str(outcome), message=entry)
 

@@ -23,7 +23,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -35,33 +35,14 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
+from flows.order import PROTOCOL, REFS, HandoffError, Order
 from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
-from flows.worktree import WorktreeError, git, snapshot
+from flows.worktree import END, WorktreeError, git, snapshot
 
-PROTOCOL = 1  # of Order, and of what the two sides do; raise it when either changes
-REFS = "refs/distillery/handoff"
 NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: with this one, nothing can run
 STEP_SECONDS = 3600  # for the transfers of a step
 CLONE = Path(__file__).parents[1]
 Log = Callable[[str], None]
-
-
-class HandoffError(StageError):
-    """The stage could not be handed off, or its result not be brought home; nothing is wrong with the stage itself."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the worker is asked to do. It travels as the parameters of a flow run, so it holds no secrets."""
-
-    stage: str
-    key: str
-    inputs: dict[str, str]  # what the key was made from, to tell why two keys differ
-    revision: str
-    ref: str
-    code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
-    remote: str | None  # DVC remote by its address; None: the default one of each clone
-    force: bool
 
 
 # At home
@@ -121,9 +102,9 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
     """
     code, ref = os.environ.get("DISTILLERY_CODE_REMOTE", ""), f"{REFS}/{uuid.uuid4().hex}"
     put, remove = (
-        (["push", "--quiet", code, f"{revision}:{ref}"], ["push", "--quiet", code, f":{ref}"])
+        (["push", "--quiet", END, code, f"{revision}:{ref}"], ["push", "--quiet", END, code, f":{ref}"])
         if code
-        else (["update-ref", ref, revision], ["update-ref", "-d", ref])
+        else (["update-ref", END, ref, revision], ["update-ref", "-d", END, ref])
     )
     try:
         git(root, *put)

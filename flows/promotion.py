@@ -37,7 +37,7 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from flows.comparison import METRICS, PROVENANCE, Figures
-from flows.worktree import REFS, RUNS, WorktreeError, git, worktree
+from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 from stages.process import held
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -116,7 +116,7 @@ def read_figures(root: Path, version: Version) -> Figures:
     """What a version scored, from its commit, and on which benchmarks, from DVC's cache or remote."""
     place = f"{version.name} ({version.commit[:7]})"
     try:
-        metrics = json.loads(git(root, "show", f"{version.commit}:{METRICS}"))
+        metrics = json.loads(git(root, "show", END, f"{version.commit}:{METRICS}"))
     except WorktreeError as error:
         raise PromotionError(f"{place} has no {METRICS} to compare with; assign a version that has.") from error
     try:
@@ -139,7 +139,7 @@ def model_hash(artifact: str, graph: str, lock: str) -> str:
 
 
 def _model_at(root: Path, revision: str, artifact: str) -> str:
-    graph, lock = (git(root, "show", f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
+    graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
     return model_hash(artifact, graph, lock)
 
 
@@ -153,7 +153,7 @@ def _path(artifact: str, graph: str) -> str:
 
 def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
     """Raises PromotionError where a promotion is bound to fail; asked before the hours of a run."""
-    _path(channel.artifact, git(root, "show", f"{revision}:dvc.yaml"))
+    _path(channel.artifact, git(root, "show", END, f"{revision}:dvc.yaml"))
     if not name_re.search(channel.stage):
         raise PromotionError(f"'{channel.stage}' is no stage of GTO's; take letters, digits, '-', '_' and '/'.")
     try:
@@ -186,7 +186,7 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
     next promotion of the same model goes on from there.
     """
     check(root, channel)
-    revision = git(root, "rev-parse", "--verify", f"{REFS}/{run}")
+    revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     model = _model_at(root, revision, channel.artifact)
     _push_data(root, run, revision)
     with _changing(root, channel, instead_of):
@@ -258,12 +258,12 @@ def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
     """The files of `revision` on the promotions' branch; its other parent is the commit that the run started from."""
     _check_branch(root, channel.branch)
     branch = f"refs/heads/{channel.branch}"
-    tip = git(root, "for-each-ref", "--format=%(objectname)", branch)
-    parents = [tip] * bool(tip) + [git(root, "rev-parse", f"{revision}^")]
+    tip = git(root, "for-each-ref", "--format=%(objectname)", END, branch)
+    parents = [tip] * bool(tip) + [git(root, "rev-parse", "--verify", END, f"{revision}^")]
     options = [part for parent in dict.fromkeys(parents) for part in ("-p", parent)]
-    tree = git(root, "rev-parse", f"{revision}^{{tree}}")
-    new = git(root, "commit-tree", tree, *options, "-m", message, **COMMITTER)
-    git(root, "update-ref", "-m", message, branch, new, tip or NOBODY)  # fails where the branch has moved
+    tree = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
+    new = git(root, "commit-tree", *options, "-m", message, END, tree, **COMMITTER)
+    git(root, "update-ref", "-m", message, END, branch, new, tip or NOBODY)  # fails where the branch has moved
     return new
 
 
@@ -300,7 +300,7 @@ def _push_tags(root: Path, version: Version, channel: Channel) -> None:
     if channel.remote is None:
         return
     tags = [f"refs/tags/{tag}" for tag in git(root, "tag", "--points-at", version.commit).split()]
-    push = ["push", "--quiet", "--atomic", channel.remote, f"refs/heads/{channel.branch}", *tags]
+    push = ["push", "--quiet", "--atomic", END, channel.remote, f"refs/heads/{channel.branch}", *tags]
     try:
         git(root, *push)
     except WorktreeError as error:
@@ -336,7 +336,7 @@ def show(root: Path, channel: Channel) -> str:
     notes = dict.fromkeys(stack[-2:-1], "the one before") | dict.fromkeys(stack[-1:], channel.stage)
     lines = []
     for version in reversed(registered(root, channel.artifact)):
-        told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s", version.commit)
+        told = git(root, "log", "-1", "--date=iso", "--format=%h  %ad  %s", END, version.commit)
         lines.append(f"{channel.artifact}@{version.name}  {told}  {notes.get(version, '')}".rstrip())
     return "\n".join(lines) or f"No version of '{channel.artifact}' is registered."
 

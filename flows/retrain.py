@@ -56,7 +56,7 @@ from flows.promotion import (
 from flows.reproduce import Outcome
 from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
 from flows.settings import PARAMS, SettingsError, assignments, flat
-from flows.worktree import WorktreeError, git
+from flows.worktree import END, WorktreeError, git
 from stages.process import HeldError, held
 
 LOCK = Path(".dvc/tmp/retrain.lock")
@@ -123,9 +123,9 @@ def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], lo
 
 
 def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log) -> Verdict:
-    revision = git(root, "rev-parse", "--verify", f"{order.revision}^{{commit}}")
+    revision = git(root, "rev-parse", "--verify", END, f"{order.revision}^{{commit}}")
     check(root, order.channel, revision)
-    overrides = _with_snapshot(order, git(root, "show", f"{revision}:{PARAMS}"), log)
+    overrides = _with_snapshot(order, git(root, "show", END, f"{revision}:{PARAMS}"), log)
     before = promoted(root, order.channel)
     figures = read_figures(root, before) if before else None
     if order.tolerances:

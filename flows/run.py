@@ -17,7 +17,8 @@ from dvc.repo import Repo
 
 from flows.cache import forget, remove_broken
 from flows.graph import Stage, lost, read_graph, unchanged
-from flows.handoff import HandoffError, hand_off
+from flows.handoff import hand_off
+from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError, reproduce
 from flows.settings import SettingsError, configure
 from flows.worktree import keep, prune, snapshot, worktree

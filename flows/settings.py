@@ -1,8 +1,9 @@
 """A run's parameters: a profile of conf/, and overrides on top of it."""
 
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import yaml
 from dvc.utils.hydra import compose_and_dump
 
 PARAMS = "params.yaml"
+REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of params.yaml
+WORD = re.compile(r"[\w.+-]*")
 
 
 class SettingsError(Exception):
@@ -34,6 +37,7 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
             _set(params, key.split("."), value)
         path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     _check(directory)
+    _check_words(directory)
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:
@@ -76,3 +80,31 @@ def _check(directory: Path) -> None:
     )
     if done.returncode:
         raise SettingsError(done.stderr.strip())
+
+
+def _check_words(directory: Path) -> None:
+    """Refuse values that dvc.yaml puts into a command, which a shell reads, and that are more than a word there."""
+    params = yaml.safe_load((directory / PARAMS).read_text(encoding="utf-8"))
+    for path in sorted(set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))):
+        for value in _leaves(_get(params, path.split("."))):
+            if not WORD.fullmatch(str(value)) or str(value).startswith("-"):
+                raise SettingsError(
+                    f"{PARAMS}: {path} has {value!r}, which dvc.yaml puts into a command; letters, digits, '_', '.', "
+                    "'+' and '-' may stand there, and no '-' at the start."
+                )
+
+
+def _get(params: object, keys: Sequence[str]) -> object:
+    """The value below `keys`; None where dvc.yaml refers to something else, such as the item of its matrix."""
+    for key in keys:
+        params = params.get(key) if isinstance(params, dict) else None
+    return params
+
+
+def _leaves(value: object) -> Iterator[object]:
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if children is None:
+        yield value
+        return
+    for child in children:
+        yield from _leaves(child)

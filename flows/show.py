@@ -13,7 +13,7 @@ from flows.comparison import METRICS
 from flows.reproduce import Outcome
 from flows.run import Run
 from flows.settings import PARAMS, flat
-from flows.worktree import WorktreeError, git
+from flows.worktree import END, WorktreeError, git
 
 REPORT = "reports/index.html"
 Line = tuple[str, list[float], list[float]]  # name, x, y
@@ -38,7 +38,7 @@ def changes(run: Run, path: str) -> list[dict[str, Any]]:
     """Each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
     now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
     try:
-        before = _leaves(git(run.root, "show", f"HEAD:{path}"))
+        before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
     except WorktreeError:  # the file is new
         before = {}
     return [{"name": name, "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]

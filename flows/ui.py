@@ -1,6 +1,6 @@
 """`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
 
-    server      127.0.0.1:4200, SQLite in .prefect
+    server      127.0.0.1:4200, SQLite in .prefect, closed to all without the key in .prefect/key
     worker      pool `distillery`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
@@ -22,12 +22,10 @@ from typing import NoReturn
 
 import httpx
 
-from flows.worktree import git
+from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
+from flows.worktree import END, git
 from stages.process import bound
 
-HOST = "127.0.0.1"
-PORT = 4200
-HOME = Path(".prefect")
 CLONE = HOME / "gpu-clone"
 POOLS = ("distillery", "gpu")
 START_SECONDS = 120.0
@@ -36,11 +34,12 @@ HEARTBEAT_SECONDS = 30
 WATCH = "Crash runs without a heartbeat"
 
 
-def settings(root: Path, port: int) -> dict[str, str]:
-    """The environment of everything that is started here: loopback, no analytics, everything kept in .prefect."""
+def settings(root: Path, port: int, key: str) -> dict[str, str]:
+    """The environment of everything that is started here: loopback, the key, no analytics, everything in .prefect."""
     return {
         "PREFECT_HOME": str(root / HOME),
-        "PREFECT_API_URL": f"http://{HOST}:{port}/api",
+        "PREFECT_API_URL": f"{origin_of(port)}/api",
+        "PREFECT_API_AUTH_STRING": key,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
@@ -97,9 +96,9 @@ def second_clone(root: Path) -> Path:
     """The clone of the GPU worker, at the workspace's last commit, sharing nothing with it but git's objects."""
     clone = root / CLONE
     if not clone.exists():
-        git(root, "clone", "--quiet", "--no-checkout", str(root), str(clone))
+        git(root, "clone", "--quiet", "--no-checkout", END, str(root), str(clone))
     git(clone, "fetch", "--quiet", "origin")
-    git(clone, "checkout", "--quiet", "--force", "--detach", git(root, "rev-parse", "HEAD"))
+    git(clone, "switch", "--quiet", "--force", "--detach", END, git(root, "rev-parse", "--verify", "HEAD"))
     return clone
 
 
@@ -109,8 +108,11 @@ def main() -> None:
     port, root = parser.parse_args().port, Path.cwd()
     refuse_taken(port)
     signal.signal(signal.SIGTERM, _stop)
-    (root / HOME).mkdir(exist_ok=True)
-    os.environ.update(settings(root, port))
+    try:
+        key = read_key(root / HOME)
+    except KeyFileError as error:
+        sys.exit(f"ui: {error}")
+    os.environ.update(settings(root, port, key))
     with ExitStack() as processes, suppress(KeyboardInterrupt):
 
         def start(name: str, command: list[str], clone: Path = root) -> Path:
@@ -118,13 +120,17 @@ def main() -> None:
             processes.enter_context(started(command, clone, log))
             return log
 
-        wait_for_server(start("server", prefect("server", "start", "--host", HOST, "--port", str(port))))
+        wait_for_server(start("server", [sys.executable, "-m", "flows.server", "--no-link", "--port", str(port)]))
         create_pools()
         watch_heartbeats()
         call("deploy", "--all")
         start("distillery", prefect("worker", "start", "--pool", "distillery"))
         start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))
-        print(f"Prefect is at http://{HOST}:{port}, its lines are in {HOME}. Ctrl-C ends it.", flush=True)
+        print(
+            f"Prefect is at {link(origin_of(port), key)} for you alone: the link holds the key, which is kept in "
+            f"{HOME / KEY}. Its lines are in {HOME}. Ctrl-C ends it.",
+            flush=True,
+        )
         signal.pause()
 
 

@@ -31,6 +31,7 @@ BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in 
 RETURNED = ("data/checkpoints", "models/checkpoints")  # what an interrupted run leaves for the next
 IN_PLACE = "data/checkpoints/crawl"
 KEPT_DAYS = 7.0
+END = "--end-of-options"  # for git: what follows is a value, though it may begin with a hyphen
 
 
 class WorktreeError(Exception):
@@ -49,7 +50,7 @@ def git(root: Path, *arguments: str, **environment: str) -> str:
 
 def snapshot(root: Path) -> str:
     """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files."""
-    head = git(root, "rev-parse", "HEAD^{tree}")
+    head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
     with _dvc_at_rest(root):
         tree = _tree(root)
     return _head(root) if tree == head else commit(root, tree, "Uncommitted changes")
@@ -69,7 +70,7 @@ def _dvc_at_rest(root: Path) -> Iterator[None]:
 
 
 def _head(root: Path) -> str:
-    return git(root, "rev-parse", "HEAD")
+    return git(root, "rev-parse", "--verify", "HEAD")
 
 
 def _tree(root: Path) -> str:
@@ -85,7 +86,7 @@ def commit(root: Path, tree: str, message: str) -> str:
     """A child of HEAD that no branch knows."""
     author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
     committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
-    return git(root, "commit-tree", tree, "-p", "HEAD", "-m", message, **author, **committer)
+    return git(root, "commit-tree", "-p", "HEAD", "-m", message, END, tree, **author, **committer)
 
 
 @contextmanager
@@ -94,7 +95,7 @@ def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
     directory = root.absolute() / RUNS / name
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory):
-        git(root, "worktree", "add", "--quiet", "--detach", str(directory), revision)
+        git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
         _share_cache(root, directory)
         _share_crawl(root, directory)
         for path in BROUGHT:
@@ -156,7 +157,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
         with suppress(BlockingIOError), _locked(lock.with_suffix("")):  # a run at work holds its lock
             directory = lock.with_suffix("")
             if directory.exists():
-                git(root, "worktree", "remove", "--force", str(directory))
+                git(root, "worktree", "remove", "--force", END, str(directory))
             lock.unlink()
             removed.append(directory.name)
     git(root, "worktree", "prune")
@@ -166,7 +167,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 def keep(root: Path, directory: Path, name: str) -> str:
     """Commit what the run left (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
     revision = commit(directory, _tree(directory), f"Run {name}")
-    git(root, "update-ref", f"{REFS}/{name}", revision)
+    git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
 
 
@@ -175,8 +176,8 @@ def bring_back(root: Path, name: str) -> None:
 
     Raises WorktreeError, and changes nothing, where the workspace has changed one of these files since.
     """
-    after = git(root, "rev-parse", "--verify", f"{REFS}/{name}")
-    before = git(root, "rev-parse", f"{after}^")
+    after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
+    before = git(root, "rev-parse", "--verify", END, f"{after}^")
     with _locked(root / RUNS / "workspace", how=0):  # wait for another run that is brought back
         changed = _changed(root, before, after)
         touched = changed & _changed(root, before, snapshot(root))
@@ -193,7 +194,7 @@ def bring_back(root: Path, name: str) -> None:
 
 
 def _changed(root: Path, before: str, after: str) -> set[str]:
-    return set(git(root, "diff", "--name-only", before, after).splitlines())
+    return set(git(root, "diff", "--name-only", END, before, after).splitlines())
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Sentence embeddings without training anything.
+"""Small, fast sentence encoders: load one, distil one from your own text, and measure how good it is.
 
 >>> from sentence_distillery import load
 >>> storm, gale = load().encode(["The storm closed the port.", "The harbour was shut by the gale."])
@@ -6,20 +6,84 @@
 True
 """
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+if TYPE_CHECKING:
+    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet
+    from sentence_distillery.distillation.distill import distill
+    from sentence_distillery.encoder.precision import quantize_embeddings
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
+    from sentence_distillery.evaluation.evaluate import evaluate
+    from sentence_distillery.io.artifacts import InputError
 
-RELEASED = Path(__file__).parent / "released"  # a link to models/released; the files themselves in a wheel
+    __version__: str
+
+# Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
+# sentence_distillery` alone costs nothing, and the encoder never loads torch.
+_HOMES = {
+    "BenchmarkData": ("benchmarks.data", "distill"),
+    "DocumentSet": ("benchmarks.data", "distill"),
+    "InputError": ("io.artifacts", ""),
+    "PairSet": ("benchmarks.data", "distill"),
+    "StaticEncoder": ("encoder.static_encoder", ""),
+    "distill": ("distillation.distill", "distill"),
+    "evaluate": ("evaluation.evaluate", "distill"),
+    "quantize_embeddings": ("encoder.precision", ""),
+}
 
 
-def load(directory: Path | str = RELEASED) -> StaticEncoder:
-    """The released student, or another one; raises InputError where it is missing or broken.
+def load(directory: "Path | str" = "released", *, truncate_dim: int | None = None) -> "StaticEncoder":
+    """Load the model that comes with the library, or one from a directory.
 
-    Its `encode` takes sentences and returns (sentences, dimension) float32, rows of unit length: their
-    products are cosines. A sentence without a known word is a zero row.
+    Args:
+        directory: "released", or a directory that this library, sentence-transformers or model2vec saved.
+        truncate_dim: The dimensions to keep, the first ones; None keeps all.
+
+    Returns:
+        The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their
+        products are cosines. A text without a known word is a zero row.
+
+    Raises:
+        InputError: If the directory or one of its files is missing or broken, or holds another kind of model.
+        ValueError: If `truncate_dim` is out of its range.
+
+    Example:
+        >>> load("released").encode(["The storm closed the port.", "Shares fell."]).shape
+        (2, 160)
     """
-    return StaticEncoder.load(Path(directory))
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
+
+    return StaticEncoder.from_pretrained(directory, truncate_dim=truncate_dim)
 
 
-__all__ = ["StaticEncoder", "load"]
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is asked for; an ImportError names the extra that it needs."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("sentence-distillery")
+    if name not in _HOMES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module, extra = _HOMES[name]
+    try:
+        return getattr(import_module(f"{__name__}.{module}"), name)
+    except ModuleNotFoundError as error:
+        if not extra or (error.name or "").startswith(__name__):
+            raise
+        raise ImportError(
+            f"sentence_distillery.{name} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`."
+        ) from error
+
+
+__all__ = [
+    "BenchmarkData",
+    "DocumentSet",
+    "InputError",
+    "PairSet",
+    "StaticEncoder",
+    "__version__",
+    "distill",
+    "evaluate",
+    "load",
+    "quantize_embeddings",
+]

@@ -8,6 +8,8 @@ from pathlib import Path
 # What the user brings, and what ships with the repository
 EXTERNAL = Path("data/external")
 SAMPLES = Path("data/samples")
+PROBE_SENTENCES = SAMPLES / "probes.csv"
+TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
@@ -49,6 +51,8 @@ COUNTERS = REPORTS / "counters"
 CURVES = REPORTS / "curves"
 SEEDS = REPORTS / "seeds"
 RUNS = REPORTS / "runs"
+PARAPHRASE_RUNS = RUNS / "paraphrase"
+COMPONENT_RUNS = RUNS / "component_focus"
 RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
 EXAMPLES = REPORTS / "examples.json"
@@ -61,6 +65,8 @@ PARAPHRASE_REPORT = REPORTS / "paraphrase.json"
 PAIR_COST = REPORTS / "pair_cost.json"
 PARETO = REPORTS / "pareto.csv"
 PROBES = REPORTS / "probes.json"
+BENCH = REPORTS / "bench.json"
+LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
@@ -68,3 +74,8 @@ DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft label
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
 SOFT_LABEL_SHARDS = DATA_CHECKPOINTS / "soft_labels"
 FINE_TUNED_LABEL_SHARDS = DATA_CHECKPOINTS / "fine_tuned_labels"
+PARSED_SHARDS = DATA_CHECKPOINTS / "parse"
+PARSER_CHECKPOINTS = MODEL_CHECKPOINTS / "parser"
+PAIR_CHECKPOINTS = MODEL_CHECKPOINTS / "pairs"
+COMPONENT_CHECKPOINTS = MODEL_CHECKPOINTS / "component_focus"
+FINE_TUNED_TEACHER_CHECKPOINTS = MODEL_CHECKPOINTS / "fine_tuned_teacher"

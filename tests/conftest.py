@@ -4,11 +4,17 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
-from tests.dask_cluster import cluster
+from tests.dask_cluster import cluster, patient
 
 # A shell ignores SIGINT in what it starts in the background, and every child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No deadline: an example may take as long as a busy machine needs. The same examples in every run, so that a tree that
+# passes here passes elsewhere, and a failure can be repeated. `--hypothesis-profile default` draws new ones.
+settings.register_profile("project", deadline=None, derandomize=True)
+settings.load_profile("project")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[int]]]:
     """The address of a Dask cluster with two workers, and the ids of its processes."""
-    with cluster(tmp_path_factory.mktemp("dask")) as running:
+    with cluster(tmp_path_factory.mktemp("dask")) as running, patient():
         yield running
 
 

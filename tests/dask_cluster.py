@@ -5,11 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+from distributed import Client
+
+from sentence_distillery.runtime import shards
+from tests.waiting import LIMIT, wait_until
 from tests.workspace import ROOT
 
 LOOPBACK = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
@@ -20,20 +24,27 @@ def scheduler(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The address of a scheduler without workers, and its process; `directory` takes what it writes."""
     file = directory / "scheduler.json"
     with _running(directory, "scheduler", "--port", "0", "--scheduler-file", str(file)) as process:
-        deadline = time.monotonic() + 120
-        while not file.exists() or not file.read_text(encoding="utf-8").endswith("}"):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: file.exists() and file.read_text(encoding="utf-8").endswith("}"), "a scheduler", process)
         yield str(json.loads(file.read_text(encoding="utf-8"))["address"]), process
 
 
 @contextmanager
 def cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
-    """The address of a scheduler with two workers, and the ids of the processes that were started."""
+    """The address of a scheduler with two workers, both connected, and the ids of the processes that were started."""
     with ExitStack() as stack:
         address, head = stack.enter_context(scheduler(directory))
         workers = stack.enter_context(_running(directory, "worker", address, "--nthreads", "1", "--nworkers", "2"))
+        with Client(address, timeout=LIMIT) as client:  # type: ignore[no-untyped-call]
+            client.wait_for_workers(2, timeout=LIMIT)
         yield address, [head.pid, workers.pid]
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Let the program wait for a killed worker that starts anew, however long that takes here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "DASK_SECONDS", LIMIT)
+        yield
 
 
 @contextmanager

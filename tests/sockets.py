@@ -1,9 +1,24 @@
-"""What a process listens at and talks to, as the kernel has it."""
+"""What a process listens at and talks to, as the kernel has it; and a port for a server."""
 
+import secrets
+import socket
+from contextlib import suppress
 from pathlib import Path
 
+# Below the ports that the system itself gives to listeners at port 0 and to connections that go out: a server that a
+# test stops and starts again has to find its port free.
+PORTS = range(12_000, 32_000)
 LISTENS = "0A"
 LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}  # in its hexadecimal
+
+
+def free_port() -> int:
+    """Draw a port at 127.0.0.1 at which nobody listens; other test processes are unlikely to draw the same."""
+    while True:
+        port = secrets.choice(PORTS)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def sockets(pid: int) -> list[tuple[str, str, bool]]:

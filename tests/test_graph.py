@@ -133,7 +133,7 @@ def test_code_deps_are_what_the_stage_imports(name: str) -> None:
 
 
 def test_packages_hold_no_code() -> None:
-    """fault 14: an __init__.py runs with every import of its folder, and no stage lists it; the library's own is lazy."""
+    """fault 14: an __init__.py runs with every import of its folder, and no stage lists it."""
     packages = {str(source) for source in SOURCES if source.name == "__init__.py" and (ROOT / source).stat().st_size}
     assert packages <= {f"{LIBRARY}/__init__.py"}
 

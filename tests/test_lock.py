@@ -1,5 +1,6 @@
-"""requirements.lock, from which `make` fills an empty environment."""
+"""requirements.lock and requirements-torch.txt, from which `make` fills an empty environment."""
 
+import re
 import tomllib
 
 from packaging.requirements import Requirement
@@ -7,13 +8,38 @@ from packaging.utils import canonicalize_name
 
 from tests.workspace import ROOT
 
+PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;\\]+)", re.M)
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package -> version of a file of requirements."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return {canonicalize_name(package): version for package, version in PIN.findall(text)}
+
 
 def test_it_pins_what_the_project_asks_for_and_no_build_of_it() -> None:
     """`torch==2.13.0` takes whichever build the machine offers; `2.13.0+cpu` is on no public index."""
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    pins = {canonicalize_name(name): version for name, version in (line.split("==") for line in lines[1:])}
-    assert not [pin for pin in pins.items() if "+" in pin[1]]
+    pinned = pins("requirements.lock") | pins("requirements-torch.txt")
+    assert not [pin for pin in pinned.items() if "+" in pin[1]]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for line in project["dependencies"] + project["optional-dependencies"]["dev"]:
-        asked = Requirement(line)
-        assert asked.specifier.contains(pins[canonicalize_name(asked.name)]), line
+    asked = [Requirement(line) for lines in project["optional-dependencies"].values() for line in lines]
+    for requirement in [*map(Requirement, project["dependencies"]), *asked]:
+        if requirement.name != project["name"]:
+            assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement
+
+
+def test_every_pin_but_torch_has_hashes() -> None:
+    """A package that was swapped on an index is refused; torch's build is the machine's, so it has none."""
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    blocks = re.split(r"\n(?=\S)", text)
+    unhashed = [block.split("==")[0] for block in blocks if PIN.match(block) and "--hash=sha256:" not in block]
+    assert not unhashed
+    assert "torch" not in pins("requirements.lock")
+    assert list(pins("requirements-torch.txt")) == ["torch"]
+
+
+def test_extras_cover_one_another() -> None:
+    """`all` has every extra that a user may want, `dev` has all."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (everything,) = (Requirement(line) for line in extras["all"])
+    assert everything.extras == extras.keys() - {"all", "dev"}

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from stages.process import HeldError, held
+from tests.waiting import FOREVER, LIMIT
 from tests.workspace import ROOT
 
-PARENT = """
+PARENT = f"""
 import subprocess, sys, time
 from stages.process import bound
-subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]))
-time.sleep(60)
+subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
+time.sleep({FOREVER})
 """
 
 
@@ -36,4 +37,4 @@ def test_a_bound_process_ends_with_who_started_it() -> None:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "1\n"
         parent.kill()
-        assert parent.communicate(timeout=30)[0] == ""
+        assert parent.communicate(timeout=LIMIT)[0] == ""

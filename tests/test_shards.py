@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from distributed import Client
 from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError
@@ -19,6 +20,7 @@ from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.shards import map_shards
 from tests.dask_cluster import cluster, scheduler
 from tests.sockets import listening
+from tests.waiting import FOREVER, LIMIT, wait_until
 from tests.workspace import ROOT, worker_processes
 
 GIVEN: list[NDArray[np.float64]] = []
@@ -76,10 +78,7 @@ def results(function: object, items: range, where: Shards) -> list[object]:
 
 
 def wait_until_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 50
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), f"the end of {pids}")
 
 
 def test_results_in_order(elsewhere: dict[str, object]) -> None:
@@ -165,28 +164,28 @@ def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: P
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> None:
     """fault 3: whatever ends a stage ends its workers, those in the midst of a shard included."""
+    # Nothing tells a sleeper that its parent has been killed.
+    seconds = 1 if number is signal.SIGKILL else FOREVER
     program = (
         "import time\n"
         "from stages.params import Shards\n"
         "from sentence_distillery.runtime.shards import map_shards\n"
         "from stages.stage import stage\n"
         'with stage("thing", unit="things") as (params, counters):\n'
-        "    with map_shards(time.sleep, [0.01, 0.01] + [SECONDS] * 9, Shards(processes=2, dask=None)) as mapped:\n"
+        f"    items = [0.01, 0.01] + [{seconds}] * 999\n"
+        "    with map_shards(time.sleep, items, Shards(processes=2, dask=None)) as mapped:\n"
         "        next(mapped)\n"
         '        open("started", "w").close()\n'
         "        list(mapped)\n"
-    ).replace("SECONDS", "1" if number is signal.SIGKILL else "60")  # nothing tells a sleeper that its parent is gone
+    )
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
-    while not (tmp_path / "started").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until((tmp_path / "started").exists, "the first shard is done", process)
     workers = worker_processes(process.pid)
     assert len(workers) == 2
     process.send_signal(number)
-    stderr = process.communicate(timeout=50)[1].decode()
+    stderr = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == (143 if number is signal.SIGTERM else -number)
     wait_until_gone(workers)
     assert "SpawnProcess" not in stderr  # the workers say nothing
@@ -200,7 +199,9 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "DASK_SECONDS", 0.5)
+    wait = Client.wait_for_workers
+    monkeypatch.setattr(shards, "DASK_SECONDS", LIMIT)  # for the connection, which has to come about
+    monkeypatch.setattr(Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout=0.5))
     message = r"the scheduler there has no worker\. Start one with `dask worker tcp://"
     with scheduler(tmp_path) as (address, _), pytest.raises(InputError, match=message):
         results(square, range(3), Shards(processes=1, dask=address))

@@ -1,5 +1,6 @@
 """What stages find in their working directory: params.yaml of the demo profile, with the changes that a test wants."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,14 @@ def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
 
 def worker_processes(pid: int) -> list[int]:
     """The processes that map over shards for the process `pid`, ours or those of a Dask nanny."""
-    threads = Path(f"/proc/{pid}/task").glob("*/children")
-    children = [int(child) for thread in threads for child in thread.read_text().split()]
-    commands = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
-    return [
-        child
-        for child, command in commands.items()
-        if b"sentence_distillery.runtime.shards" in command or b"spawn_main" in command
-    ]
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread or the child has ended meanwhile
+            for child in thread.read_text().split():
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+                if b"sentence_distillery.runtime.shards" in command or b"spawn_main" in command:
+                    found.append(int(child))
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:

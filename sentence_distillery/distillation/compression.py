@@ -33,8 +33,9 @@ class Precision(StrEnum):
     """How a table is stored.
 
     - float32, float16: as they are.
-    - int8: 255 levels in a byte each; for our own encoder and model2vec. sentence-transformers cannot load it.
-    - levels: the 255 levels of int8 in float16, so that every library can load them: two bytes each on disk, one in a
+    - int8: 255 levels in a byte each; for the project's own encoder and model2vec. sentence-transformers loads it from
+      version 6.2 on.
+    - levels: the 255 levels of int8 in float16, so that every version can load them: two bytes each on disk, one in a
       wheel or in git, which compress them.
     """
 

@@ -70,13 +70,3 @@ def tune_teachers(
             cell.run(task, fingerprint(task, encoder, training))
         encoder.encoder.save(directory / str(number))
     return None
-
-
-def tuned_teachers(teachers: list[Teacher], directory: Path) -> list[Teacher]:
-    """Return the teachers as `tune_teachers` wrote them to `directory`."""
-    return [
-        Teacher(
-            reference=str(directory / str(number)), revision=None, sha256=None, maximum_length=teacher.maximum_length
-        )
-        for number, teacher in enumerate(teachers)
-    ]

@@ -35,7 +35,6 @@ from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
 from sentence_distillery.word_vectors.glove import glove_words
 
-SOFT_LABELS = Path("data/soft_labels")  # goes when release/pareto.py takes it from stages/paths.py
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])

@@ -1,38 +1,28 @@
-"""Encode text with a trained student, one sentence a line, in as much memory as one batch takes.
+"""Encode a file of texts, one a line, in as much memory as one batch takes.
 
-    python -m stages.distillation.encode sentences.txt vectors.parquet      columns text, embedding
-    zcat news.gz | python -m stages.distillation.encode - vectors.npy       (lines, dimension) float32
-    python -m stages.distillation.encode --compare "a storm hit" "a gale came"
-
-Row i belongs to line i. A blank line, and one without a word that the student knows, has a zero vector and is counted.
+Row i of the output belongs to line i. A blank line, and a line without a word that the encoder knows, has a zero vector
+and is counted.
 """
 
-import argparse
 import codecs
-import logging
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tqdm import tqdm
 
-from sentence_distillery.encoder.static_encoder import BATCH, STUDENT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import BATCH, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats
 
 BATCH_BYTES = 2**25
 LONGEST_LINE = 2**26  # bytes
-LOG_SECONDS = 10.0
-
-log = logging.getLogger("stages")
 
 Write = Callable[[list[str], Floats], None]
 
@@ -65,18 +55,18 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[tuple[str, int]]:
             ) from error
 
 
-def batches(lines: Iterator[tuple[str, int]]) -> Iterator[tuple[list[str], int]]:
-    """Lines in batches of at most BATCH, and of about BATCH_BYTES at most; with the bytes of each."""
+def batches(lines: Iterator[tuple[str, int]]) -> Iterator[list[str]]:
+    """Yield lines in batches of at most BATCH, and of about BATCH_BYTES at most."""
     texts: list[str] = []
     size = 0
     for text, length in lines:
         texts.append(text)
         size += length
         if len(texts) == BATCH or size >= BATCH_BYTES:
-            yield texts, size
+            yield texts
             texts, size = [], 0
     if texts:
-        yield texts, size
+        yield texts
 
 
 def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Floats:
@@ -129,59 +119,44 @@ def npy_writer(path: Path, dimension: int) -> Iterator[Write]:
 WRITERS = {".parquet": parquet_writer, ".npy": npy_writer}
 
 
-def encode_stream(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Path) -> Totals:
-    """Encode all lines of `stream` to `output`, whole or not at all; raises InputError where there is no line."""
+def encode_lines(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Path) -> Totals:
+    """Encode every line of a stream to a file, which is written whole or not at all.
+
+    Args:
+        encoder: The encoder.
+        stream: UTF-8 text, one sentence a line.
+        name: What errors call the stream.
+        output: A path that ends with .parquet (columns text, embedding) or .npy ((lines, dimension) float32).
+
+    Returns:
+        The number of lines, and of those with a zero vector.
+
+    Raises:
+        InputError: If there is no line, a line is not UTF-8 or longer than 64 MiB, or the output cannot be written.
+    """
     if output.suffix not in WRITERS:
         raise InputError(f"{output} ends with neither .parquet nor .npy; name it so.")
     totals = Totals()
-    with atomic_file(output) as partial, _progress(stream) as bar:
+    with atomic_file(output) as partial:
         with WRITERS[output.suffix](partial, encoder.dimension) as write:
-            for texts, size in batches(read_lines(stream, name)):
+            for texts in batches(read_lines(stream, name)):
                 write(texts, encode_batch(encoder, texts, totals))
-                bar.update(size)
+                _show(totals)
         if totals.lines == 0:
             raise InputError(f"{name} is empty; give it one sentence a line.")
     return totals
 
 
-def _progress(stream: BinaryIO) -> "tqdm[Any]":
-    """A bar over the bytes, which a pipe cannot tell beforehand; in a log, a line every ten seconds."""
-    size = os.fstat(stream.fileno()).st_size or None
-    terminal = sys.stderr.isatty()
-    seconds = 0.1 if terminal else LOG_SECONDS
-    return tqdm(
-        total=size, unit="B", unit_scale=True, desc="encode", mininterval=seconds, delay=seconds, leave=not terminal
-    )
+def _show(totals: Totals) -> None:
+    """Rewrite one line of a terminal; a log gets the sums at the end alone."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"encode: {totals.lines:,} lines\r")
 
 
 def compare(encoder: StaticEncoder, first: str, second: str) -> float:
-    """Cosine of two sentences; raises InputError where one has no known word, since it has no direction."""
+    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word, since it has no direction."""
     vectors = encode_batch(encoder, [first, second], Totals())
     for text, vector in zip((first, second), vectors, strict=True):
         if not vector.any():
-            raise InputError(f"The student knows no word of {text!r}, so the cosine is undefined.")
+            raise InputError(f"The encoder knows no word of {text!r}, so the cosine is undefined.")
     return float(vectors[0] @ vectors[1])
-
-
-def load_student(directory: Path) -> StaticEncoder:
-    if not directory.is_dir():
-        raise InputError(f"There is no student in {directory}; train one with `dvc repro student`, or give --model.")
-    return StaticEncoder.load(directory)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m stages.distillation.encode", description="Encode sentences.")
-    parser.add_argument("input", nargs="?", help="text file, one sentence a line; - is standard input")
-    parser.add_argument("output", nargs="?", type=Path, help="file that ends with .parquet or .npy")
-    parser.add_argument("--model", type=Path, default=STUDENT, help=f"directory of the student, {STUDENT} by default")
-    parser.add_argument("--compare", nargs=2, metavar="SENTENCE", help="print the cosine of two sentences instead")
-    return parser
-
-
-def _open(name: str) -> BinaryIO:
-    if name == "-":
-        return sys.stdin.buffer
-    try:
-        return Path(name).open("rb")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}; give a text file, or - for stdin.") from error

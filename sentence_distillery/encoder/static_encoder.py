@@ -16,13 +16,13 @@ it stands, in 16-bit integers: exact for up to 258 tokens, and more than twice a
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +31,28 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.tokenizer import is_punctuation
-from sentence_distillery.io.artifacts import InputError, map_tensors, read_json, tensor_names
+from sentence_distillery.encoder.files import CONFIG as CONFIG
+from sentence_distillery.encoder.files import DENSE as DENSE
+from sentence_distillery.encoder.files import LEVELS as LEVELS
+from sentence_distillery.encoder.files import NARROW as NARROW
+from sentence_distillery.encoder.files import TABLE as TABLE
+from sentence_distillery.encoder.files import TOKENIZER as TOKENIZER
+from sentence_distillery.encoder.files import WEIGHTS as WEIGHTS
+from sentence_distillery.encoder.files import as_levels, bytes_of
+from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
+from sentence_distillery.encoder.precision import (
+    CALIBRATED,
+    PRECISIONS,
+    Precision,
+    check_precision,
+    quantize_embeddings,
+)
+from sentence_distillery.encoder.progress import Progress
+from sentence_distillery.encoder.reading import RELEASED, by_id, model_directory, read_model, read_tokenizer, words_of
+from sentence_distillery.encoder.tensors import as_tensors
+from sentence_distillery.encoder.texts import as_texts, batches, shown
+from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, is_punctuation
+from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.runtime.machine import cores
@@ -44,24 +64,15 @@ FINE_TUNED_STUDENT = Path("models/fine_tuned_student")  # the student tuned on p
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
+STREAM_BATCH = 65_536  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
-LEVELS = 127  # of int8, on either side of zero
 EXACT = 32_767 // LEVELS  # tokens whose sum is sure to fit in 16 bits
 KNOWN_CUTS = 200_000  # unknown words whose pieces are kept
-WEIGHTS = "model.safetensors"
-CONFIG = "config.json"
-TOKENIZER = "tokenizer.json"
-DENSE = "1_Dense"
-NARROW = "2_Dense"
-TABLE = "embeddings"  # model2vec's name, which sentence-transformers knows too
-FORMER_TABLE = "embedding.weight"
 
-_REMEDY = "Rebuild it with `dvc repro student`."
 _BLANK = b" \t\n\r"
 _CUT, _END = ord(" "), ord("\n")
 _ABSENT = -1
-_NO_LEVEL = -128
 _CUTTING = Lock()  # of the kept pieces of unknown words
 _LETTERS_AND_DIGITS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
@@ -89,24 +100,47 @@ _ASCII = _translation()
 _PUNCTUATION = _Blanks()
 
 
-class StaticEncoder:
-    """The mean of token vectors, scaled to unit length; after a hidden layer where the student has one (kind: deep), or
-    a linear one (kind: paper).
+@dataclass(frozen=True)
+class _Way:
+    """How vectors are made: at unit length or not, and whether a text without a known word is an error."""
 
-    `stored` (vocabulary, dimension) float32, float16 or int8, row 0 is the unknown token's and zero; float16 may hold
-    multiples k of `step`, -127 <= k <= 127. `linear` is a weight (output, dimension) and a bias (output,), float32;
-    `hidden` are A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
-    `tokenizer` may be a path, read when a sentence needs more than `words`, the tokens in the order of their ids.
+    normalize: bool
+    on_unknown: OnUnknown
+
+
+class StaticEncoder(Interface):
+    """Encode texts as the mean of their token vectors, scaled to unit length.
+
+    Behind the mean may stand a hidden layer (kind: deep) or a linear one (kind: paper). Make one with
+    `from_pretrained`, or with `load` of the package. `encode` may run in several threads at a time.
+
+    Args:
+        tokenizer: A tokenizer, or its file or the file's content, read when a sentence needs more than `words`.
+        stored: (tokens, dimension) float32, float16 or int8; row 0 is the unknown token's and zero. float16 may hold
+            multiples k of `step`, -127 <= k <= 127.
+        linear: A weight (output, dimension) and a bias (output,), float32.
+        step: The step between the levels of float16, above 0.
+        words: The tokens in the order of their ids.
+        hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
+        truncate_dim: The dimensions that are kept, the first ones; None keeps all.
+        made_from: What is known of the model's origin; it goes to config.json when the model is saved.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> load("released")
+        StaticEncoder(dimension=160, tokens=45_947, megabytes=14.7)
     """
 
     def __init__(
         self,
-        tokenizer: Tokenizer | Path,
+        tokenizer: Tokenizer | Path | bytes,
         stored: NDArray[Any],
         linear: tuple[Floats, Floats] | None = None,
         step: float | None = None,
         words: list[str] | None = None,
         hidden: tuple[Floats, Floats] | None = None,
+        truncate_dim: int | None = None,
+        made_from: Mapping[str, object] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self.stored = stored
@@ -115,40 +149,120 @@ class StaticEncoder:
         self.step = step
         self._tokens = words
         self._known_cuts: dict[str, list[int]] = {}
+        self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
+        self.made_from: Mapping[str, object] = made_from or {}
 
     @classmethod
-    def load(cls, directory: Path) -> "StaticEncoder":
-        """Load a student; raises InputError where a file is missing, broken, not finite or of the wrong shape.
+    def from_pretrained(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
+        """Load a model that this library, sentence-transformers or model2vec saved.
 
         The table is mapped: its pages are read when they are needed, and shared by all processes that have it.
+
+        Args:
+            directory: The model's directory, or "released" for the one that comes with the library.
+            truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
+                saved with, which is all of them for most.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            InputError: If the directory or a file is missing, broken, not finite or of the wrong shape, or if it holds
+                another kind of model. The message has the path and what to do.
+            ValueError: If `truncate_dim` is out of its range.
+
+        Example:
+            >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
+            (64,)
         """
-        config = _Config.read(directory / CONFIG)
-        if config.kind != "paper":
-            words = _read_words(directory / TOKENIZER)
-            stored = _read_table(directory / WEIGHTS, (len(words), config.token_dimension), config.step)
-            hidden = _read_hidden(directory, config.dimension, config.units) if config.units else None
-            return cls(directory / TOKENIZER, stored, None, config.step, words, hidden)
-        tokenizer = _read_tokenizer(directory / TOKENIZER)
-        stored = _read_table(directory / WEIGHTS, (tokenizer.get_vocab_size(), config.token_dimension), None)
-        shapes = {"linear.weight": (config.dimension, config.token_dimension), "linear.bias": (config.dimension,)}
-        layer = _read_layer(directory / DENSE, shapes)
-        return cls(tokenizer, stored, (layer["linear.weight"], layer["linear.bias"]))
+        parts = read_model(model_directory(directory))
+        cut = parts.truncate_dim if truncate_dim is None else truncate_dim
+        return cls(
+            parts.tokenizer, parts.stored, parts.linear, parts.step, parts.words, parts.hidden, cut, parts.made_from
+        )
+
+    @classmethod
+    def load(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
+        """Load a model: `from_pretrained` under a shorter name.
+
+        Args:
+            directory: As for `from_pretrained`.
+            truncate_dim: As for `from_pretrained`.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            InputError: As `from_pretrained` does.
+
+        Example:
+            >>> StaticEncoder.load("released").kind
+            'static'
+        """
+        return cls.from_pretrained(directory, truncate_dim=truncate_dim)
+
+    def save_pretrained(self, directory: Path | str) -> None:
+        """Write the model so that this library, sentence-transformers and model2vec load it.
+
+        The directory is written whole or not at all, and replaces a model that was there. A model of kind static that
+        cuts to `truncate_dim` is saved with these dimensions alone. model2vec knows no layer behind the mean.
+
+        Args:
+            directory: A new or empty directory, or one of a model.
+
+        Raises:
+            InputError: If the directory holds anything but a model, or cannot be written.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as directory:
+            ...     StaticEncoder.from_pretrained("released", truncate_dim=32).save_pretrained(directory)
+            ...     StaticEncoder.from_pretrained(directory)
+            StaticEncoder(dimension=32, tokens=45_947, megabytes=2.9)
+        """
+        save_model(self, Path(directory))
+
+    def __repr__(self) -> str:
+        layers = [*(self.linear or ()), *(self.hidden or ())]
+        megabytes = bytes_of(self.stored, *layers) / 1e6
+        return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model as it is on disk, without what was derived from it; a process elsewhere may not have the file."""
+        content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
+        return {
+            "tokenizer": content,
+            "stored": self.stored,
+            "linear": self.linear,
+            "step": self.step,
+            "hidden": self.hidden,
+            "truncate_dim": self.truncate_dim,
+            "made_from": dict(self.made_from),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        StaticEncoder.__init__(self, **state)
+
+    def _twin(self) -> Self:
+        parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
+        return type(self)(*parts, truncate_dim=self.truncate_dim, made_from=self.made_from)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        return _read_tokenizer(self._tokenizer) if isinstance(self._tokenizer, Path) else self._tokenizer
+        """The tokenizer of `tokenizers`."""
+        return read_tokenizer(self._tokenizer) if isinstance(self._tokenizer, Path | bytes) else self._tokenizer
 
     @cached_property
     def table(self) -> Floats:
-        """(vocabulary, dimension) float32."""
+        """(tokens, dimension) float32."""
         return self.stored.astype(np.float32, copy=False)
 
     @cached_property
     def _levels(self) -> NDArray[np.int16] | None:
-        """The table in its levels where it has no more than 255."""
+        """The table in its levels if it has no more than 255."""
         if self.stored.dtype == np.int8:
             return self.stored.astype(np.int16)
-        return None if self.step is None else _levels(self.stored, self.step)
+        return None if self.step is None else as_levels(self.stored, self.step)
 
     @property
     def kind(self) -> str:
@@ -158,51 +272,272 @@ class StaticEncoder:
         return "static" if self.hidden is None else "deep"
 
     @property
-    def dimension(self) -> int:
+    def full_dimension(self) -> int:
+        """Numbers in a vector that is not cut."""
         return int(self.stored.shape[1] if self.linear is None else self.linear[0].shape[0])
 
-    def encode(self, sentences: Iterable[str]) -> Floats:
-        """(sentences, dimension) float32, rows of unit length; a sentence without a known token is a zero row, or the
-        direction of the bias where there is a linear layer. Raises TypeError where it is given one string, whose
-        characters would be sentences."""
-        if isinstance(sentences, str):
-            raise TypeError("encode takes sentences, not one string: encode([sentence])[0] is the vector of one.")
-        texts = list(sentences)
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector, after `truncate_dim`."""
+        return self.full_dimension if self.truncate_dim is None else self.truncate_dim
+
+    @overload
+    def encode(
+        self,
+        texts: str | Iterable[str],
+        *,
+        normalize_embeddings: bool = ...,
+        truncate_dim: int | None = ...,
+        batch_size: int | None = ...,
+        show_progress_bar: bool | None = ...,
+        convert_to_numpy: Literal[True] = ...,
+        convert_to_tensor: Literal[False] = ...,
+        precision: Literal["float32"] = ...,
+        on_unknown: OnUnknown = ...,
+    ) -> Floats: ...
+
+    @overload
+    def encode(
+        self,
+        texts: str | Iterable[str],
+        *,
+        normalize_embeddings: bool = ...,
+        truncate_dim: int | None = ...,
+        batch_size: int | None = ...,
+        show_progress_bar: bool | None = ...,
+        convert_to_numpy: bool = ...,
+        convert_to_tensor: bool = ...,
+        precision: Precision = ...,
+        on_unknown: OnUnknown = ...,
+    ) -> Any: ...
+
+    def encode(
+        self,
+        texts: str | Iterable[str],
+        *,
+        normalize_embeddings: bool = True,
+        truncate_dim: int | None = None,
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        precision: Precision = "float32",
+        on_unknown: OnUnknown = "zero",
+    ) -> Any:
+        """Turn texts into vectors. Texts of any length are read to their end.
+
+        Args:
+            texts: One str, or any iterable of str: a list, a generator, an array, a column of a table.
+            normalize_embeddings: Whether vectors have unit length, so that their products are cosines. If not, a vector
+                is the mean of its text's known tokens (behind the layers of the model, if it has any), as model2vec
+                gives it with normalize=False. sentence-transformers counts punctuation and unknown tokens as well, so
+                its means are shorter, in the same direction. For kind paper unknown tokens count here, too.
+            truncate_dim: The dimensions to keep, the first ones, before vectors are brought to unit length; as
+                sentence-transformers with normalize_embeddings=True. By default the encoder's own `truncate_dim`.
+            batch_size: Texts that a thread takes at a time; by default 2,048 to 16,384. It changes no vector.
+            show_progress_bar: Whether to count texts on the standard error; None does not.
+            convert_to_numpy: Whether to return an array; if not, a list of torch tensors.
+            convert_to_tensor: Whether to return one torch tensor, whatever `convert_to_numpy` says.
+            precision: "float32"; "int8" or "uint8", in buckets between the least and greatest value of each dimension
+                among these texts, so that only vectors of one call can be compared (see `quantize_embeddings` for
+                ranges of your own); "binary" or "ubinary", a bit for each dimension, which need no ranges.
+            on_unknown: For a text without a known word: "zero" gives a zero vector (for kind paper the direction of the
+                bias), "error" a ValueError.
+
+        Returns:
+            (texts, dimension) float32, or (dimension,) for one str. int8 or uint8 for other precisions; "binary" and
+            "ubinary" have an eighth of the dimensions, rounded up.
+
+        Raises:
+            TypeError: If something else than texts is given; the message has its index and its value.
+            ValueError: If an option is out of its range, if int8 or uint8 are asked for a single text, or if a text has
+                no known word and `on_unknown` is "error".
+            ImportError: If tensors are asked for and torch is not installed.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.encode("The storm closed the port.").shape
+            (160,)
+            >>> encoder.encode(["The storm closed the port.", "?!"], truncate_dim=64).any(axis=1).tolist()
+            [True, False]
+            >>> encoder.encode(["The storm closed the port."], precision="ubinary").shape
+            (1, 20)
+        """
+        check_precision(precision)
+        _check_count("batch_size", batch_size)
+        one = isinstance(texts, str)
+        listed = [texts] if isinstance(texts, str) else as_texts(texts)
+        way = _Way(normalize_embeddings, _checked(on_unknown))
+        progress = Progress(len(listed), shown=bool(show_progress_bar))
+        vectors: NDArray[Any] = self._vectors(listed, way, truncate_dim, batch_size, progress)
+        vectors = quantize_embeddings(vectors, precision)
+        if one:
+            vectors = vectors[0]
+        return vectors if convert_to_numpy and not convert_to_tensor else as_tensors(vectors, convert_to_tensor)
+
+    def encode_stream(
+        self,
+        texts: Iterable[str],
+        batch: int = STREAM_BATCH,
+        *,
+        normalize_embeddings: bool = True,
+        truncate_dim: int | None = None,
+        precision: Precision = "float32",
+        on_unknown: OnUnknown = "zero",
+    ) -> Iterator[NDArray[Any]]:
+        """Turn a stream of texts into arrays, a batch at a time, in memory that does not grow.
+
+        Args:
+            texts: Any iterable of str, read once and only as far as arrays are taken.
+            batch: Texts in an array, at least 1.
+            normalize_embeddings: As for `encode`.
+            truncate_dim: As for `encode`.
+            precision: "float32", "binary" or "ubinary"; int8 and uint8 would need ranges of the whole stream.
+            on_unknown: As for `encode`.
+
+        Returns:
+            An iterator of (batch, dimension) float32, the last array shorter; the same rows as `encode` gives.
+
+        Raises:
+            TypeError: If something else than texts is given; the index counts from the start of the stream.
+            ValueError: As `encode` does.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> lines = (f"Storm {number} closed the port." for number in range(5))
+            >>> [vectors.shape for vectors in encoder.encode_stream(lines, batch=2)]
+            [(2, 160), (2, 160), (1, 160)]
+        """
+        check_precision(precision, tuple(name for name in PRECISIONS if name not in CALIBRATED))
+        _check_count("batch", batch)
+        way = _Way(normalize_embeddings, _checked(on_unknown))
+        if isinstance(texts, str):
+            raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
+        return (
+            quantize_embeddings(self._vectors(part, way, truncate_dim, first=first), precision)
+            for first, part in batches(texts, batch)
+        )
+
+    def tokenize(self, texts: str | Iterable[str]) -> dict[str, NDArray[np.int64]]:
+        """Cut texts into tokens as sentence-transformers does for the same model.
+
+        Args:
+            texts: One str, or any iterable of str.
+
+        Returns:
+            "input_ids", (tokens,) int64, the tokens of all texts end to end, 0 for an unknown one or punctuation, and
+            "offsets", (texts,) int64, where each text begins among them.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> tokens = encoder.tokenize(["The port", "is closed."])
+            >>> [encoder.tokenizer.id_to_token(token) for token in tokens["input_ids"]]
+            ['the', 'port', 'is', 'closed', '[UNK]']
+            >>> tokens["offsets"].tolist()
+            [0, 2]
+        """
+        listed = [texts] if isinstance(texts, str) else as_texts(texts)
+        encodings = self.tokenizer.encode_batch_fast(_whole(listed), add_special_tokens=False)
+        tokens = TokenIds.from_lists(encoding.ids for encoding in encodings)
+        return {"input_ids": tokens.ids.astype(np.int64), "offsets": tokens.offsets[:-1]}
+
+    def _vectors(
+        self,
+        texts: list[str],
+        way: _Way,
+        truncate_dim: int | None = None,
+        batch_size: int | None = None,
+        progress: Progress | None = None,
+        first: int = 0,
+    ) -> Floats:
+        """(texts, dimension) float32, in threads if there are many; `first` is the index of the first in the whole."""
+        cut = checked_dimension(truncate_dim, self.full_dimension)
+        vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
         threads = cores()
         rounds = max(1, -(-len(texts) // (threads * BATCH)))  # of equal batches, so that no thread ends alone
-        size = max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
+        size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
+        progress = progress or Progress(len(texts), shown=False)
         if len(spans) <= 1:
-            self._encode(texts, vectors)
+            self._fill(texts, vectors, way, first)
+            progress.advance(len(texts))
             return vectors
         # Arrow, SciPy and BLAS release Python's lock; threads of BLAS' own would only wait for each other.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(self._encode, texts[span], vectors[span]) for span in spans]:
-                done.result()
+            jobs = [pool.submit(self._fill, texts[s], vectors[s], way, first + s.start) for s in spans]
+            for job, span in zip(jobs, spans, strict=True):
+                job.result()
+                progress.advance(len(texts[span]))
         return vectors
 
-    def _encode(self, sentences: list[str], vectors: Floats) -> None:
-        self.embed(self.token_ids(sentences), vectors)
+    def _fill(self, texts: list[str], vectors: Floats, way: _Way, first: int) -> None:
+        tokens = self.token_ids(texts)
+        if way.on_unknown == "error":
+            _refuse_unknown(texts, tokens, first)
+        self.embed(tokens, vectors, way.normalize)
 
-    def embed(self, tokens: TokenIds, out: Floats | None = None) -> Floats:
-        """(sentences, dimension) float32 of unit length, in `out` where it is given, a chunk of sentences at a time."""
+    def embed(self, tokens: TokenIds, out: Floats | None = None, normalize: bool = True) -> Floats:
+        """Turn token ids into vectors, a chunk of sentences at a time.
+
+        Args:
+            tokens: The sentences.
+            out: (sentences, dimensions) float32 to write to; it may have fewer dimensions than the encoder.
+            normalize: Whether vectors have unit length; if not, they are means.
+
+        Returns:
+            `out`, or a new array (sentences, dimension) float32.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.embed(TokenIds.from_lists([[12, 40], []])).any(axis=1).tolist()
+            [True, False]
+        """
         vectors = np.empty((len(tokens), self.dimension), dtype=np.float32) if out is None else out
+        width = vectors.shape[1]
         for start in range(0, len(tokens), CHUNK):
             chunk = tokens.span(start, min(start + CHUNK, len(tokens)))
-            unit_rows(self._directions(chunk), out=vectors[start : start + CHUNK])
+            if normalize:
+                unit_rows(self._directions(chunk)[:, :width], out=vectors[start : start + CHUNK])
+            else:
+                vectors[start : start + CHUNK] = self._means(chunk)[:, :width]
         return vectors
 
     def _directions(self, tokens: TokenIds) -> Floats:
         """(sentences, dimension) float32, embeddings of any length; sums do for means."""
+        return self.pool(tokens) if self.linear is not None else self._deepened(self._sums(tokens)[0])
+
+    def _means(self, tokens: TokenIds) -> Floats:
+        """(sentences, dimension) float32 means of known tokens, behind the layers; of all tokens for kind paper."""
         if self.linear is not None:
             return self.pool(tokens)
+        known = tokens.without(UNKNOWN_ID)
+        sums, unit = self._sums(known)
+        return self._deepened(sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None])
+
+    def _sums(self, tokens: TokenIds) -> tuple[Floats, float]:
+        """(sentences, dimension) float32 sums of token vectors, and what 1 stands for in them; exact for levels."""
         if self._levels is None or tokens.lengths.max(initial=0) > EXACT:
-            return self._deepened(tokens.sums(self.table))
-        return self._deepened(tokens.sums(self._levels).astype(np.float32))
+            return tokens.sums(self.table), 1.0
+        return tokens.sums(self._levels).astype(np.float32), self.step or 1.0
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
-        """(sentences, dimension) float32 means of token vectors, each times its token's weight, (vocabulary,)."""
+        """Average token vectors, each times its token's weight; at full dimension and not at unit length.
+
+        Args:
+            tokens: The sentences; all their tokens count, unknown ones as zero vectors.
+            weights: (tokens of the vocabulary,) float32, 1 by default.
+
+        Returns:
+            (sentences, full dimension) float32, behind the layers of the model.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> encoder.pool(encoder.token_ids(["The port", "closed"])).shape
+            (2, 160)
+        """
         means = tokens.means(self.table, weights)
         return self._deepened(means) if self.linear is None else means @ self.linear[0].T + self.linear[1]
 
@@ -215,7 +550,20 @@ class StaticEncoder:
         return deepened
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
-        """Look up the words of each sentence; id 0 is an unknown one. Punctuation may be left out or unknown."""
+        """Look up the words of each sentence, the way `encode` does; `tokenize` is slower and keeps punctuation.
+
+        Args:
+            sentences: A list of str.
+
+        Returns:
+            The ids of their tokens, 0 for an unknown one; punctuation may be left out or unknown.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> tokens = encoder.token_ids(["The port, closed."]).without(0)
+            >>> [encoder.tokenizer.id_to_token(token) for token in tokens.ids]
+            ['the', 'port', 'closed']
+        """
         if self.linear is not None:
             return TokenIds.from_lists(e.ids for e in self.tokenizer.encode_batch_fast(_whole(sentences)))
         if not sentences:
@@ -265,8 +613,14 @@ class StaticEncoder:
     def _words(self) -> pa.Array:
         """Token strings by id, each with a blank behind it. No text holds the unknown token or a continuation, so their
         names are free for others: the unknown token's place is the blank alone, which two blanks in a row give."""
-        tokens = self._tokens or _by_id(self.tokenizer.get_vocab())
+        tokens = self._tokens or self._read_tokens()
         return _cut("".join([f"{token} " for token in ["", *tokens[1:]]]).encode())[0]
+
+    def _read_tokens(self) -> list[str]:
+        """The tokens by id, without the tokenizer if its content is at hand."""
+        if isinstance(self._tokenizer, bytes) and self.linear is None:
+            return words_of(json.loads(self._tokenizer))
+        return by_id(self.tokenizer.get_vocab())
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -306,105 +660,6 @@ def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(bounds), pa.py_buffer(text)), ends
 
 
-def _read_tokenizer(path: Path) -> Tokenizer:
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises plain Exception
-        raise InputError(f"{path} is no tokenizer: {error}. {_REMEDY}") from error
-
-
-def _read_words(path: Path) -> list[str]:
-    """The tokens of a WordPiece tokenizer by id; ten times as fast as reading all of it."""
-    try:
-        content = json.loads(path.read_bytes())
-        model, added = content["model"], content["added_tokens"]
-        if model["type"] != "WordPiece" or added:
-            raise ValueError(f"it is of type {model['type']} with {len(added)} added tokens")
-        return _by_id(model["vocab"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is no tokenizer of a static student: {error!r}. {_REMEDY}") from error
-
-
-def _by_id(vocabulary: dict[str, int]) -> list[str]:
-    """Tokens in the order of their ids; raises ValueError where these are not 0, 1, 2, ..."""
-    if list(vocabulary.values()) == list(range(len(vocabulary))):
-        return list(vocabulary)
-    words = sorted(vocabulary, key=vocabulary.__getitem__)
-    if [vocabulary[word] for word in words] != list(range(len(words))):
-        raise ValueError("its ids have gaps")
-    return words
-
-
-@dataclass(frozen=True)
-class _Config:
-    """`token_dimension` is of a token vector, `dimension` of an embedding, `step` between the levels of float16;
-    `units` are of the hidden layer, 0 where there is none."""
-
-    kind: str
-    token_dimension: int
-    dimension: int
-    step: float | None
-    units: int
-
-    @classmethod
-    def read(cls, path: Path) -> "_Config":
-        config = read_json(path)
-        try:
-            return cls(
-                config["kind"],
-                config["token_dimension"],
-                config["dimension"],
-                config.get("step"),
-                config.get("units", 0),
-            )
-        except (AttributeError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is not of a student ({error}). {_REMEDY}") from error
-
-
-def _read_table(path: Path, shape: tuple[int, int], step: float | None) -> NDArray[Any]:
-    name = FORMER_TABLE if FORMER_TABLE in tensor_names(path) else TABLE
-    table = map_tensors(path, {name: shape})[name]
-    if step is None:
-        _check_finite(path, name, table)
-    elif table.dtype != np.float16 or (_levels(table, step) == _NO_LEVEL).any():
-        raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
-    return table
-
-
-def _read_layer(directory: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, NDArray[Any]]:
-    layer = map_tensors(directory / WEIGHTS, shapes)
-    for name, array in layer.items():
-        _check_finite(directory / WEIGHTS, name, array)
-    return layer
-
-
-def _read_hidden(directory: Path, dimension: int, units: int) -> tuple[Floats, Floats]:
-    """A and B of `StaticEncoder` out of the layers that export.py writes: [I, -I, A] and [I, -I, B], ReLU between."""
-    wide = 2 * dimension + units
-    widen = _read_layer(directory / DENSE, {"linear.weight": (wide, dimension)})["linear.weight"]
-    narrow = _read_layer(directory / NARROW, {"linear.weight": (dimension, wide)})["linear.weight"]
-    return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
-
-
-def _levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
-    """k of each value k * step with |k| <= 127, and -128 of any other; float16 has few enough values to list them."""
-    with np.errstate(invalid="ignore"):  # among them those that are no number
-        values = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32) / np.float32(step)
-    within = np.abs(values) <= LEVELS
-    rounded = np.rint(np.where(within, values, 0.0))
-    known = np.where(within & (rounded == values), rounded, _NO_LEVEL).astype(np.int16)
-    found: NDArray[np.int16] = known[table.view(np.uint16)]
-    return found
-
-
-def _check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
-    """A sum shows what is not finite, without a copy; only where it isn't are the values looked at one by one."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        finite = array.dtype == np.int8 or np.isfinite(array.sum(dtype=np.float32)) or np.isfinite(array).all()
-    if not finite:
-        raise InputError(f"{path}: tensor '{name}' is not finite. {_REMEDY}")
-
-
 def _whole(sentences: list[str]) -> list[str]:
     """A copy in which a lone surrogate, which UTF-8 cannot hold, is U+FFFD, which is no part of a word."""
     return [whole_surrogates(sentence) for sentence in sentences]
@@ -420,3 +675,25 @@ def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
     except UnicodeEncodeError:
         data = whole_surrogates(text).encode()
     return data, np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _END)
+
+
+def _check_count(name: str, count: int | None) -> None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+        raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
+
+
+def _checked(on_unknown: OnUnknown) -> OnUnknown:
+    if on_unknown not in ("zero", "error"):
+        raise ValueError(f"on_unknown is {on_unknown!r}; it is 'zero' or 'error'.")
+    return on_unknown
+
+
+def _refuse_unknown(texts: list[str], tokens: TokenIds, first: int) -> None:
+    """Raise ValueError for the first text of which no token is known."""
+    rows = np.flatnonzero(tokens.without(UNKNOWN_ID).lengths == 0)
+    if len(rows):
+        row = int(rows[0])
+        raise ValueError(
+            f"texts[{first + row}] has no word that the model knows: {shown(texts[row])}. Leave it out, or take "
+            'on_unknown="zero" for a zero vector.'
+        )

@@ -34,17 +34,35 @@ SPLITTER = BertPreTokenizer()
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words of `text`; punctuation is left out, and so are words of more than 100 characters.
+    """Cut a text into lower-cased words; punctuation is left out, and so are words of more than 100 characters.
 
-    >>> words("Don't panic!")
-    ['don', 't', 'panic']
+    Args:
+        text: Any text.
+
+    Returns:
+        Its words in their order.
+
+    Example:
+        >>> words("Don't panic!")
+        ['don', 't', 'panic']
     """
     marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
     return [mark for mark, _ in marks if len(mark) <= LONGEST and not is_punctuation(mark)]
 
 
 def is_word(text: str) -> bool:
-    """Whether `words` leaves `text` as it is."""
+    """Tell whether `words` leaves a text as it is.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        True for one lower-cased word.
+
+    Example:
+        >>> is_word("storm"), is_word("Storm"), is_word("don't")
+        (True, False, False)
+    """
     return words(text) == [text]
 
 
@@ -54,11 +72,34 @@ def _stands_apart(character: str) -> bool:
 
 
 def is_punctuation(mark: str) -> bool:
-    """Whether BERT's splitter sets `mark` apart: signs of ASCII, and categories P of a Unicode older than Python's."""
+    """Tell whether BERT's splitter sets a character apart.
+
+    Args:
+        mark: Any text.
+
+    Returns:
+        True for one sign of ASCII, or of the categories P of a Unicode older than Python's.
+
+    Example:
+        >>> is_punctuation("!"), is_punctuation("a"), is_punctuation("!!")
+        (True, False, False)
+    """
     return len(mark) == 1 and _stands_apart(mark)
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the words of all texts.
+
+    Args:
+        texts: Any iterable of str.
+
+    Returns:
+        How often each word occurs.
+
+    Example:
+        >>> count_words(["The storm.", "A storm!"])["storm"]
+        2
+    """
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(words(text))
@@ -66,9 +107,18 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
-    """The teacher's word pieces where it has such, and pieces learnt from the corpus for a teacher of another kind.
+    """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
 
-    Pieces that no text can match (special tokens, capitals, punctuation) are left out.
+    Args:
+        teacher: The teacher's tokenizer.
+        counts: The words of the corpus.
+
+    Returns:
+        Pieces, without those that no text can match (special tokens, capitals, punctuation).
+
+    Example:
+        >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
+        ['storm', '##s']
     """
     if isinstance(teacher.model, WordPiece):
         vocabulary = teacher.get_vocab()
@@ -82,12 +132,37 @@ def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
 
 
 def bare(piece: str) -> str:
-    """A word piece without the mark of a continuation."""
+    """Take the mark of a continuation off a word piece.
+
+    Args:
+        piece: A word piece.
+
+    Returns:
+        Its characters.
+
+    Example:
+        >>> bare("##ing"), bare("storm")
+        ('ing', 'storm')
+    """
     return piece.removeprefix(CONTINUATION)
 
 
 def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
-    """A WordPiece tokenizer over `vocabulary`, whose first entry must be the unknown token; it adds no special ones."""
+    """Make a WordPiece tokenizer that adds no special tokens.
+
+    Args:
+        vocabulary: The tokens by id; the first one is the unknown token, `##` marks a continuation.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        ValueError: If the first entry is not the unknown token.
+
+    Example:
+        >>> static_tokenizer(["[UNK]", "storm", "##s"]).encode("Storms!").tokens
+        ['storm', '##s', '[UNK]']
+    """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
     tokenizer = Tokenizer(WordPiece({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
@@ -97,10 +172,23 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
 
 
 def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> Tokenizer:
-    """A word-level tokenizer that cuts as `sentence_distillery.corpus.text.content_tokens(tokenize(...))` does.
+    """Make a word-level tokenizer that cuts as `stages.corpus.text.content_tokens(tokenize(...))` does.
 
-    `vocabulary[0]` must be the unknown token, which stands for each content word outside the vocabulary. One difference
-    is left: a capital sigma that ends a word becomes σ here and ς in Python.
+    One difference is left: a capital sigma that ends a word becomes σ here and ς in Python.
+
+    Args:
+        vocabulary: The tokens by id; the first one is the unknown token, for each content word that is not listed.
+        stop_words: Words that are left out.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        ValueError: If the first entry is not the unknown token.
+
+    Example:
+        >>> content_tokenizer(["[UNK]", "firm", "don't"], ["the"]).encode("The firm's ships don't.").tokens
+        ['firm', '[UNK]', "don't"]
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")

@@ -27,10 +27,11 @@ from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.syntax.parser import BUNDLED, load_parser
+from sentence_distillery.syntax.parser import load_parser
 
 SAMPLE = Path("data/samples/lines.csv")
 EWT = Path("data/external/ud-english-ewt")
+BUNDLED = Path("models/syntax")
 QUALITY = Path("reports/corpus_quality.csv")
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
@@ -160,7 +161,7 @@ def stanza() -> Splitter | str:
     """The bundled Stanza models, or why they aren't here."""
     if not BUNDLED.exists():
         return f"not available here: no {BUNDLED}"
-    pipeline = load_parser("bundled", LONGEST).pipeline
+    pipeline = load_parser(BUNDLED, LONGEST).pipeline
     return lambda text: [sentence.text for sentence in pipeline(text, processors="tokenize").sentences]
 
 

@@ -1,24 +1,15 @@
-"""What every system is scored on: pairs, words and documents, none of them seen in training."""
+"""What every system is scored on: pairs, words and documents, none of them in the training texts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import (
-    DocumentSet,
-    Kind,
-    PairSet,
-    Split,
-    available,
-    load_documents,
-    load_pairs,
-    splits,
-)
-from sentence_distillery.benchmarks.decontamination import load_evaluation_fingerprints, refuse_shared, shared_rows
-from sentence_distillery.corpus.schema import SENTENCES_DIRECTORY
+from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, Kind, PairSet, Split
+from sentence_distillery.benchmarks.decontamination import refuse_shared, shared_rows
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.io.artifacts import read_table, table_parts
 from sentence_distillery.io.counters import Counters
@@ -30,22 +21,27 @@ CALIBRATION_PAIRS = 2_000  # drawn from its train split
 Fingerprints = NDArray[np.uint64]
 
 
-def read_corpus() -> list[str]:
+def read_corpus(directory: Path) -> list[str]:
+    """Read the sentences of a cleaned corpus, part by part, in their order."""
     schema = pa.schema([("text", pa.string())])
-    return [text for part in table_parts(SENTENCES_DIRECTORY) for text in read_table(part, schema)["text"].to_pylist()]
+    return [text for part in table_parts(directory) for text in read_table(part, schema)["text"].to_pylist()]
 
 
-def pair_sets(kind: Kind) -> list[PairSet]:
-    """Every dev and test split that has scores."""
-    names = [(name, split) for name in available(kind=kind) for split in SPLITS if split in splits(name)]
-    return [pairs for name, split in names if (pairs := load_pairs(name, split)).scores is not None]
+def pair_sets(benchmarks: BenchmarkData, kind: Kind) -> list[PairSet]:
+    """Read every dev and test split of a kind that has scores."""
+    names = benchmarks.available(kind)
+    splits = [(name, split) for name in names for split in SPLITS if split in benchmarks.splits(name)]
+    return [pairs for name, split in splits if (pairs := benchmarks.pairs(name, split)).scores is not None]
 
 
-def document_sets(evaluated: Fingerprints, counters: Counters) -> list[tuple[DocumentSet, DocumentSet]]:
-    """The train and test split of every set that has both; training documents that are held out are left out."""
-    names = [name for name in available(kind="documents") if {"train", "test"} <= set(splits(name))]
+def document_sets(
+    benchmarks: BenchmarkData, evaluated: Fingerprints, counters: Counters
+) -> list[tuple[DocumentSet, DocumentSet]]:
+    """Read the train and test split of every set that has both; training documents that are scored on are left out."""
+    names = [name for name in benchmarks.available("documents") if {"train", "test"} <= set(benchmarks.splits(name))]
     return [
-        (_apart(load_documents(name, "train"), evaluated, counters), load_documents(name, "test")) for name in names
+        (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))
+        for name in names
     ]
 
 
@@ -58,11 +54,13 @@ def _apart(train: DocumentSet, evaluated: Fingerprints, counters: Counters) -> D
     return replace(train, texts=texts, labels=labels)
 
 
-def calibration_pairs(evaluated: Fingerprints, seed: int, counters: Counters) -> PairSet | None:
-    """Training pairs of CALIBRATED none of whose sentences is held out, drawn at random; None where it is absent."""
-    if CALIBRATED not in available(kind="pairs"):
+def calibration_pairs(
+    benchmarks: BenchmarkData, evaluated: Fingerprints, seed: int, counters: Counters
+) -> PairSet | None:
+    """Draw training pairs of CALIBRATED none of whose sentences is scored on; None if the set is absent."""
+    if CALIBRATED not in benchmarks.available("pairs"):
         return None
-    pairs = load_pairs(CALIBRATED, "train")
+    pairs = benchmarks.pairs(CALIBRATED, "train")
     assert pairs.scores is not None
     shared = shared_rows([pairs.sentences1, pairs.sentences2], evaluated)
     counters.details[f"training rows left out: {pairs.name}"] = int(shared.sum())
@@ -73,7 +71,7 @@ def calibration_pairs(evaluated: Fingerprints, seed: int, counters: Counters) ->
 
 
 @dataclass(frozen=True)
-class Material:
+class EvaluationData:
     """What every system is scored on, and the pairs that its cosines are calibrated on."""
 
     corpus: list[str]
@@ -83,18 +81,31 @@ class Material:
     calibration: PairSet | None = None
 
     @classmethod
-    def read(cls, seed: int, counters: Counters) -> "Material":
-        """Raises InputError where the corpus, which every model was trained on, has a sentence that is scored on."""
-        corpus, evaluated = read_corpus(), load_evaluation_fingerprints()
-        refuse_shared([corpus], evaluated, str(SENTENCES_DIRECTORY), "Run `dvc repro clean`, which takes them out.")
-        documents = document_sets(evaluated, counters)
-        calibration = calibration_pairs(evaluated, seed, counters)
-        return cls(corpus, pair_sets("pairs"), pair_sets("words"), documents, calibration)
+    def read(cls, sentences: Path, benchmarks: BenchmarkData, seed: int, counters: Counters) -> "EvaluationData":
+        """Read the corpus and every benchmark set that is present.
+
+        Args:
+            sentences: The directory of the cleaned corpus that the models were trained on.
+            benchmarks: The sets to score on.
+            seed: Of the draw of calibration pairs.
+            counters: Their details say how many training rows were left out of each set.
+
+        Returns:
+            The sets, and the corpus for token counts and speed.
+
+        Raises:
+            InputError: If the corpus has a sentence that is scored on, or a file cannot be read.
+        """
+        corpus, evaluated = read_corpus(sentences), benchmarks.fingerprints()
+        refuse_shared([corpus], evaluated, str(sentences), "Clean the corpus anew: cleaning takes such sentences out.")
+        documents = document_sets(benchmarks, evaluated, counters)
+        calibration = calibration_pairs(benchmarks, evaluated, seed, counters)
+        return cls(corpus, pair_sets(benchmarks, "pairs"), pair_sets(benchmarks, "words"), documents, calibration)
 
     def vocabulary(self) -> Iterator[str]:
-        """Every word of it, with repetitions."""
+        """Yield every word of the corpus and the sets, with repetitions."""
         sets = [*self.similarity, *self.words, *([self.calibration] if self.calibration else [])]
-        pairs = [text for found in sets for text in (*found.sentences1, *found.sentences2)]
-        documents = [text for found in self.documents for split in found for text in split.texts]
+        pairs = [text for pairs in sets for text in (*pairs.sentences1, *pairs.sentences2)]
+        documents = [text for both in self.documents for split in both for text in split.texts]
         for text in (*self.corpus, *pairs, *documents):
             yield from tokenize(text)

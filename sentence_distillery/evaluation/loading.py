@@ -1,4 +1,4 @@
-"""Every system that a run compares, or why it has none of that name."""
+"""Load every system that a run compares, or say why it has none of that name."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -6,25 +6,18 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sentence_distillery.encoder.static_encoder import (
-    FINE_TUNED_STUDENT,
-    MLP_HEAD,
-    PAPER_STUDENT,
-    STUDENT,
-    VARIANT,
-    StaticEncoder,
-)
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
-from sentence_distillery.evaluation.options import Reference
+from sentence_distillery.evaluation.options import Evaluate, Reference
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.pairs.simcse import CONFIG as SIMCSE_CONFIG
-from sentence_distillery.pairs.simcse import SIMCSE
 from sentence_distillery.word_vectors.fasttext import SubwordVectors
 from sentence_distillery.word_vectors.glove import load_glove
-from sentence_distillery.word_vectors.model import REFINED, SKIPGRAM, WordVectors
-from stages.params import Params
+from sentence_distillery.word_vectors.model import WordVectors
+from sentence_distillery.word_vectors.options import Fasttext, Skipgram
 
 NOT_HERE = "weights not available here"
 
@@ -39,35 +32,73 @@ class Absent:
     reason: str
 
 
+@dataclass(frozen=True)
+class ModelDirectories:
+    """The directory of each model that a run trains."""
+
+    skipgram: Path
+    refined: Path
+    fasttext: Path
+    paper_student: Path
+    student: Path
+    mlp_head: Path
+    fine_tuned_student: Path
+    simcse: Path
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """The options by which the models were trained, as far as loading them depends on these."""
+
+    skipgram: Skipgram
+    fasttext: Fasttext
+    simcse: Simcse
+    teacher: Teacher
+    batch_tokens: int
+    evaluate: Evaluate
+
+
 Loader = Callable[[], System | Absent]
 
 
-def loaders(params: Params, words: Callable[[], Iterable[str]], student: Path = STUDENT) -> list[Loader]:
-    """Every system of the run, cheapest first, each loaded when it is called, so that one at a time is in memory.
+def loaders(models: ModelDirectories, options: SystemOptions, words: Callable[[], Iterable[str]]) -> list[Loader]:
+    """Return a loader for each system of a run, cheapest first, so that one system at a time is in memory.
 
-    `words` are all words that the run will ask for: FastText composes those that it was not trained on.
+    Args:
+        models: Where the run wrote its models.
+        options: How they read text.
+        words: All words that the run will ask for: FastText composes those that it was not trained on.
+
+    Returns:
+        Functions without arguments; each returns a system, or why there is none.
     """
-    content = params.skipgram.tokens == "content"
+    content, glove_content = options.skipgram.tokens == "content", options.evaluate.glove_tokens == "content"
     return [
-        lambda: WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content),
-        lambda: WordSystem("refined", WordVectors.load(REFINED), content),
-        lambda: WordSystem("GloVe", load_glove(), params.evaluate.glove_tokens == "content"),
-        lambda: WordSystem("FastText", SubwordVectors.load().extended(words()), params.fasttext.tokens == "content"),
-        lambda: StudentSystem(StaticEncoder.load(PAPER_STUDENT), "paper student"),
-        lambda: StudentSystem(StaticEncoder.load(student)),
-        lambda: load_variant("student, MLP head", MLP_HEAD),
-        lambda: load_variant("student, fine-tuned", FINE_TUNED_STUDENT),
-        lambda: TeacherSystem(load_encoder(params.teacher), params.soft_labels.batch_tokens),
-        lambda: load_simcse(params),
-        *(
-            partial(load_reference, reference, params.soft_labels.batch_tokens)
-            for reference in params.evaluate.references
-        ),
+        lambda: WordSystem("skip-gram", WordVectors.load(models.skipgram), content),
+        lambda: WordSystem("refined", WordVectors.load(models.refined), content),
+        lambda: WordSystem("GloVe", load_glove(), glove_content),
+        lambda: load_fasttext(models.fasttext, options.fasttext, words()),
+        lambda: StudentSystem(StaticEncoder.load(models.paper_student), "paper student"),
+        lambda: StudentSystem(StaticEncoder.load(models.student)),
+        lambda: load_variant("student, MLP head", models.mlp_head),
+        lambda: load_variant("student, fine-tuned", models.fine_tuned_student),
+        lambda: TeacherSystem(load_encoder(options.teacher), options.batch_tokens),
+        lambda: load_simcse(models.simcse, options.simcse, options.batch_tokens),
+        *(partial(load_reference, reference, options.batch_tokens) for reference in options.evaluate.references),
     ]
 
 
+def load_fasttext(directory: Path, options: Fasttext, words: Iterable[str]) -> WordSystem:
+    """Load FastText with vectors of `words`, too, composed of their character n-grams."""
+    return WordSystem("FastText", SubwordVectors.load(directory).extended(words), options.tokens == "content")
+
+
 def load_reference(reference: Reference, batch_tokens: int) -> System | Absent:
-    """A transformer to compare with; raises InputError where its weights are here, but are not those of the pin."""
+    """Load a transformer to compare with.
+
+    Raises:
+        InputError: If its weights are here, but are not those that the pinned SHA-256 names.
+    """
     try:
         return TeacherSystem(load_encoder(reference), batch_tokens, reference.name)
     except AbsentModelError as error:
@@ -76,15 +107,15 @@ def load_reference(reference: Reference, batch_tokens: int) -> System | Absent:
 
 
 def load_variant(name: str, directory: Path) -> StudentSystem | Absent:
-    """What a stage made of the student, or why it made nothing."""
+    """Load a variant of the student, or say why its stage made none."""
     absent = read_json(directory / VARIANT)["absent"]
     return Absent(name, absent) if absent else StudentSystem(StaticEncoder.load(directory), name)
 
 
-def load_simcse(params: Params) -> System | Absent:
-    """The encoder that the simcse stage tuned, or why it tuned none."""
-    absent = read_json(SIMCSE / SIMCSE_CONFIG)["absent"]
+def load_simcse(directory: Path, options: Simcse, batch_tokens: int) -> System | Absent:
+    """Load the encoder that SimCSE tuned, or say why it tuned none."""
+    absent = read_json(directory / SIMCSE_CONFIG)["absent"]
     if absent:
         return Absent("SimCSE", absent)
-    tuned = Teacher(reference=str(SIMCSE), revision=None, sha256=None, maximum_length=params.simcse.maximum_length)
-    return TeacherSystem(load_encoder(tuned), params.soft_labels.batch_tokens, "SimCSE")
+    tuned = Teacher(reference=str(directory), revision=None, sha256=None, maximum_length=options.maximum_length)
+    return TeacherSystem(load_encoder(tuned), batch_tokens, "SimCSE")

@@ -1,7 +1,7 @@
-"""What an encoder does not see: word order, negation, antonyms, numbers. `python -m stages.evaluation.probes`
+"""What an encoder does not see: word order, negation, antonyms, numbers.
 
-Each row of data/samples/probes.csv has a sentence, a paraphrase that shares few of its words, and a distractor that
-shares nearly all of them and means something else. An encoder passes where
+Each probe has a sentence, a paraphrase that shares few of its words, and a distractor that
+shares nearly all of them and means something else. An encoder passes if
 
     cos(sentence, paraphrase) > cos(sentence, distractor)
 
@@ -22,8 +22,6 @@ from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.evaluation.similarity import Encode
 from sentence_distillery.io.artifacts import InputError
 
-SOURCE = Path("data/samples/probes.csv")
-PROBES = Path("reports/probes.json")
 COLUMNS = ("kind", "sentence", "paraphrase", "distractor")
 SAME = 1e-5  # cosines that differ by less are taken for equal, and the probe for failed
 
@@ -36,23 +34,33 @@ class Probe:
     distractor: str
 
 
-def read_probes(path: Path = SOURCE) -> list[Probe]:
-    """The probes of a CSV file; raises InputError, with the line, where a field is missing or empty."""
+def read_probes(path: Path) -> list[Probe]:
+    """Read the probes of a CSV file with the columns COLUMNS.
+
+    Args:
+        path: The file.
+
+    Returns:
+        A probe for each row.
+
+    Raises:
+        InputError: If the file cannot be read, has no rows, or a field is missing or empty; it names the row.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read: {error}; restore it from git.") from error
+        raise InputError(f"{path} cannot be read: {error}.") from error
     for number, row in enumerate(rows, start=1):
         if set(row) != set(COLUMNS) or not all(row.values()):
             raise InputError(f"{path}, row {number} needs the columns {', '.join(COLUMNS)}, none of them empty.")
     if not rows:
-        raise InputError(f"{path} has no probes; restore it from git.")
+        raise InputError(f"{path} has no probes; give it a row for each.")
     return [Probe(**row) for row in rows]
 
 
 def cosine_pairs(encode: Encode, probes: list[Probe]) -> list[tuple[float, float]]:
-    """The cosine of each sentence with its paraphrase and with its distractor."""
+    """Return the cosine of each sentence with its paraphrase and with its distractor."""
     sentence, paraphrase, distractor = (
         np.asarray(encode([getattr(probe, column) for probe in probes]), dtype=np.float32) for column in COLUMNS[1:]
     )
@@ -60,11 +68,11 @@ def cosine_pairs(encode: Encode, probes: list[Probe]) -> list[tuple[float, float
     return list(zip(near.tolist(), far.tolist(), strict=True))
 
 
-def summary(probes: list[Probe], found: list[tuple[float, float]]) -> dict[str, dict[str, float]]:
-    """For each kind and for `all but control`: how many, the share passed in [0, 1], and the mean of both cosines."""
+def summary(probes: list[Probe], values: list[tuple[float, float]]) -> dict[str, dict[str, float]]:
+    """Count the probes of each kind and of `all but control`: n, share passed in [0, 1], mean of both cosines."""
     kinds = dict.fromkeys(probe.kind for probe in probes)
-    groups = {kind: [c for p, c in zip(probes, found, strict=True) if p.kind == kind] for kind in kinds}
-    groups["all but control"] = [c for p, c in zip(probes, found, strict=True) if p.kind != "control"]
+    groups = {kind: [c for p, c in zip(probes, values, strict=True) if p.kind == kind] for kind in kinds}
+    groups["all but control"] = [c for p, c in zip(probes, values, strict=True) if p.kind != "control"]
     return {
         kind: {
             "n": len(pairs),
@@ -77,12 +85,12 @@ def summary(probes: list[Probe], found: list[tuple[float, float]]) -> dict[str, 
     }
 
 
-def rows(probes: list[Probe], found: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, object]]:
-    """Each probe with both cosines of each encoder."""
+def rows(probes: list[Probe], encoders: Mapping[str, list[tuple[float, float]]]) -> list[dict[str, object]]:
+    """Return each probe with both cosines of each encoder."""
     return [
         {
             **{column: getattr(probe, column) for column in COLUMNS},
-            **{name: [round(value, 4) for value in pairs[row]] for name, pairs in found.items()},
+            **{name: [round(value, 4) for value in pairs[row]] for name, pairs in encoders.items()},
         }
         for row, probe in enumerate(probes)
     ]

@@ -1,4 +1,4 @@
-"""reports/results.csv: one row a figure, the same columns for every experiment."""
+"""A table of figures, such as results.csv: one row for each figure, the same columns for every experiment."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -6,16 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file
-
-RESULTS = Path("reports/results.csv")
-SEEDS = Path("reports/seeds")  # a file for each seed
-PARAPHRASE = Path("reports/paraphrase.csv")
-FOCUS = Path("reports/component_focus.csv")
-RUNS = Path("reports/runs")  # what `make publish` has kept
-GAINS = RUNS / FOCUS.stem / "gains.json"
-METRICS = Path("reports/metrics.json")
-EXAMPLES = Path("reports/examples.json")
 
 
 @dataclass(frozen=True)
@@ -23,7 +15,7 @@ class Result:
     """A figure: correlations and rates as fractions, MAE in units of a 0-5 scale, speed in sentences a second.
 
     `published` is the paper's own figure for the same system and protocol; `n` is the number of pairs or sentences
-    behind the value; `spread` is the standard deviation over `seeds` runs, where there are several.
+    behind the value; `spread` is the standard deviation over `seeds` runs, if there are several.
     """
 
     system: str
@@ -51,7 +43,7 @@ def write_results(path: Path, results: Iterable[Result]) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, str]], comment: str = "") -> None:
-    """Write rows that are text already, under a comment where there is one."""
+    """Write rows that are text already, below a comment if one is given."""
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         if comment:
             file.write(f"# {comment}\n")
@@ -61,7 +53,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, str]], comment: str = "")
 
 
 def as_row(result: Result) -> dict[str, str]:
-    """A figure as text, as a row of the file has it."""
+    """Return a figure as text, as a row of the file has it."""
     return {name: _text(value) for name, value in asdict(result).items()}
 
 
@@ -75,14 +67,31 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def read_results(path: Path = RESULTS, may_be_empty: bool = False) -> list[dict[str, str]]:
-    """The rows as text; lines that open with # are comments. Raises InputError where columns are missing."""
+def read_results(path: Path, may_be_empty: bool = False) -> list[dict[str, str]]:
+    """Read the rows of a table of figures as text, former names of systems and sets under today's.
+
+    Args:
+        path: A CSV file with the columns COLUMNS, in any order; lines that start with # are comments.
+        may_be_empty: Whether a table without rows is right.
+
+    Returns:
+        A mapping from column to text for each row.
+
+    Raises:
+        InputError: If the file cannot be read, lacks a column, has others, or has no rows.
+    """
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Run `dvc repro`.") from error
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}. It is a table of figures, which a run or a checkout of git has."
+        ) from error
     reader = csv.DictReader(lines)
     rows = list(reader)
-    if set(reader.fieldnames or ()) != set(COLUMNS) or not (rows or may_be_empty):
-        raise InputError(f"{path} does not have the columns {', '.join(COLUMNS)}. Run `dvc repro`.")
-    return rows
+    if set(reader.fieldnames or ()) != set(COLUMNS):
+        raise InputError(
+            f"{path} does not have the columns {', '.join(COLUMNS)}; make it anew, or restore it from git."
+        )
+    if not (rows or may_be_empty):
+        raise InputError(f"{path} has no rows, so there is no figure to show; make it anew.")
+    return list(map(current_row, rows))

@@ -1,9 +1,8 @@
-"""Stage `evaluate`: every system under every weighting on every benchmark that is present, and its speed."""
+"""Score a system under every weighting on every benchmark set that is present, and measure its speed."""
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -17,29 +16,32 @@ from sentence_distillery.benchmarks.metrics import (
     on_five,
     similarity_figures,
 )
-from sentence_distillery.evaluation.classification import PROTOCOL, TOKENS, classify, features, sample
-from sentence_distillery.evaluation.data import CALIBRATED, Material
+from sentence_distillery.evaluation.classification import PROTOCOL, SENTIMENT_METRICS, TOKENS, classify, sample
+from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
+from sentence_distillery.evaluation.document_features import features
 from sentence_distillery.evaluation.loading import Absent
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT
 from sentence_distillery.word_vectors.weighting import Weighting
 
-PAPER_NAMES = {"skip-gram": "Word2Vec", "paper student": "MyModel"} | {
-    name: name for name in ("GloVe", "FastText", "BERT", "SBERT", "SimCSE")
-}
 WARM_UP = 64  # sentences
 FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
 SAMPLE_SECONDS = 0.2
 RUNS = 5
-SENTIMENT_METRICS = ("precision", "recall", "f1")
+
+Complete = Callable[[Result], Result]  # adds what a paper has published of the same figure
+
+
+def alone(result: Result) -> Result:
+    """Return the figure as it is, with no paper's beside it."""
+    return result
 
 
 def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Floats]:
-    """The cosine of each pair under each weighting, (pairs,)."""
+    """Return the cosine of each pair under each weighting, (pairs,) float32."""
     texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many a sentence stands in several pairs
     row = {text: row for row, text in enumerate(texts)}
     left, right = ([row[text] for text in side] for side in (pairs.sentences1, pairs.sentences2))
@@ -47,45 +49,32 @@ def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[
 
 
 def calibrations(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Calibration]:
-    """One for each weighting, fitted on training pairs."""
+    """Fit a calibration for each weighting on training pairs."""
     assert pairs.scores is not None and pairs.scale is not None
-    gold = on_five(pairs.scores, pairs.scale)
-    return [calibration(predicted, gold) for predicted in pair_cosines(system, schemes, pairs)]
+    ratings = on_five(pairs.scores, pairs.scale)
+    return [calibration(predicted, ratings) for predicted in pair_cosines(system, schemes, pairs)]
 
 
 def similarity_results(
     system: System,
     schemes: list[Scheme],
     pairs: PairSet,
-    names: dict[str, str],
+    complete: Complete = alone,
     calibrated: Sequence[Calibration | None] = (None,) * len(Weighting),
 ) -> Iterator[Result]:
-    """Pearson, Spearman and MAE under each weighting, beside paper 1's where it has them."""
+    """Yield Pearson, Spearman and MAE under each weighting, and the calibrated MAE if there are calibrations."""
     assert pairs.scores is not None and pairs.scale is not None
     for scheme, fitted, predicted in zip(schemes, calibrated, pair_cosines(system, schemes, pairs), strict=False):
         figures = similarity_figures(predicted, pairs.scores, pairs.scale, fitted)
         for metric, value in figures.items():
-            yield _with_published(
-                Result(system.name, pairs.name, pairs.split, str(scheme.weighting), metric, value, len(pairs.scores)),
-                names,
-            )
-
-
-def _with_published(result: Result, names: dict[str, str]) -> Result:
-    """Set paper, table and published where paper 1 has the same system and weighting on this set."""
-    figure = PAPER_1.get((names.get(result.system, ""), result.protocol))
-    if figure is None or (result.dataset, result.split) != ("stsb", "test") or not hasattr(figure, result.metric):
-        return result
-    return replace(result, paper="1", table=figure.table, published=getattr(figure, result.metric))
+            protocol = str(scheme.weighting)
+            yield complete(Result(system.name, pairs.name, pairs.split, protocol, metric, value, len(pairs.scores)))
 
 
 def sentiment_results(
-    system: System, splits: tuple[DocumentSet, DocumentSet], params: Evaluate, names: dict[str, str]
+    system: System, splits: tuple[DocumentSet, DocumentSet], params: Evaluate, complete: Complete = alone
 ) -> Iterator[Result]:
-    """Precision, recall and F1 of an SGD classifier, beside paper 1's where it has them.
-
-    On the embeddings, and on the tokens where these have vectors of their own.
-    """
+    """Yield precision, recall and F1 of an SGD classifier on the embeddings, and on tokens that have vectors."""
     transformer = not isinstance(system, WordSystem | StudentSystem)
     limit = params.transformer_documents if transformer else params.documents
     train, test = (sample(split, limit, params.seed) for split in splits)
@@ -98,20 +87,11 @@ def sentiment_results(
             reason = Undefined(f"left out: evaluate.{name} is 0")
             figures = dict.fromkeys(SENTIMENT_METRICS, reason)
         for metric, value in figures.items():
-            row = Result(system.name, test.name, "test", protocol, metric, value, len(test.texts))
-            yield _with_sentiment(row, names)
-
-
-def _with_sentiment(result: Result, names: dict[str, str]) -> Result:
-    """Set paper, table and published where paper 1's table 3 has the same system on IMDB."""
-    figure = PAPER_1_SENTIMENT.get(names.get(result.system, ""))
-    if figure is None or (result.dataset, result.protocol) != ("imdb", PROTOCOL):
-        return result
-    return replace(result, paper="1", table="3", published=getattr(figure, result.metric))
+            yield complete(Result(system.name, test.name, "test", protocol, metric, value, len(test.texts)))
 
 
 def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
-    """Pearson and Spearman of the word pairs that have both vectors; n says how many they are."""
+    """Yield Pearson and Spearman of the word pairs that have both vectors; n is their number."""
     assert pairs.scores is not None
     index = system.model.index
     known = [
@@ -126,8 +106,10 @@ def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
 
 
 def speed(system: System, sentences: list[str]) -> Result:
-    """Sentences a second from text to embeddings, in one call without threads of ours: the median of RUNS on a sample
-    that takes SAMPLE_SECONDS, the sentences over and over where there are too few."""
+    """Measure sentences a second from text to embeddings, in one call without threads of ours.
+
+    The figure is the median of RUNS on a sample that takes SAMPLE_SECONDS; too few sentences are repeated.
+    """
 
     def seconds(count: int) -> float:
         sample = list(islice(cycle(sentences), count))
@@ -144,43 +126,51 @@ def speed(system: System, sentences: list[str]) -> Result:
 
 
 def score(
-    system: System, material: Material, params: Evaluate, names: dict[str, str], weighting: Path
+    system: System, data: EvaluationData, params: Evaluate, weighting: Path, complete: Complete = alone
 ) -> Iterator[Result]:
-    """All figures of a system; its weights are saved in `weighting`."""
-    schemes = fit_schemes(system, material.corpus, params)
+    """Compute all figures of a system.
+
+    Args:
+        system: The encoder of tokens.
+        data: The corpus to fit weightings on, and the sets to score on.
+        params: Weightings, sizes of samples and the seed.
+        weighting: A directory; the token weights and directions of each weighting are saved there.
+        complete: Adds what a paper has published of the same figure.
+
+    Yields:
+        A figure for each set, weighting and metric; the speed comes last.
+    """
+    schemes = fit_schemes(system, data.corpus, params)
     save_schemes(system, schemes, weighting)
-    fitted = calibrations(system, schemes, material.calibration) if material.calibration else []
-    for pairs in material.similarity:
+    fitted = calibrations(system, schemes, data.calibration) if data.calibration else []
+    for pairs in data.similarity:
         calibrated = fitted if fitted and pairs.name == CALIBRATED else [None] * len(schemes)
-        yield from similarity_results(system, schemes, pairs, names, calibrated)
+        yield from similarity_results(system, schemes, pairs, complete, calibrated)
     if isinstance(system, WordSystem):
-        for pairs in material.words:
+        for pairs in data.words:
             yield from word_results(system, pairs)
-    for documents in material.documents:
-        yield from sentiment_results(system, documents, params, names)
-    yield speed(system, material.corpus[: params.speed_sentences])
+    for documents in data.documents:
+        yield from sentiment_results(system, documents, params, complete)
+    yield speed(system, data.corpus[: params.speed_sentences])
 
 
-def absent_results(absent: Absent, material: Material, names: dict[str, str]) -> Iterator[Result]:
-    """A row with the reason for each figure that the system would have."""
+def absent_results(absent: Absent, data: EvaluationData, complete: Complete = alone) -> Iterator[Result]:
+    """Yield the reason in place of each figure that the system would have."""
     reason = Undefined(absent.reason)
-    for pairs in material.similarity:
+    for pairs in data.similarity:
         for weighting in Weighting:
-            calibrated = material.calibration is not None and pairs.name == CALIBRATED
+            calibrated = data.calibration is not None and pairs.name == CALIBRATED
             for metric in ("pearson", "spearman", "mae", *(["mae_calibrated"] if calibrated else [])):
-                result = Result(
-                    absent.name, pairs.name, pairs.split, str(weighting), metric, reason, len(pairs.sentences1)
-                )
-                yield _with_published(result, names)
-    for _, test in material.documents:
+                place = (absent.name, pairs.name, pairs.split, str(weighting), metric)
+                yield complete(Result(*place, reason, len(pairs.sentences1)))
+    for _, test in data.documents:
         for metric in SENTIMENT_METRICS:
-            result = Result(absent.name, test.name, "test", PROTOCOL, metric, reason, len(test.texts))
-            yield _with_sentiment(result, names)
+            yield complete(Result(absent.name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
     yield Result(absent.name, "corpus", "", "encode", "sentences_per_second", reason, 0)
 
 
 def headline(results: list[Result]) -> dict[str, float]:
-    """Each system's own mean on each test split, and its speed, flat for `dvc metrics`."""
+    """Return each system's own mean on each test split, and its speed, under flat keys for `dvc metrics`."""
     return {
         "/".join(part for part in (result.system, result.dataset, result.metric) if part != "corpus"): result.value
         for result in results

@@ -1,4 +1,4 @@
-"""How far figures move with the seed: the run's own and those of the stages `seeds@{seed}`.
+"""How far figures move with the seed of a training.
 
     figures 0.61, 0.62, 0.63: value 0.62, seeds 3, spread 0.01
 
@@ -7,24 +7,30 @@ The spread is the standard deviation of the sample, sqrt(sum (x - mean)^2 / (n -
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from sentence_distillery.evaluation.results import SEEDS, Result, read_results
+from sentence_distillery.evaluation.results import Result
+
+Rows = Iterable[Mapping[str, str]]
 
 
-def over_seeds(own: Iterable[Mapping[str, str]], seeds: list[int]) -> list[Result]:
-    """The mean and spread of every figure that all seeds have; none without other seeds.
+def over_seeds(own: Rows, others: Sequence[Rows]) -> list[Result]:
+    """Return the mean and spread of every figure that all seeds have.
 
-    `own` are the rows of the run itself. Raises InputError where a seed's file is missing or no table of results.
+    Args:
+        own: The rows of the run itself, as `read_results` gives them.
+        others: The rows of each other seed.
+
+    Returns:
+        A figure for each key that every table has with the same n; none without other seeds.
     """
-    others = [row for seed in seeds for row in read_results(SEEDS / f"{seed}.csv")]
     values: dict[tuple[str, str, str, str, str, int], list[float]] = defaultdict(list)
-    for row in (*others, *own):
+    for row in (*(row for rows in others for row in rows), *own):
         if not row["value"].startswith("undefined"):
             key = (row["system"], row["dataset"], row["split"], row["protocol"], row["metric"], int(row["n"]))
             values[key].append(float(row["value"]))
     return [
-        Result(*key[:5], value=statistics.mean(found), n=key[5], seeds=len(found), spread=statistics.stdev(found))
-        for key, found in values.items()
-        if seeds and len(found) == len(seeds) + 1
+        Result(*key[:5], value=statistics.mean(figures), n=key[5], seeds=len(figures), spread=statistics.stdev(figures))
+        for key, figures in values.items()
+        if others and len(figures) == len(others) + 1
     ]

@@ -16,7 +16,6 @@ import torch
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import tokenize
-from sentence_distillery.distillation.export import VARIANT
 from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
 from sentence_distillery.distillation.mlp_head import train_mlp_head, why_no_head
 from sentence_distillery.distillation.options import FineTunedStudent, MlpHead, PaperStudentOptions, Student
@@ -27,6 +26,7 @@ from sentence_distillery.distillation.student import (
     train_paper,
     train_static,
 )
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.io.artifacts import InputError, read_json

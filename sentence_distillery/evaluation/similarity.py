@@ -1,11 +1,11 @@
 """STS-B and SICK-R figures of an encoder that is no system of results.csv: a compressed student, a peer, a release."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
-
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, Split, available, load_pairs
-from sentence_distillery.benchmarks.metrics import Undefined, cosines, similarity_figures
+from sentence_distillery.benchmarks.data import BenchmarkData, Split
+from sentence_distillery.benchmarks.metrics import Undefined
+from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
@@ -14,27 +14,44 @@ Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32
 SETS: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("stsb", "test"), ("sick", "dev"), ("sick", "test"))
 
 
-def require_benchmarks() -> None:
-    """Raises InputError where STS-B or SICK is absent."""
-    present = available(BENCHMARKS_DIRECTORY)
+@dataclass(frozen=True)
+class _Function:
+    """A function of sentences as an object with `encode`."""
+
+    encode: Encode
+
+
+def require_benchmarks(benchmarks: BenchmarkData) -> None:
+    """Raise InputError if STS-B or SICK is absent."""
+    present = benchmarks.available()
     for name in dict.fromkeys(name for name, _ in SETS):
         if name not in present:
             raise InputError(
-                f"{BENCHMARKS_DIRECTORY} has no '{name}'; run `make benchmarks` and `dvc repro benchmarks`."
+                f"{benchmarks.directory} has no '{name}', which the figures are on; run `make benchmarks` in the "
+                "repository, and then its stage `benchmarks`."
             )
 
 
-def scores(encode: Encode) -> dict[str, float]:
-    """Pearson and Spearman of the cosines, by "<set>/<split>/<metric>"; raises InputError where one is undefined."""
+def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
+    """Score an encoder on the dev and test splits of STS-B and SICK.
+
+    Args:
+        encode: Sentences to (sentences, dimension) float32.
+        benchmarks: The directory that holds both sets.
+
+    Returns:
+        Pearson and Spearman of the cosines in [-1, 1], by "<set>/<split>/<metric>".
+
+    Raises:
+        InputError: If a set is absent or a correlation is undefined.
+    """
     figures = {}
     for name, split in SETS:
-        pairs = load_pairs(name, split)
-        assert pairs.scores is not None and pairs.scale is not None
-        vectors = [np.asarray(encode(side), dtype=np.float32) for side in (pairs.sentences1, pairs.sentences2)]
-        found = similarity_figures(cosines(*vectors), pairs.scores, pairs.scale)
-        for metric in ("pearson", "spearman"):
-            value = found[metric]
-            if isinstance(value, Undefined):
-                raise InputError(f"The {metric} correlation on {name}/{split} is {value}; is the student trained?")
-            figures[f"{name}/{split}/{metric}"] = value
+        for result in evaluate(_Function(encode), [name], benchmarks=benchmarks, split=split):
+            if isinstance(result.value, Undefined):
+                raise InputError(
+                    f"The {result.metric} correlation on {name}/{split} is {result.value}; is the student trained?"
+                )
+            if result.metric != "mae":
+                figures[f"{name}/{split}/{result.metric}"] = result.value
     return figures

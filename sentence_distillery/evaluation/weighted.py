@@ -11,12 +11,10 @@ from sentence_distillery.io.artifacts import write_tensors
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.word_vectors.weighting import Components, Weighting, fit_components, frequencies, token_weights
 
-WEIGHTING = Path("models/weighting")
-
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
-    """Token weights, (vocabulary,) float32 or None for the system's own mean, and the directions taken out."""
+    """Token weights, (vocabulary,) float32 or None for the system's own mean, and the directions to take out."""
 
     weighting: Weighting
     weights: Floats | None
@@ -24,7 +22,16 @@ class Scheme:
 
 
 def fit_schemes(system: System, corpus: list[str], params: Evaluate) -> list[Scheme]:
-    """Count tokens on the whole corpus, and fit principal directions on a sample of it."""
+    """Count tokens on the whole corpus, and fit principal directions on a sample of it.
+
+    Args:
+        system: The encoder of tokens.
+        corpus: The sentences that it was trained on, or others that are not scored.
+        params: Smoothing, variance, size and seed of the sample.
+
+    Returns:
+        A scheme for each weighting.
+    """
     tokens = system.token_ids(corpus)
     counted = frequencies(without(tokens, system.silent), system.vocabulary)
     weights: list[Floats | None] = []
@@ -41,20 +48,20 @@ def fit_schemes(system: System, corpus: list[str], params: Evaluate) -> list[Sch
 
 
 def without(tokens: TokenIds, silent: tuple[int, ...]) -> TokenIds:
-    """The same sentences without the `silent` ids."""
+    """Take the `silent` ids out of each sentence."""
     for token in silent:
         tokens = tokens.without(token)
     return tokens
 
 
 def embed(system: System, schemes: list[Scheme], sentences: list[str]) -> list[Floats]:
-    """(sentences, dimension) for each scheme."""
+    """Embed sentences under each scheme, (sentences, dimension) float32 each."""
     pooled = system.pool(system.token_ids(sentences), [scheme.weights for scheme in schemes])
     return [scheme.components.apply(vectors) for scheme, vectors in zip(schemes, pooled, strict=True)]
 
 
 def save_schemes(system: System, schemes: list[Scheme], directory: Path) -> None:
-    """One file for each scheme that has something to save: `weights` and the `removed` directions."""
+    """Write a file for each scheme that has weights: `weights` and the `removed` directions."""
     for scheme in schemes:
         if scheme.weights is not None:
             tensors = {"weights": scheme.weights, "removed": scheme.components.removed}

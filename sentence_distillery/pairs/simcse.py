@@ -40,7 +40,6 @@ from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.training.checkpoint import Checkpoint
 
-SIMCSE = Path("models/simcse")  # goes when evaluation/loading.py takes it from stages/paths.py
 CONFIG = "simcse.json"
 SAVE_EVERY = 500  # steps
 LOG_EVERY = 50

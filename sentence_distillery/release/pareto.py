@@ -1,20 +1,21 @@
-"""What a smaller student costs in quality: `make pareto`, after a run with the benchmark sets.
+"""Measure what a smaller student costs in quality.
 
-    own         each precision and dimension of sentence_distillery/distillation/compression.py, saved and loaded again; models/released
+    own         the student in each precision and dimension (sentence_distillery/distillation/compression.py), saved and
+                loaded again; the released student; the student with an MLP head
     peer        the teacher, GloVe, and model2vec and sentence-transformers with the same table, scored here
-    published   other encoders and their figures as others print them, `source` says where; their size is that of
-                their parameters in float32
+    published   other encoders with figures that others published, `source` says where; their size is that of their
+                parameters in float32
 
-reports/pareto.csv. Quality is Pearson and Spearman x 100 of cosines. Megabytes are 10^6 bytes of all files,
-milliseconds the median of loading, in a process that has the libraries. Speed is the best of some runs, so that a busy
-machine lies less.
+Quality is Pearson and Spearman x 100 of cosines. Megabytes are 10^6 bytes of all files, milliseconds the median of
+loading, in a process that has imported the libraries. Speed is the best of some runs, which a busy machine distorts
+least.
 """
 
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,23 +26,21 @@ from model2vec import StaticModel
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_model
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, WORDS
-from sentence_distillery.encoder.static_encoder import MLP_HEAD, VARIANT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.similarity import Encode, scores
 from sentence_distillery.evaluation.systems import WordSystem
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors.glove import load_glove
-from stages.params import Params
 
 Row = dict[str, object]
 
-PARETO = Path("reports/pareto.csv")
-RELEASED = Path("models/released")
 DIMENSIONS = (256, 192, 128, 64, 32)
 PRECISIONS = (Precision.FLOAT32, Precision.FLOAT16, Precision.INT8)
 SENTENCES = 20_000
@@ -77,23 +76,46 @@ PUBLISHED: list[Row] = [
 ]
 
 
-def token_counts(encoder: StaticEncoder) -> NDArray[np.int64]:
-    """(vocabulary,) how often each token of the student stands in the corpus that it was trained on."""
-    words = read_table(SOFT_LABELS / WORDS, pa.schema([("word", pa.string()), ("count", pa.int64())]))
-    known = dict(zip(words["word"].to_pylist(), words["count"].to_pylist(), strict=True))
+@dataclass(frozen=True)
+class Workload:
+    """What every variant encodes: the corpus sentences that it is timed on, and the benchmark sets."""
+
+    sentences: list[str]
+    benchmarks: BenchmarkData
+
+    def first(self, count: int) -> "Workload":
+        """Return the same with fewer sentences, for a slow encoder."""
+        return replace(self, sentences=self.sentences[:count])
+
+
+def token_counts(encoder: StaticEncoder, words: Path) -> NDArray[np.int64]:
+    """Count each token of the student in the corpus that it was trained on, (vocabulary,).
+
+    Args:
+        encoder: The student.
+        words: The table of the corpus' words and their counts, which stands beside the soft labels.
+
+    Returns:
+        How often the corpus has each token; 0 for pieces of words.
+
+    Raises:
+        InputError: If the table has none of the student's words.
+    """
+    table = read_table(words, pa.schema([("word", pa.string()), ("count", pa.int64())]))
+    known = dict(zip(table["word"].to_pylist(), table["count"].to_pylist(), strict=True))
     vocabulary = encoder.tokenizer.get_vocab()
     counts = np.zeros(len(vocabulary), dtype=np.int64)
     for token, index in vocabulary.items():
         if index != UNKNOWN_ID:
             counts[index] = known.get(token, 0)
     if not counts.any():
-        raise InputError(f"{SOFT_LABELS / WORDS} has no word of the student; run `dvc repro student`.")
+        raise InputError(f"{words} has no word of the student; give the words that it was trained on.")
     return counts
 
 
-def own_rows(encoder: StaticEncoder, sentences: list[str]) -> Iterator[Row]:
-    """A row for each precision and dimension up to the student's."""
-    directions = principal_directions(encoder.table, token_counts(encoder))
+def own_rows(encoder: StaticEncoder, words: Path, workload: Workload) -> Iterator[Row]:
+    """Yield a row for each precision and dimension up to the student's; `words` is as in `token_counts`."""
+    directions = principal_directions(encoder.table, token_counts(encoder, words))
     dimensions = [encoder.dimension, *(d for d in DIMENSIONS if d < encoder.dimension)]
     cells = [(precision, dimension) for precision in PRECISIONS for dimension in dimensions]
     for precision, dimension in track(cells, len(cells), "variants"):
@@ -101,24 +123,25 @@ def own_rows(encoder: StaticEncoder, sentences: list[str]) -> Iterator[Row]:
             directory = Path(name)
             write_model(compressed(encoder, directions, dimension, precision), {}, directory)
             shape = (precision.value, dimension, megabytes(directory))
-            yield _row("own", "own", shape, partial(StaticEncoder.load, directory), sentences)
+            yield _row("own", "own", shape, partial(StaticEncoder.load, directory), workload)
 
 
-def released_rows(sentences: list[str]) -> Iterator[Row]:
-    """The student that ships, where there is one."""
-    if RELEASED.is_dir():
-        shape = (Precision.LEVELS.value, StaticEncoder.load(RELEASED).dimension, megabytes(RELEASED))
-        yield _row("released", "own", shape, partial(StaticEncoder.load, RELEASED), sentences)
+def released_rows(released: Path, workload: Workload) -> Iterator[Row]:
+    """Yield a row for the student that ships, if there is one."""
+    if released.is_dir():
+        shape = (Precision.LEVELS.value, StaticEncoder.load(released).dimension, megabytes(released))
+        yield _row("released", "own", shape, partial(StaticEncoder.load, released), workload)
 
 
-def deep_rows(sentences: list[str]) -> Iterator[Row]:
-    """The student with a hidden layer, where the run has one."""
-    if read_json(MLP_HEAD / VARIANT)["absent"] is None:
-        shape = (Precision.FLOAT32.value, StaticEncoder.load(MLP_HEAD).dimension, megabytes(MLP_HEAD))
-        yield _row("MLP head", "own", shape, partial(StaticEncoder.load, MLP_HEAD), sentences)
+def mlp_head_rows(directory: Path, workload: Workload) -> Iterator[Row]:
+    """Yield a row for the student with an MLP head, if the run has one."""
+    if read_json(directory / VARIANT)["absent"] is None:
+        shape = (Precision.FLOAT32.value, StaticEncoder.load(directory).dimension, megabytes(directory))
+        yield _row("MLP head", "own", shape, partial(StaticEncoder.load, directory), workload)
 
 
-def peer_rows(encoder: StaticEncoder, params: Params, sentences: list[str]) -> Iterator[Row]:
+def library_rows(encoder: StaticEncoder, workload: Workload) -> Iterator[Row]:
+    """Yield a row for each library that loads the student's directory."""
     with tempfile.TemporaryDirectory() as name:
         write_model(encoder, {}, Path(name))
         shape = ("float32", encoder.dimension, megabytes(Path(name)))
@@ -127,16 +150,22 @@ def peer_rows(encoder: StaticEncoder, params: Params, sentences: list[str]) -> I
             "sentence-transformers": partial(SentenceTransformer, name, device="cpu"),
         }
         for system, open_model in load.items():
-            yield _row(system, "peer", shape, open_model, sentences)
-    content = params.evaluate.glove_tokens == "content"
-    glove = _Words(WordSystem("GloVe", load_glove(), content))
-    vectors = glove.system.model.vectors
+            yield _row(system, "peer", shape, open_model, workload)
+
+
+def glove_rows(content_only: bool, workload: Workload) -> Iterator[Row]:
+    """Yield a row for GloVe, of all words or without stop words."""
+    vectors = load_glove().vectors
     shape = ("float32", vectors.shape[1], round(vectors.size * 4 / 1e6, 2))
-    yield _row("GloVe", "peer", shape, lambda: _Words(WordSystem("GloVe", load_glove(), content)), sentences)
-    teacher = _Teacher(params)
+    yield _row("GloVe", "peer", shape, lambda: _Words(WordSystem("GloVe", load_glove(), content_only)), workload)
+
+
+def teacher_rows(options: Teacher, batch_tokens: int, workload: Workload) -> Iterator[Row]:
+    """Yield a row for the teacher, timed on TEACHER_SENTENCES."""
+    teacher = _Teacher(options, batch_tokens)
     size = round(sum(tensor.numel() for tensor in teacher.encoder.model.parameters()) * 4 / 1e6, 2)
     shape = ("float32", teacher.encoder.dimension, size)
-    yield _row("teacher", "peer", shape, partial(_Teacher, params), sentences[:TEACHER_SENTENCES])
+    yield _row("teacher", "peer", shape, partial(_Teacher, options, batch_tokens), workload.first(TEACHER_SENTENCES))
 
 
 @dataclass(frozen=True)
@@ -152,16 +181,16 @@ class _Words:
 class _Teacher:
     """The teacher with the `encode` of the others."""
 
-    def __init__(self, params: Params) -> None:
-        self.encoder = load_encoder(params.teacher)
-        self.budget = params.soft_labels.batch_tokens
+    def __init__(self, options: Teacher, batch_tokens: int) -> None:
+        self.encoder = load_encoder(options)
+        self.budget = batch_tokens
 
     def encode(self, sentences: list[str]) -> NDArray[np.float32]:
         return self.encoder.embed(self.encoder.token_ids(sentences), self.budget)[0]
 
 
-def _row(system: str, kind: str, shape: tuple[str, int, float], load: Callable[[], Any], sentences: list[str]) -> Row:
-    """`shape` is precision, dimension and megabytes; what `load` returns has `encode`."""
+def _row(system: str, kind: str, shape: tuple[str, int, float], load: Callable[[], Any], workload: Workload) -> Row:
+    """Measure one encoder; `shape` is precision, dimension and megabytes, and what `load` returns has `encode`."""
     precision, dimension, size = shape
     encode = load().encode
     return {
@@ -171,22 +200,24 @@ def _row(system: str, kind: str, shape: tuple[str, int, float], load: Callable[[
         "dimension": dimension,
         "megabytes": size,
         "load_ms": milliseconds(load),
-        "sentences_per_second": rate(encode, sentences),
+        "sentences_per_second": rate(encode, workload.sentences),
         "source": "",
-        **hundreds(scores(encode)),
+        **hundreds(scores(encode, workload.benchmarks)),
     }
 
 
 def hundreds(figures: dict[str, float]) -> Row:
+    """Multiply correlations by 100."""
     return {name: round(100 * value, 2) for name, value in figures.items()}
 
 
 def megabytes(directory: Path) -> float:
+    """Add the sizes of all files of a directory, in 10^6 bytes."""
     return round(sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) / 1e6, 2)
 
 
 def milliseconds(load: Callable[[], object]) -> float:
-    """Median time of loading; the file's pages are in memory."""
+    """Measure the median time of loading; the file's pages are in memory."""
     times = []
     for _ in range(RUNS):
         started = time.perf_counter()
@@ -196,7 +227,7 @@ def milliseconds(load: Callable[[], object]) -> float:
 
 
 def rate(encode: Encode, sentences: list[str]) -> float:
-    """Sentences a second, the best of RUNS."""
+    """Measure sentences a second, the best of RUNS."""
     encode(sentences[:1_000])  # warm up
     best = np.inf
     for _ in range(RUNS):

@@ -1,30 +1,31 @@
-"""The student that ships: `make release` after `dvc exp run -S profile=best` writes models/released.
+"""Make the student that ships: smaller than the trained one, and not worse than the one before.
 
-    models/student -> common words, fewer dimensions, 255 levels -> models/released, 16 MB at most
+    student -> common words, fewer dimensions, 255 levels -> release, 16 MB at most
 
-It is in git and in the wheel. Common is what GloVe has among its first 40,000 words; a word that goes is cut into
-pieces from then on. A smaller vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK
-trial (docs/levers.md).
+It is in git and in the wheel. Common words are the first 40,000 of GloVe; from then on, any other word is cut into
+pieces. A smaller vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK trial
+(docs/levers.md).
 
-A release takes the place of another only where no figure on a dev split gets worse by more than TOLERANCE. Both are
-scored now, on the same benchmark files, so that a figure from another day or another copy of a set decides nothing; nor
-does a test split. To begin anew, remove models/released by hand.
+A release replaces another only if no figure on a dev split gets worse by more than TOLERANCE. Both are scored now, on
+the same benchmark files, so a figure from another day or another copy of a set decides nothing; neither does a test
+split. To begin anew, remove the released directory by hand.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.external import EXTERNAL
 from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.encoder.static_encoder import CONFIG, STUDENT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import CONFIG, StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.similarity import SETS, require_benchmarks, scores
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json
-from sentence_distillery.release.pareto import RELEASED, megabytes, token_counts
+from sentence_distillery.release.pareto import megabytes, token_counts
 from sentence_distillery.word_vectors.glove import glove_words
-from stages.params import Params, load_params
 
 PROFILE = "best"
 MEGABYTES = 16.0
@@ -35,7 +36,7 @@ COMMON = 40_000  # of GloVe's words, which it lists by their frequency
 
 
 def with_common_words(encoder: StaticEncoder) -> StaticEncoder:
-    """The student with GloVe's first COMMON words, single characters and the continuations of words alone."""
+    """Keep of the student's words GloVe's first COMMON, single characters and the continuations of words."""
     common = set(glove_words()[:COMMON])
     names = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = {
@@ -47,10 +48,11 @@ def with_common_words(encoder: StaticEncoder) -> StaticEncoder:
 
 
 def largest_dimension(encoder: StaticEncoder) -> int:
-    """The most dimensions, a multiple of 8, with which the released directory stays within 16 MB."""
+    """Return the most dimensions, a multiple of 8, with which the released directory stays within 16 MB."""
     tokenizer = len(encoder.tokenizer.to_str(pretty=False).encode())
     room = (MEGABYTES - CARD_MEGABYTES) * 1e6 - tokenizer
-    dimension = min(int(room // (2 * len(encoder.stored))), encoder.dimension) // MULTIPLE * MULTIPLE
+    fitting = int(room // (2 * len(encoder.stored))) - 1  # a token has a factor of two bytes, too
+    dimension = min(fitting, encoder.dimension) // MULTIPLE * MULTIPLE
     if dimension < MULTIPLE:
         raise InputError(
             f"A vocabulary of {len(encoder.stored):,} tokens leaves no room for vectors within {MEGABYTES:.0f} MB; "
@@ -60,7 +62,7 @@ def largest_dimension(encoder: StaticEncoder) -> int:
 
 
 def worse(before: dict[str, float], after: dict[str, float]) -> list[str]:
-    """Each dev figure that is lower than before by more than TOLERANCE, in words."""
+    """Describe each dev figure that is lower than before by more than TOLERANCE."""
     return [
         f"{name} is {100 * after[name]:.2f}, released is {100 * value:.2f}"
         for name, value in before.items()
@@ -68,56 +70,83 @@ def worse(before: dict[str, float], after: dict[str, float]) -> list[str]:
     ]
 
 
-def read_source(params: Params) -> tuple[StaticEncoder, dict[str, Any]]:
-    """The student to release and its config.json; raises InputError where it is no static one of `best`."""
-    config = read_json(STUDENT / CONFIG)
-    encoder = StaticEncoder.load(STUDENT)
-    for what in (config.get("profile"), params.profile):
+@dataclass(frozen=True)
+class Source:
+    """What a release is made from: the student's directory, the table of its corpus' words, and the run's profile.
+
+    `corpus` are the files that the corpus was read from.
+    """
+
+    student: Path
+    words: Path
+    profile: str
+    corpus: Sequence[str]
+
+
+def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
+    """Read the student to release and its config.json; raises InputError if it is not a static one of `best`."""
+    config = read_json(source.student / CONFIG)
+    encoder = StaticEncoder.load(source.student)
+    for what in (config.get("profile"), source.profile):
         if what != PROFILE:
             raise InputError(
-                f"{STUDENT} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': run "
-                f"`dvc exp run -S profile={PROFILE}`."
+                f"{source.student} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': "
+                f"run `dvc exp run -S profile={PROFILE}`."
             )
     if encoder.kind == "paper":
-        raise InputError(f"{STUDENT} is of kind paper; only a static student is released.")
+        raise InputError(f"{source.student} is of kind paper; only a static student is released.")
     return encoder, config
 
 
-def trained_on(paths: list[str]) -> dict[str, str]:
-    """Each file of the corpus and the licence of its set, as the set's owners state it."""
+def trained_on(paths: Sequence[str]) -> dict[str, str]:
+    """Name the licence of each file of the corpus, as the owners of its set state it."""
     licences = {entry.name: entry.licence for entry in EXTERNAL}
     return {path: licences.get(Path(path).parent.name, "not known here; its owner's") for path in paths}
 
 
-def card(config: dict[str, Any], params: Params, figures: dict[str, float]) -> dict[str, Any]:
-    """What the model card and config.json say beside the shape."""
-    sets = read_json(BENCHMARKS_DIRECTORY / PROVENANCE)["sets"]
+def card(
+    config: dict[str, Any], corpus: Sequence[str], benchmarks: BenchmarkData, figures: dict[str, float]
+) -> dict[str, Any]:
+    """Return what the model card and config.json say apart from the shape."""
+    sets = benchmarks.provenance()["sets"]
     names = list(dict.fromkeys(name for name, _ in SETS))
     return {
         **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
-        "trained_on": trained_on([source.path for source in params.crawl.inputs]),
+        "trained_on": trained_on(corpus),
         "full_dimension": config["dimension"],
         "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},
         "figures": {name: round(value, 5) for name, value in figures.items()},
     }
 
 
-def release() -> dict[str, float]:
-    """Replace models/released; returns its figures. Raises InputError where it would be worse or too large."""
-    params = load_params()
-    require_benchmarks()
-    student, config = read_source(params)
+def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str, float]:
+    """Replace the released student.
+
+    Args:
+        source: What the release is made from.
+        benchmarks: The directory with STS-B and SICK, which the former and the new release are scored on.
+        target: The directory of the release.
+
+    Returns:
+        Its figures in [-1, 1], by "<set>/<split>/<metric>".
+
+    Raises:
+        InputError: If the student is of another profile, is worse than the release before, or is too large; what was
+            released before stays then.
+    """
+    require_benchmarks(benchmarks)
+    student, config = read_source(source)
     common = with_common_words(student)
-    directions = principal_directions(student.table, token_counts(student))
+    directions = principal_directions(student.table, token_counts(student, source.words))
     small = compressed(common, directions, largest_dimension(common), Precision.LEVELS)
-    figures = scores(small.encode)
-    if (RELEASED / CONFIG).exists():
-        problems = worse(scores(StaticEncoder.load(RELEASED).encode), figures)
+    figures = scores(small.encode, benchmarks)
+    if (target / CONFIG).exists():
+        problems = worse(scores(StaticEncoder.load(target).encode, benchmarks), figures)
         if problems:
-            raise InputError(f"This student is worse than the one in {RELEASED}: {'; '.join(problems)}. It stays.")
-    with atomic_directory(RELEASED) as partial:
-        values = write_model(small, card(config, params, figures), partial)
-        write_card("released_card.md", {**values, "full_figures": scores(student.encode)}, partial)
+            raise InputError(f"This student is worse than the one in {target}: {'; '.join(problems)}. It stays.")
+    with atomic_directory(target) as partial:
+        values = write_model(small, card(config, source.corpus, benchmarks, figures), partial)
+        write_card("released_card.md", {**values, "full_figures": scores(student.encode, benchmarks)}, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; what was there stays.")
     return figures

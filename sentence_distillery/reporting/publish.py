@@ -1,71 +1,96 @@
-"""Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
+"""Keep the figures of a full run, and show kept runs as Markdown tables.
 
-reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv   command, date and machine in its first line
-reports/runs/*.csv   ->  the results table in README.md
-reports/paraphrase.csv, component_focus.csv  ->  reports/runs/<matrix>/<sets>.csv   `--matrix`: paper 2's or 3's alone,
-                                                beside the cells that earlier runs made, also of more sets or seeds;
-                                                paper 2's intervals, curves and orders in a .json of the same name,
-                                                paper 3's gains with their intervals in component_focus/gains.json
+    results, other seeds   ->  a table of the run       command, date and machine in its first line
+    kept runs              ->  the results in a README
+    a matrix of cells      ->  <sets>.csv in a directory, beside the cells that earlier runs made, also of more sets or
+                               seeds; paper 2's intervals, curves and orders in a .json of the same name, paper 3's
+                               gains with their intervals in gains.json
+
+Kept files are read under today's names of systems and sets, whatever names they have.
 """
 
 import math
 import os
 import platform
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.results import GAINS, RESULTS, RUNS, as_row, read_results, write_rows
+from sentence_distillery.evaluation.aliases import current, current_content
+from sentence_distillery.evaluation.results import as_row, read_results, write_rows
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.runtime.machine import cores
 
 Rows = list[dict[str, str]]
 
-README = Path("README.md")
+GAINS = "gains.json"  # of paper 3, in the directory of its kept grids
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
 BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
 DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
 
 
 def machine() -> str:
-    """Cores, memory and processor, without the machine's name."""
+    """Describe cores, memory and processor, without the machine's name."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{cores()} cores, {memory:.0f} GiB, {platform.machine()}"
 
 
-def keep_run(profile: str, seeds: list[int], command: str, date: str) -> Path:
-    """Copy the results to reports/runs, means over seeds last; raises InputError where a file is no such table."""
-    rows = read_results(RESULTS)
-    means = map(as_row, over_seeds(rows, seeds))
-    target = RUNS / f"{profile}.csv"
+def keep_run(results: Path, seeds: Sequence[Path], target: Path, command: str, date: str) -> None:
+    """Keep the figures of a run, the means over seeds last.
+
+    Args:
+        results: The run's table of figures.
+        seeds: The tables of other seeds.
+        target: The file to write.
+        command: What made the run.
+        date: The day of the run, as 2026-11-21.
+
+    Raises:
+        InputError: If a file is not such a table.
+    """
+    rows = read_results(results)
+    means = map(as_row, over_seeds(rows, [read_results(path) for path in seeds]))
     write_rows(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
-    return target
 
 
-def keep_matrix(source: Path, command: str, date: str) -> Path:
-    """Copy a matrix to reports/runs, beside the cells that are there of earlier runs; raises InputError without one."""
+def keep_matrix(source: Path, directory: Path, command: str, date: str) -> Path:
+    """Keep the cells of a matrix beside those of earlier runs.
+
+    Args:
+        source: The table of this run's cells.
+        directory: Where the matrices of this kind are kept.
+        command: What made the run.
+        date: The day of the run, as 2026-11-21.
+
+    Returns:
+        The file that was written: that of earlier runs with these sets, or a new one.
+
+    Raises:
+        InputError: If a file is not such a table.
+    """
     rows = read_results(source)
-    target = _target(RUNS / source.stem, {Path(row["dataset"]).name for row in rows})
+    target = _target(directory, {Path(row["dataset"]).name for row in rows})
     runs = [f"{command}; {date}; {machine()}"]
     if target.exists() and (earlier := earlier_figures(rows, read_results(target))):
         filled = set(map(_cell, earlier))
         rows = [*(row for row in rows if _cell(row) not in filled), *earlier]
-        runs += _comment(target).split(BESIDE)
+        runs += comment_of(target).split(BESIDE)
     write_rows(target, rows, BESIDE.join(dict.fromkeys(runs)))
     return target
 
 
 def _target(directory: Path, sets: set[str]) -> Path:
-    """The file of earlier runs that has all these sets, or a new one of their names."""
-    earlier = [run for run in sorted(directory.glob("*.csv")) if sets <= set(run.stem.split("-"))]
+    """Return the file of earlier runs that has all these sets, or a new one of their names."""
+    earlier = [run for run in sorted(directory.glob("*.csv")) if sets <= set(map(current, run.stem.split("-")))]
     return earlier[0] if earlier else directory / f"{'-'.join(sorted(sets))}.csv"
 
 
 def earlier_figures(rows: Rows, former: Rows) -> Rows:
-    """A former file's figures for the cells of a matrix that this run has not made, or with fewer seeds.
+    """Return a former file's figures for the cells of a matrix that this run has not made, or with fewer seeds.
 
-    They count only where this run has none of the same set with more or fewer test pairs: else the pairs have changed.
+    They count only if this run has no figure of the same set on another number of test pairs.
     """
     made = [row for row in rows if not row["value"].startswith("undefined")]
     seeds, sizes = {_cell(row): int(row["seeds"]) for row in made}, {row["dataset"]: row["n"] for row in made}
@@ -88,7 +113,7 @@ def keep_cells(source: Path, target: Path) -> None:
     found = read_json(source)
     pairs, orders = found["pairs"]["test"], found["orders"]
     made = {_place(cell): cell for cell in found["cells"] if not cell["absent"]}
-    if target.exists() and (former := read_json(target))["pairs"] == pairs:
+    if target.exists() and (former := current_content(read_json(target)))["pairs"] == pairs:
         made |= {
             _place(cell): cell
             for cell in former["cells"]
@@ -104,30 +129,30 @@ def _place(cell: dict[str, Any]) -> tuple[str, ...]:
     return cell["encoder"], cell["pooling"], cell.get("strategy", "")
 
 
-def keep_gains(source: Path) -> None:
+def keep_gains(source: Path, target: Path) -> None:
     """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs.
 
     A gain of both is the new one, unless the former is of more seeds.
     """
     gains = read_json(source)["gains"]
-    former = {_gain(gain): gain for gain in read_json(GAINS)} if GAINS.exists() else {}
+    former = {_gain(gain): gain for gain in current_content(read_json(target))} if target.exists() else {}
     sizes = {gain["task"]: gain["pairs"] for gain in gains}
     kept = {key: gain for key, gain in former.items() if sizes.get(gain["task"]) in (None, gain["pairs"])}
     for gain in gains:
         if gain["seeds"] >= kept.get(_gain(gain), gain)["seeds"]:
             kept[_gain(gain)] = gain
-    write_json(GAINS, [kept[key] for key in sorted(kept)])
+    write_json(target, [kept[key] for key in sorted(kept)])
 
 
 def _gain(gain: dict[str, Any]) -> tuple[Any, ...]:
-    """What a gain is of, in the order of a table: weights by size, behind them those that are learnt."""
+    """Return what a gain is of, in the order of a table: weights by size, behind them those that are learnt."""
     weight = gain["weight"]
     place = (math.inf, weight) if isinstance(weight, str) else (weight, "")
     return gain["encoder"], gain["task"], gain["metric"], *place
 
 
 def table(run: Path) -> list[str]:
-    """A run as a Markdown table: each system's own mean on each test set, and its speed."""
+    """Show a run as a Markdown table: each system's own mean on each test set, and its speed."""
     rows = read_results(run)
     figures = {
         (row["system"], row["dataset"], row["metric"]): row["value"]
@@ -149,18 +174,19 @@ def table(run: Path) -> list[str]:
 
 
 def _hundred(value: str) -> str:
-    """A fraction as a figure of 100; an undefined one is a dash."""
+    """Show a fraction as a figure of 100, an undefined one as a dash."""
     return "–" if value.startswith("undefined") else f"{100 * float(value):.1f}"
 
 
-def readme_with(tables: str, readme: str) -> str:
-    """`readme` with `tables` between its marks; raises InputError where they are missing."""
+def readme_with(tables: str, readme: str, path: Path) -> str:
+    """Put `tables` between the marks of `readme`; raises InputError, which names `path`, if a mark is missing."""
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InputError(f"{README} has lost its marks: put '{BEGIN}' and '{END}' where the results belong.")
+        raise InputError(f"{path} has lost its marks: put '{BEGIN}' and '{END}' where the results belong.")
     return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
 
 
-def _comment(run: Path) -> str:
+def comment_of(run: Path) -> str:
+    """Return the first line of a kept run: what made it, when, and on which machine."""
     return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

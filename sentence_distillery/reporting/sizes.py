@@ -1,36 +1,47 @@
-"""Quality against size: reports/pareto.csv as a chart and a table.
+"""Quality against size: a table such as reports/pareto.csv as a chart and a table.
 
-Of the student's many variants those with fewer dimensions are shown in 8 bits, and the whole one as it was trained; the
-teacher stands there with its published figures.
+Of the student's many variants, those with fewer dimensions are shown in 8 bits, and the whole one as it was trained;
+the teacher is shown with its published figures.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.tables import Row
 
-PARETO = Path("reports/pareto.csv")
 QUALITY = "stsb/test/spearman"
 SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # what a chart has room for
-LEAST = 70.0  # what is worse stands in the table alone, or the others would lie on top of each other
+LEAST = 70.0  # worse ones are in the table alone, or the others would lie on top of each other
 
 
-def read_pareto() -> list[dict[str, str]]:
-    """Raises InputError where the file is missing or has not the columns that are shown."""
+def read_pareto(path: Path) -> list[dict[str, str]]:
+    """Read the variants and their figures, former names under today's.
+
+    Args:
+        path: The table that `make pareto` writes.
+
+    Returns:
+        A mapping from column to text for each row.
+
+    Raises:
+        InputError: If the file is missing or lacks a column that is shown.
+    """
     try:
-        rows = list(csv.DictReader(PARETO.read_text(encoding="utf-8").splitlines()))
+        rows = list(map(current_row, csv.DictReader(path.read_text(encoding="utf-8").splitlines())))
         for row in rows:
             float(row["megabytes"]), float(row[QUALITY]), float(row["stsb/test/pearson"]), row["source"]
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{PARETO} cannot be read: {error!r}. Run `make pareto`, or restore it from git.") from error
+        raise InputError(f"{path} cannot be read: {error!r}. Run `make pareto`, or restore it from git.") from error
     return rows
 
 
-def named(rows: list[dict[str, str]]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows that are shown, each with its name."""
+def named(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
+    """Yield the rows that are shown, each with its name."""
     own = [row for row in rows if row["system"] == "own"]
     largest = max((int(row["dimension"]) for row in own), default=0)
     for row in rows:
@@ -43,9 +54,9 @@ def named(rows: list[dict[str, str]]) -> Iterator[tuple[str, dict[str, str]]]:
             yield row["system"], row
 
 
-def sizes() -> dict[str, Any]:
-    """The chart, and a row for each of its marks: name, megabytes, pearson, spearman, source."""
-    shown = dict(named(read_pareto()))
+def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
+    """Make the chart, and a row for each of its marks: name, megabytes, pearson, spearman, source."""
+    shown = dict(named(pareto))
     labels = {name: SHORT.get(name, name.removeprefix("student ")) for name in shown}
     points = {labels[name]: (float(row["megabytes"]), float(row[QUALITY])) for name, row in shown.items()}
     points = {name: point for name, point in points.items() if point[1] >= LEAST}

@@ -1,4 +1,4 @@
-"""What a sentence is about: its subjects, predicates and objects (paper 3, section 3.3 and table 2).
+"""The component of a sentence: its subjects, predicates and objects (paper 3, section 3.3 and table 2).
 
 The paper names relations of the Stanford Parser. In Universal Dependencies they are:
 
@@ -12,8 +12,8 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
     the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
 
-Words that negate are kept as well, n't and n’t as "not". Where there is neither a subject nor an object, nouns (NN*)
-stand for them and verbs (VB*) for the predicates, in the order of the sentence; where there is none of these either the
+Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) stand
+for them and verbs (VB*) for the predicates, in the order of the sentence. If there are none of these either, the
 component is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by
 predicate, its subjects, itself, its objects, and each word's negation before it.
 
@@ -34,17 +34,18 @@ Role = Literal["subject", "predicate", "object"]
 
 SUBJECTS = {"nsubj", "nsubj:pass", "nsubj:outer", "csubj", "csubj:pass", "csubj:outer"}
 OBJECTS = {"obj", "iobj"}
-OBLIQUE = {"obl", "obl:agent"}  # objects where they have a preposition
+OBLIQUE = {"obl", "obl:agent"}  # objects if they have a preposition
 _TAGGED: dict[str, Role] = {"NN": "subject", "VB": "predicate"}
 NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "nothing", "nowhere"}
 
 
 @dataclass(frozen=True)
 class Component:
-    """The words that carry a sentence and how they were found; `rows` are their places in the sentence, from 0 on.
+    """The words that carry a sentence, and how they were chosen.
 
-    `roles` says what each is; a negation is what the word is before which it stands. Where nouns and verbs stand for
-    subjects and predicates they are called so, and where the whole sentence does, all of it is a predicate.
+    `rows` are their places in the sentence, from 0 on. `roles` has one role for each word; a negation has the role of
+    the word that follows it. Nouns and verbs that stand for subjects and predicates have their roles. If the component
+    is the whole sentence, every word is a predicate.
     """
 
     words: list[str]
@@ -54,12 +55,23 @@ class Component:
 
     @property
     def text(self) -> str:
-        """The component as a sentence."""
+        """Join the words as a sentence."""
         return " ".join(self.words)
 
 
 def component(tree: Tree) -> Component:
-    """The component-enhanced part of a sentence (S_cf in the paper); never empty where the tree is not."""
+    """Return the component-enhanced part of a sentence, S_cf in the paper.
+
+    Args:
+        tree: the analysis of the sentence.
+
+    Returns:
+        The component; it has a word if the tree has one.
+
+    >>> tree = Tree(["Dogs", "bark"], ["dog", "bark"], ["NOUN", "VERB"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"])
+    >>> component(tree).roles
+    ['subject', 'predicate']
+    """
     roles = _by_relations(tree)
     route: Route = "relations"
     if not roles:
@@ -71,9 +83,9 @@ def component(tree: Tree) -> Component:
 
 
 def _by_relations(tree: Tree) -> dict[int, Role]:
-    """Subjects, predicate and objects of each predicate, predicates in the order of the sentence; a word once.
+    """Return subjects, predicate and objects of each predicate, predicates in the order of the sentence.
 
-    A word that is several of these is what it was first.
+    A word that has several roles keeps its first.
     """
     subjects: dict[int, list[int]] = {}
     objects: dict[int, list[int]] = {}
@@ -110,7 +122,7 @@ def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
 
 
 def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
-    """`roles` with each negation of the sentence: before the word it depends on, or else before the next word kept."""
+    """Add each negation of the sentence: before the word it depends on, or else before the next word kept."""
     negations = [row for row, token in enumerate(tree.tokens) if _plain(token) in NEGATIONS and row not in roles]
     placed: dict[int, list[int]] = {}
     last: list[int] = []
@@ -127,5 +139,5 @@ def _word(tree: Tree, row: int) -> str:
 
 
 def _plain(token: str) -> str:
-    """In small letters and with a straight apostrophe."""
+    """Return the token in lower case and with a straight apostrophe."""
     return token.lower().replace("’", "'")

@@ -1,4 +1,4 @@
-"""A dependency tree as lines and letters, for an SVG that the report's template writes.
+"""Lay out a dependency tree as lines and letters, for an SVG that a template writes.
 
 Words stand side by side; an arc runs from a head to its dependent, above every arc that it spans; a root has a line
 from the top. Units are those of the SVG's viewBox.
@@ -46,7 +46,14 @@ class Drawing:
 
 
 def draw(tree: Tree) -> Drawing:
-    """The whole tree, the words of its component marked."""
+    """Lay out the whole tree and mark the words of its component.
+
+    Args:
+        tree: a tree with at least one token.
+
+    Returns:
+        Places and paths in the units of the SVG's viewBox.
+    """
     found = component(tree)
     middles, width = _middles(tree)
     levels = _levels(tree.heads)
@@ -61,7 +68,7 @@ def draw(tree: Tree) -> Drawing:
 
 
 def _middles(tree: Tree) -> tuple[list[float], float]:
-    """The middle of each word, and where the last one ends."""
+    """Return the middle of each word, and the right edge of the last one."""
     middles, x = [], GAP / 2
     for text, tag, relation in zip(tree.tokens, tree.upos, tree.relations, strict=True):
         room = max(len(text) * CHARACTER, len(tag) * SMALL, len(relation) * SMALL)
@@ -71,7 +78,7 @@ def _middles(tree: Tree) -> tuple[list[float], float]:
 
 
 def _levels(heads: list[int]) -> list[int]:
-    """How high the arc into each word runs: 1 where it spans no other; 0 for a root's line, which is no arc.
+    """Return the height of the arc into each word: 1 if it spans no other arc, 0 for a root's line.
 
     >>> _levels([2, 3, 0])
     [1, 1, 0]

@@ -1,7 +1,7 @@
 """Stanza's models as safetensors: the weights in half precision, all else as JSON in the file's metadata.
 
 Stanza keeps a model as a pickle that `torch.load(weights_only=True)` opens. Here it is packed for shipping, and
-unpacked for Stanza's loader: into a temporary directory of the process's own, gone once the pipeline is loaded.
+unpacked for Stanza's loader into a temporary directory of the process, which goes away once the pipeline is loaded.
 """
 
 import base64
@@ -20,7 +20,15 @@ BYTES = "base64:"
 
 
 def pack(model: dict[str, Any], target: Path) -> None:
-    """Write what Stanza saved; raises InputError for a value that would not come back as it is."""
+    """Write what Stanza saved as one safetensors file.
+
+    Args:
+        model: what `torch.load(weights_only=True)` gives for a model of Stanza.
+        target: the file; it appears once it is whole.
+
+    Raises:
+        InputError: a value would not come back as it is; the message has its path and its type.
+    """
     tensors: dict[str, Tensor] = {}
     rest = json.dumps(_taken_out(model, "", tensors), ensure_ascii=False)
     with atomic_file(target) as partial:
@@ -28,7 +36,7 @@ def pack(model: dict[str, Any], target: Path) -> None:
 
 
 def _taken_out(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """`value` as JSON has it, each tensor in it moved to `tensors` under its path."""
+    """Return `value` as JSON has it, and move each tensor in it to `tensors` under its path."""
     if isinstance(value, Tensor):
         tensors[name] = value.detach().to(torch.float16 if value.is_floating_point() else value.dtype).contiguous()
         return {"tensor": name}
@@ -46,7 +54,17 @@ def _taken_out(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def unpack(path: Path) -> dict[str, Any]:
-    """What `pack` was given, in single precision; raises InputError where the file is not one of its kind."""
+    """Read what `pack` was given.
+
+    Args:
+        path: a file that `pack` wrote.
+
+    Returns:
+        The model, floating-point tensors as float32.
+
+    Raises:
+        InputError: the file is missing or damaged, or `pack` did not write it.
+    """
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -54,8 +72,8 @@ def unpack(path: Path) -> dict[str, Any]:
         model = _put_back(json.loads(metadata["stanza"]), tensors)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(
-            f"{path} is no packed Stanza model ({error}). Restore it with `git checkout models/syntax`, or make it "
-            "anew with `make parser`."
+            f"{path} is not a packed Stanza model ({error}). Copy the file again from where it came, or pack one "
+            "from what Stanza saved with sentence_distillery.syntax.packed.pack."
         ) from error
     return dict(model)
 
@@ -76,5 +94,5 @@ def _put_back(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """A key that was a tuple is a list in JSON."""
+    """Turn a list back into the tuple that it was as a key: JSON has no tuples."""
     return tuple(value) if isinstance(value, list) else value

@@ -1,10 +1,11 @@
-"""Stanza at work: texts in, dependency trees out, with models that are here.
+"""Parse texts into dependency trees with Stanza's models out of a directory.
 
-    syntax.model: bundled      the small English models in models/syntax (their card says what they can do)
-    syntax.model: hub          Stanza's default English models, fetched once to models/checkpoints/stanza
-    syntax.model: <directory>  packed models as in models/syntax, or a directory that `stanza.download` filled
+The directory holds either packed models (sentence_distillery/syntax/packed.py) or what `stanza.download` put there.
+`hub_models` fetches Stanza's default English models once, into the user's cache; nothing else here opens a connection.
+A text of several sentences becomes one tree with several roots.
 
-Nothing but `hub` ever looks for a network. A text of several sentences becomes one tree with several roots.
+    parser = load_parser(Path("models/syntax"), maximum_words=200)
+    parser.parse(["A man attacks a woman", ""])          a Tree, and the reason "blank"
 """
 
 import fcntl
@@ -28,30 +29,36 @@ from stanza.pipeline.core import DownloadMethod, Pipeline
 from stanza.pipeline.tokenize_processor import TOKEN_TOO_LONG_REPLACEMENT
 
 from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
 from sentence_distillery.syntax.packed import unpack
 from sentence_distillery.syntax.trees import Tree
 
-BUNDLED = Path("models/syntax")
-HUB = Path("models/checkpoints/stanza")
 PROCESSORS = ("tokenize", "mwt", "pos", "lemma", "depparse")
 PRETRAIN = "pretrain"
 LANGUAGE = "en"
 HUB_SECONDS = 10.0
-LONGEST_WORD = 20  # characters a word, of which a text may have `syntax.maximum_words` times as many
+LONGEST_WORD = 20  # characters of a word; a text may have `maximum_words` times as many
 
 Reason = Literal["blank", "too long", "no tokens"]
 
 
 @dataclass(frozen=True)
 class Parser:
-    """A loaded pipeline, and how long a sentence may be, since memory grows with its square."""
+    """A loaded pipeline, and the most words that a sentence may have: memory grows with the square of its length."""
 
     pipeline: Any
     maximum_words: int
 
     def parse(self, texts: Sequence[str]) -> list[Tree | Reason]:
-        """The tree of each text, or why it has none."""
+        """Parse texts.
+
+        Args:
+            texts: any strings; white space, NUL and lone surrogates do no harm.
+
+        Returns:
+            For each text, in their order, its tree, or the reason why it has none.
+        """
         clean = [" ".join(_readable(text).split()) for text in texts]
         short = [row for row, text in enumerate(clean) if 0 < len(text) <= LONGEST_WORD * self.maximum_words]
         results: list[Tree | Reason] = ["too long" if text else "blank" for text in clean]
@@ -65,7 +72,7 @@ class Parser:
         return results
 
     def _tokenized(self, texts: list[str]) -> list[list[Any]]:
-        """Stanza's sentences of each text, by where they stand in what it was given."""
+        """Split texts into Stanza's sentences, and assign each sentence to its text by its place."""
         joined = "\n\n".join(texts)
         document = self.pipeline(joined, processors="tokenize,mwt")
         restore_long_tokens(document, joined)
@@ -79,7 +86,7 @@ class Parser:
         return found
 
     def _analysed(self, groups: list[list[Any]]) -> list[Tree | None]:
-        """A tree for each group of sentences, None for an empty one."""
+        """Tag and parse: a tree for each group of sentences, None for an empty group."""
         document = Document([])
         document.sentences = [sentence for group in groups for sentence in group]
         document.num_tokens = sum(len(sentence.tokens) for sentence in document.sentences)
@@ -90,19 +97,19 @@ class Parser:
 
 
 def restore_long_tokens(document: Any, text: str) -> None:
-    """Give back its characters to each token that Stanza holds for too long (a web address) and calls <UNK>."""
+    """Put back the characters of each token that Stanza finds too long (a web address) and calls <UNK>."""
     for token in (token for sentence in document.sentences for token in sentence.tokens):
         if token.text == TOKEN_TOO_LONG_REPLACEMENT:
             token.text = token.words[0].text = text[token.start_char : token.end_char]
 
 
 def _readable(text: str) -> str:
-    """`text` with a question mark for each lone surrogate, and U+FFFD for NUL, which no model has seen."""
+    """Replace each lone surrogate by a question mark, and NUL by U+FFFD: no model has seen them."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _tree(sentences: list[Any]) -> Tree:
-    """The sentences of one text as one tree."""
+    """Join the sentences of one text to one tree."""
     rows = []
     start = 0
     for sentence in sentences:
@@ -114,9 +121,17 @@ def _tree(sentences: list[Any]) -> Tree:
 
 
 @lru_cache(maxsize=1)
-def load_parser(model: str, maximum_words: int) -> Parser:
-    """Load the models that `model` names, once; raises InputError, with what to do, where they are not to be had."""
-    directory = find_models(model)
+def load_parser(directory: str | Path, maximum_words: int) -> Parser:
+    """Load the models of a directory; the last parser stays in memory.
+
+    Args:
+        directory: packed models, or what `stanza.download` filled.
+        maximum_words: the most words of a sentence, at least 1; a text with a longer sentence gets no tree.
+
+    Raises:
+        InputError: the directory does not exist, or a model in it is missing or damaged.
+    """
+    directory = check_models(directory)
     logging.getLogger("stanza").setLevel(logging.WARNING)
     try:
         with _as_stanza_wants(directory) as (where, options):
@@ -133,27 +148,32 @@ def load_parser(model: str, maximum_words: int) -> Parser:
         raise
     except Exception as error:  # Stanza raises what its models make of a file: KeyError, RuntimeError, UnpicklingError
         raise InputError(
-            f"{directory} does not load as models of Stanza ({type(error).__name__}: {str(error)[:200]}). Make it "
-            "anew, or set syntax.model to bundled."
+            f"{directory} does not load as models of Stanza ({type(error).__name__}: {str(error)[:200]}). Download "
+            "them again, or take a directory of packed models."
         ) from error
     return Parser(pipeline, maximum_words)
 
 
-def find_models(model: str) -> Path:
-    """The directory that holds the models, fetched if need be."""
-    if model == "hub":
-        return fetch(HUB / stanza.__version__)
-    directory = BUNDLED if model == "bundled" else Path(model)
+def check_models(directory: str | Path) -> Path:
+    """Return the path of a directory of models; raises InputError if it is not a directory."""
+    directory = Path(directory)
     if not directory.is_dir():
-        remedy = "restore it with `git checkout models/syntax`" if model == "bundled" else "put the models there"
-        raise InputError(f"syntax.model = {model}: {directory} is no directory; {remedy}, or use bundled or hub.")
+        raise InputError(
+            f"The parser's models: {directory} is not a directory; put packed models there, or what "
+            "`stanza.download('en', model_dir=...)` fetches."
+        )
     return directory
 
 
-def fingerprint(model: str) -> str:
-    """A hash of everything that shapes a tree: Stanza's version, this module, and the files of the models."""
+def hub_models() -> Path:
+    """Return the directory with Stanza's default English models, fetched into the cache if they are not there."""
+    return fetch(cache_directory() / "stanza" / stanza.__version__)
+
+
+def fingerprint(directory: str | Path) -> str:
+    """Hash everything that shapes a tree: Stanza's version, this module, and the files of the models."""
     digest = hashlib.sha256(stanza.__version__.encode() + Path(__file__).read_bytes())
-    files = (path for path in find_models(model).rglob("*") if path.suffix in (".safetensors", ".pt"))
+    files = (path for path in check_models(directory).rglob("*") if path.suffix in (".safetensors", ".pt"))
     for file in sorted(files):
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
@@ -162,7 +182,7 @@ def fingerprint(model: str) -> str:
 
 @contextmanager
 def _as_stanza_wants(directory: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Where Stanza's loader finds its files, and the options that point it to them.
+    """Yield the directory of the files that Stanza's loader reads, and the options that point it to them.
 
     Packed models are unpacked into a directory of this process alone, so that two first loads never meet.
     """
@@ -180,9 +200,9 @@ def _as_stanza_wants(directory: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def fetch(target: Path) -> Path:
-    """Stanza's English models, downloaded once; a second process waits for the first (stanza #213).
+    """Download Stanza's English models once; a second process waits for the first (stanza #213).
 
-    Raises InputError, without retries, where the hub is not to be reached.
+    Raises InputError, without retries, if the hub cannot be reached.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / f".{target.name}.lock").open("w") as lock:
@@ -194,12 +214,11 @@ def fetch(target: Path) -> Path:
         try:
             requests.head(stanza.resources.common.DEFAULT_RESOURCES_URL, timeout=HUB_SECONDS)
             stanza.download(LANGUAGE, model_dir=str(partial), processors=",".join(PROCESSORS), logging_level="WARN")
-        except Exception as error:  # of requests, urllib3 or Stanza: each means "not to be had"
+        except Exception as error:  # requests, urllib3 and Stanza raise many kinds; each means that nothing was fetched
             shutil.rmtree(partial, ignore_errors=True)
             raise InputError(
                 f"Stanza's English models are not in {target} and cannot be fetched ({type(error).__name__}). Set "
-                "syntax.model to bundled, or download them elsewhere with `stanza.download('en', model_dir=...)` and "
-                "set syntax.model to that directory."
+                "syntax.model to bundled, or to a directory that `stanza.download('en', model_dir=...)` filled."
             ) from error
         partial.replace(target)
     return target
@@ -207,15 +226,15 @@ def fetch(target: Path) -> Path:
 
 @dataclass(frozen=True)
 class ShardParser:
-    """Parses one shard of texts; travels to another process as it is and loads the models there."""
+    """Parse one shard of texts; it travels to another process as it is and loads the models of `directory` there."""
 
-    model: str
+    directory: str
     maximum_words: int
     threads: int
 
     def __call__(self, texts: list[str]) -> tuple[list[Tree | Reason], float]:
-        """The tree of each text or why it has none, and the seconds that it took, without loading."""
+        """Return the tree of each text or why it has none, and the seconds of parsing without loading."""
         torch.set_num_threads(self.threads)
-        parser = load_parser(self.model, self.maximum_words)
+        parser = load_parser(self.directory, self.maximum_words)
         started = time.monotonic()
         return parser.parse(texts), time.monotonic() - started

@@ -1,8 +1,7 @@
-"""Stage `parse`: the dependency tree of every sentence of the pair sets that `syntax.sets` names.
+"""Parse every sentence of some benchmark sets, shard by shard.
 
-Trees are kept between runs in data/checkpoints/parse, a shard for each few thousand texts under the hash of the models
-and the texts, so that an interrupted run goes on behind its last shard and a set that was parsed once is never parsed
-again.
+A `Shelf` keeps the trees between runs: one file for each 2,000 texts, named by the hash of the models and the texts. An
+interrupted run goes on after its last shard, and no set is parsed twice.
 """
 
 import hashlib
@@ -10,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sentence_distillery.benchmarks.data import load_pairs, splits
+from sentence_distillery.benchmarks.data import BenchmarkData, Split
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_table, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.device import device
@@ -22,66 +22,77 @@ from sentence_distillery.runtime.machine import cores
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards, processes_here
-from sentence_distillery.syntax.options import Syntax
 from sentence_distillery.syntax.parser import Reason, ShardParser
-from sentence_distillery.syntax.trees import DROPPED, SCHEMA, TREES, Tree, to_table
+from sentence_distillery.syntax.trees import DROPPED, SCHEMA, Tree, to_table
 
-CHECKPOINTS = Path("data/checkpoints/parse")
 SHARD = 2_000  # texts
 UNPARSED = pa.schema([*SCHEMA, pa.field("reason", pa.string())])
 
 
-def texts_of(name: str) -> list[str]:
-    """Every different sentence of a pair set, in the order of its rows."""
-    sets = [load_pairs(name, split) for split in splits(name)]  # type: ignore[arg-type]
+def texts_of(name: str, benchmarks: BenchmarkData) -> list[str]:
+    """Return every different sentence of a set of pairs, in the order of its rows."""
+    sets = [benchmarks.pairs(name, cast(Split, split)) for split in benchmarks.splits(name)]
     return list(dict.fromkeys(text for pairs in sets for text in (*pairs.sentences1, *pairs.sentences2)))
 
 
-def shards_of(names: list[str]) -> Iterator[list[str]]:
-    """The sentences of these sets in shards; one that stands in two sets counts with the first."""
+def shards_of(names: list[str], benchmarks: BenchmarkData) -> Iterator[list[str]]:
+    """Yield the sentences of these sets in shards of at most SHARD; a sentence of two sets counts with the first."""
     seen: set[str] = set()
     for name in names:
-        new = [text for text in texts_of(name) if text not in seen]
+        new = [text for text in texts_of(name, benchmarks) if text not in seen]
         seen.update(new)
         yield from (new[start : start + SHARD] for start in range(0, len(new), SHARD))
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """The shards that are kept between runs."""
+    """The shards that are kept in a directory between runs."""
 
-    params: Syntax
+    directory: Path
     models: str  # their fingerprint
+    maximum_words: int
 
     def path(self, texts: list[str]) -> Path:
-        """The file of a shard; its name changes with whatever changes a tree."""
-        digest = hashlib.sha256(f"{self.models} {self.params.maximum_words}".encode())
+        """Return the file of a shard; its name changes with whatever changes a tree."""
+        digest = hashlib.sha256(f"{self.models} {self.maximum_words}".encode())
         for text in texts:
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-        return CHECKPOINTS / f"{digest.hexdigest()}.parquet"
+        return self.directory / f"{digest.hexdigest()}.parquet"
 
     def has(self, texts: list[str]) -> bool:
+        """Say whether a shard is here and whole."""
         with suppress(InputError):  # not there yet, or damaged
             read_table(self.path(texts), UNPARSED)
             return True
         return False
 
     def put(self, texts: list[str], results: list[Tree | Reason]) -> None:
-        """Keep a shard: rows as in data/trees, without tokens where there is a reason instead."""
+        """Keep a shard: rows as of trees; a text without a tree has no tokens, and its reason."""
         none = Tree([], [], [], [], [], [])
         table = to_table(texts, [result if isinstance(result, Tree) else none for result in results])
         reasons = [None if isinstance(result, Tree) else result for result in results]
         write_table(self.path(texts), table.append_column(UNPARSED.field("reason"), pa.array(reasons, pa.string())))
 
     def get(self, texts: list[str]) -> pa.Table:
+        """Read a shard, in the columns of UNPARSED; raises InputError if it is not here."""
         return read_table(self.path(texts), UNPARSED)
 
 
-def parse_missing(shelf: Shelf, shards: list[list[str]], where: Shards) -> tuple[int, float]:
-    """Parse the shards that are not kept; returns how many texts that were and how many it did in a second."""
+def parse_missing(shelf: Shelf, shards: list[list[str]], models: Path, where: Shards) -> tuple[int, float]:
+    """Parse shards and put them on the shelf.
+
+    Args:
+        shelf: where they are kept.
+        shards: texts that it does not have yet.
+        models: the directory of the parser's models.
+        where: the processes, or the Dask cluster, that work on them.
+
+    Returns:
+        How many texts were parsed, and how many texts a second.
+    """
     most = processes_here(where) if device().type == "cpu" else 1  # processes would share one GPU
     processes = max(1, min(most, len(shards)))  # one shard is not worth a process of its own
-    parser = ShardParser(shelf.params.model, shelf.params.maximum_words, max(1, cores() // processes))
+    parser = ShardParser(str(models), shelf.maximum_words, max(1, cores() // processes))
     texts, seconds = 0, 0.0
     with map_shards(parser, shards, where.model_copy(update={"processes": processes})) as parsed:
         for shard, (results, took) in zip(shards, track(parsed, len(shards), "shards"), strict=True):
@@ -90,9 +101,12 @@ def parse_missing(shelf: Shelf, shards: list[list[str]], where: Shards) -> tuple
     return texts, texts / (seconds / processes) if seconds else 0.0
 
 
-def write_trees(shelf: Shelf, shards: list[list[str]], counters: Counters) -> None:
-    """The trees of all shards, and beside them what has none; without any shard a part without rows."""
-    with atomic_directory(TREES) as target:
+def write_trees(shelf: Shelf, shards: list[list[str]], directory: Path, counters: Counters) -> None:
+    """Write the trees of all shards, part by part, and dropped.parquet with each text that has none and why.
+
+    Without any shard there is one part without rows. Raises InputError if the shelf lacks a shard.
+    """
+    with atomic_directory(directory) as target:
         lost = [DROPPED.empty_table()]
         for number, table in enumerate(map(shelf.get, shards) if shards else [UNPARSED.empty_table()]):
             parsed = table["reason"].is_null()

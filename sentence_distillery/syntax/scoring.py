@@ -1,26 +1,22 @@
-"""Score the bundled parser on UD English EWT from raw text, as the CoNLL 2018 shared task did.
-
-    python -m stages.syntax.score_parser dev
-    python -m stages.syntax.score_parser test        # once, when all is decided
+"""Score a parser on UD English EWT from raw text, as the CoNLL 2018 shared task did.
 
 The pipeline gets the text of each paragraph and finds sentences, tokens and words itself; the official script (udtools)
-aligns its words with the treebank's. Figures are F1, in percent; they stand in models/syntax/scores.json.
+aligns its words with the treebank's. Figures are F1, in percent.
 """
 
 import io
+from pathlib import Path
 from typing import Any
 
 from udtools.udeval import evaluate, load_conllu
 
-from sentence_distillery.benchmarks import external
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.syntax.parser import BUNDLED, load_parser, restore_long_tokens
+from sentence_distillery.syntax.parser import load_parser, restore_long_tokens
 
-EWT = external.EXTERNAL_DIRECTORY / "ud-english-ewt"
-SCORES = BUNDLED / "scores.json"
+SCORES = "scores.json"
 LONGEST = 400  # words of a sentence
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "Lemmas", "UAS", "LAS", "CLAS")
-ENHANCEMENTS = (  # which the script asks about, and basic trees do not have
+ENHANCEMENTS = (  # options of the script that concern enhanced trees; these are basic ones
     "no_gapping",
     "no_shared_parents_in_coordination",
     "no_shared_dependents_in_coordination",
@@ -33,7 +29,7 @@ ENHANCEMENTS = (  # which the script asks about, and basic trees do not have
 
 
 def raw_text(conllu: str) -> str:
-    """The text of a CoNLL-U file: sentences of a paragraph in a line, a blank line between paragraphs."""
+    """Return the text of a CoNLL-U file: the sentences of a paragraph in a line, a blank line between paragraphs."""
     paragraphs: list[str] = []
     for sentence in conllu.strip().split("\n\n"):
         lines = sentence.split("\n")
@@ -44,22 +40,41 @@ def raw_text(conllu: str) -> str:
     return "\n\n".join(paragraph.strip() for paragraph in paragraphs)
 
 
-def scores(gold: str, found: str) -> dict[str, float]:
-    """F1 of each metric in percent, of one CoNLL-U text against another of the same characters."""
+def scores(reference: str, parsed: str) -> dict[str, float]:
+    """Return F1 of each metric, in percent, of one CoNLL-U text against another one of the same characters."""
     options = dict.fromkeys(ENHANCEMENTS, 0)
-    sides = [load_conllu(io.StringIO(text), name, options) for name, text in (("gold", gold), ("parser", found))]
+    sides = [
+        load_conllu(io.StringIO(text), name, options) for name, text in (("treebank", reference), ("parser", parsed))
+    ]
     result: Any = evaluate(*sides)
     return {name: round(100 * result[name].f1, 2) for name in METRICS}
 
 
-def score(split: str) -> dict[str, float]:
-    """What the bundled parser reaches on one split; raises InputError where the treebank is absent."""
-    path = EWT / f"en_ewt-ud-{split}.conllu"
+def treebank_file(treebank: Path, split: str) -> Path:
+    """Return the file of one split of UD English EWT; raises InputError if it does not exist."""
+    path = treebank / f"en_ewt-ud-{split}.conllu"
     if not path.is_file():
-        raise InputError(f"{path} does not exist; {external.REMEDY}.")
-    gold = path.read_text(encoding="utf-8")
-    parser = load_parser("bundled", LONGEST)
-    text = raw_text(gold)
+        raise InputError(f"{path} does not exist; put the files of the treebank UD English EWT into {treebank}.")
+    return path
+
+
+def score(models: Path, treebank: Path, split: str) -> dict[str, float]:
+    """Score the models of a directory on one split of the treebank.
+
+    Args:
+        models: a directory that `load_parser` takes.
+        treebank: the directory of UD English EWT.
+        split: train, dev or test.
+
+    Returns:
+        F1 of each of METRICS, in percent.
+
+    Raises:
+        InputError: the treebank or a model is missing or damaged.
+    """
+    reference = treebank_file(treebank, split).read_text(encoding="utf-8")
+    parser = load_parser(models, LONGEST)
+    text = raw_text(reference)
     document = parser.pipeline(text)
     restore_long_tokens(document, text)
-    return scores(gold, f"{document:C}\n\n")
+    return scores(reference, f"{document:C}\n\n")

@@ -27,8 +27,6 @@ from sentence_distillery.io.artifacts import (
 VECTORS = "vectors.safetensors"
 VOCABULARY = "vocabulary.parquet"
 CONFIG = "config.json"
-SKIPGRAM = Path("models/skipgram")  # these two go when evaluation takes them from stages/paths.py
-REFINED = Path("models/refined")
 SCHEMA = pa.schema([("word", pa.string()), ("count", pa.int64())])
 
 

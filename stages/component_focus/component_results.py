@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from sentence_distillery.encoder.static_encoder import STUDENT, StaticEncoder
 from sentence_distillery.encoders.functions import Embed, load_function
-from sentence_distillery.evaluation.results import FOCUS, write_results
+from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.papers.paper3.results import (
     ABOUT,
@@ -19,6 +19,7 @@ from sentence_distillery.papers.paper3.results import (
     shown,
 )
 from sentence_distillery.syntax.trees import read_trees
+from stages.paths import COMPONENT_RESULTS as FOCUS
 from stages.stage import stage
 
 

@@ -4,12 +4,25 @@ As `soft_labels`, with the encoders that stage `fine_tuned_teacher` wrote to mod
 data/fine_tuned_labels; variant.json says why this run has none, or null.
 """
 
-from sentence_distillery.distillation.export import VARIANT
-from sentence_distillery.distillation.fine_tuned_teacher import tuned_teachers
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
+from sentence_distillery.encoder.static_encoder import VARIANT
+from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
 from stages import paths
 from stages.stage import stage
+
+
+def tuned_teachers(teachers: list[Teacher]) -> list[Teacher]:
+    """Return the teachers as stage `fine_tuned_teacher` wrote them."""
+    return [
+        Teacher(
+            reference=str(paths.FINE_TUNED_TEACHER / str(number)),
+            revision=None,
+            sha256=None,
+            maximum_length=teacher.maximum_length,
+        )
+        for number, teacher in enumerate(teachers)
+    ]
 
 
 def main() -> None:
@@ -22,7 +35,7 @@ def main() -> None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
             directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)
-            label(tuned_teachers(teachers, paths.FINE_TUNED_TEACHER), settings, params.shards, directories, counters)
+            label(tuned_teachers(teachers), settings, params.shards, directories, counters)
         write_json(target / VARIANT, {"absent": absent})
 
 

@@ -5,8 +5,8 @@ says why this run has none, or null.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.distillation.export import VARIANT
 from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers, why_absent
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from stages import paths
 from stages.stage import stage
@@ -21,7 +21,7 @@ def main() -> None:
         reason = why_absent(params.student, params.fine_tuned_student, data)
         if reason is None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
-            checkpoints = paths.MODEL_CHECKPOINTS / "fine_tuned_teacher"
+            checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS
             reason = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)
         write_json(directory / VARIANT, {"absent": reason})
 

@@ -1,30 +1,62 @@
-"""Stage `evaluate`: every system under every weighting on every benchmark that is present, and its speed."""
+"""Stage `evaluate`: score every system under every weighting on every benchmark set that is present.
 
+Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure with paper 1's
+figure beside it, reports/metrics.json for `dvc metrics`, reports/examples.json with the cosines of paper 1's example
+pairs, and the token weights of each weighting.
+"""
+
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.metrics import Undefined
-from sentence_distillery.evaluation.data import Material
-from sentence_distillery.evaluation.loading import Absent, loaders
-from sentence_distillery.evaluation.results import EXAMPLES, METRICS, RESULTS, Result, write_results
-from sentence_distillery.evaluation.scoring import PAPER_NAMES, absent_results, headline, score
-from sentence_distillery.evaluation.weighted import WEIGHTING
+from sentence_distillery.evaluation.data import EvaluationData
+from sentence_distillery.evaluation.loading import Absent, ModelDirectories, SystemOptions, loaders
+from sentence_distillery.evaluation.results import Result, write_results
+from sentence_distillery.evaluation.scoring import absent_results, headline, score
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.papers.paper1.examples import Examples
+from sentence_distillery.papers.paper1.published import with_published
 from sentence_distillery.runtime.progress import track
+from stages import paths
+from stages.params import Params
 from stages.stage import stage
+
+MODELS = ModelDirectories(
+    skipgram=paths.SKIPGRAM,
+    refined=paths.REFINED,
+    fasttext=paths.FASTTEXT,
+    paper_student=paths.PAPER_STUDENT,
+    student=paths.STUDENT,
+    mlp_head=paths.MLP_HEAD,
+    fine_tuned_student=paths.FINE_TUNED_STUDENT,
+    simcse=paths.SIMCSE,
+)
+
+
+def options(params: Params) -> SystemOptions:
+    """Return the sections that loading the systems depends on."""
+    return SystemOptions(
+        skipgram=params.skipgram,
+        fasttext=params.fasttext,
+        simcse=params.simcse,
+        teacher=params.teacher,
+        batch_tokens=params.soft_labels.batch_tokens,
+        evaluate=params.evaluate,
+    )
 
 
 def main() -> None:
     with stage("evaluate", unit="figures") as (params, counters):
-        material = Material.read(params.evaluate.seed, counters)
-        systems = loaders(params, material.vocabulary)
+        benchmarks = BenchmarkData(paths.BENCHMARKS)
+        data = EvaluationData.read(paths.SENTENCES, benchmarks, params.evaluate.seed, counters)
+        systems = loaders(MODELS, options(params), data.vocabulary)
         results: list[Result] = []
         examples = Examples()
-        with atomic_directory(WEIGHTING) as weighting:
+        with atomic_directory(paths.WEIGHTING) as weighting:
             for load in track(systems, len(systems), "systems"):
                 system = load()
                 if isinstance(system, Absent):
-                    results += absent_results(system, material, PAPER_NAMES)
+                    results += absent_results(system, data, with_published)
                 else:
-                    results += score(system, material, params.evaluate, PAPER_NAMES, weighting)
+                    results += score(system, data, params.evaluate, weighting, with_published)
                     examples.add(system)
                 del system  # before the next one is loaded
         for result in results:
@@ -32,9 +64,9 @@ def main() -> None:
                 counters.drop(str(result.value))
             else:
                 counters.keep()
-        write_results(RESULTS, results)
-        write_json(METRICS, headline(results))
-        write_json(EXAMPLES, examples.content())
+        write_results(paths.RESULTS, results)
+        write_json(paths.METRICS, headline(results))
+        write_json(paths.EXAMPLES, examples.content())
 
 
 if __name__ == "__main__":

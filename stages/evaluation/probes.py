@@ -1,39 +1,44 @@
-"""What an encoder does not see: word order, negation, antonyms, numbers. `python -m stages.evaluation.probes`"""
+"""What an encoder does not see: word order, negation, antonyms, numbers. `python -m stages.evaluation.probes`
+
+Reads data/samples/probes.csv, scores the student, its teacher and the student with an MLP head on it, writes
+reports/probes.json and prints a line for each encoder and kind of probe.
+"""
 
 import sys
 
-from sentence_distillery.encoder.static_encoder import CONFIG, MLP_HEAD, STUDENT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import CONFIG, StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.loading import load_variant
-from sentence_distillery.evaluation.probes import PROBES, cosine_pairs, read_probes, rows, summary
+from sentence_distillery.evaluation.probes import cosine_pairs, read_probes, rows, summary
 from sentence_distillery.evaluation.similarity import Encode
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from stages import paths
 from stages.params import load_params
 
 
 def main() -> None:
     try:
         params = load_params()
-        probes = read_probes()
+        probes = read_probes(paths.PROBE_SENTENCES)
         teacher = load_encoder(params.teacher)
         encoders: dict[str, Encode] = {
-            "student": StaticEncoder.load(STUDENT).encode,
+            "student": StaticEncoder.load(paths.STUDENT).encode,
             "teacher": lambda texts: teacher.embed(teacher.token_ids(texts), params.soft_labels.batch_tokens)[0],
         }
-        deep = load_variant("student, MLP head", MLP_HEAD)
-        if isinstance(deep, StudentSystem):
-            encoders[deep.name] = deep.encoder.encode
-        profile = read_json(STUDENT / CONFIG).get("profile")
-        found = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
-        summaries = {name: summary(probes, pairs) for name, pairs in found.items()}
-        write_json(PROBES, {"profile": profile, "summary": summaries, "probes": rows(probes, found)})
+        with_head = load_variant("student, MLP head", paths.MLP_HEAD)
+        if isinstance(with_head, StudentSystem):
+            encoders[with_head.name] = with_head.encoder.encode
+        profile = read_json(paths.STUDENT / CONFIG).get("profile")
+        cosines = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
+        summaries = {name: summary(probes, pairs) for name, pairs in cosines.items()}
+        write_json(paths.PROBES, {"profile": profile, "summary": summaries, "probes": rows(probes, cosines)})
     except InputError as error:
         sys.exit(f"probes: {error}")
     for name, groups in summaries.items():
         for kind, row in groups.items():
             print(
-                f"{name:13} {kind:16} n {row['n']:3.0f}   passed {row['passed']:6.1%}   paraphrase "
+                f"{name:18} {kind:16} n {row['n']:3.0f}   passed {row['passed']:6.1%}   paraphrase "
                 f"{row['paraphrase']:.3f}   distractor {row['distractor']:.3f}"
             )
 

@@ -3,7 +3,7 @@
 import shutil
 from dataclasses import asdict
 
-from sentence_distillery.evaluation.results import PARAPHRASE, write_results
+from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
 from sentence_distillery.pairs.cells import CELLS, RESULT
 from sentence_distillery.pairs.data import ABOUT, PAIRS, load_material
@@ -24,6 +24,7 @@ from sentence_distillery.papers.paper2.results import (
     wanted,
     winner,
 )
+from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
 from stages.stage import stage
 
 

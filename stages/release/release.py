@@ -1,19 +1,31 @@
-"""The student that ships: `make release` after `dvc exp run -S profile=best` writes models/released."""
+"""Make the student that ships: `make release`, after a run of the profile `best`.
+
+Reads models/student, the words of its corpus and the benchmark sets. Writes models/released and prints its figures;
+refuses a student that is worse than the one that is there.
+"""
 
 import sys
 
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.static_encoder import CONFIG
 from sentence_distillery.io.artifacts import InputError, read_json
-from sentence_distillery.release.pareto import RELEASED, megabytes
-from sentence_distillery.release.release import release
+from sentence_distillery.release.pareto import megabytes
+from sentence_distillery.release.release import Source, release
+from stages import paths
+from stages.params import load_params
 
 
 def main() -> None:
     try:
-        figures = release()
+        params = load_params()
+        corpus = [source.path for source in params.crawl.inputs]
+        source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.profile, corpus)
+        figures = release(source, BenchmarkData(paths.BENCHMARKS), paths.RELEASED)
     except InputError as error:
         sys.exit(f"release: {error}")
-    print(f"{RELEASED}: {megabytes(RELEASED)} MB, {read_json(RELEASED / CONFIG)['dimension']} dimensions")
+    dimension = read_json(paths.RELEASED / CONFIG)["dimension"]
+    print(f"{paths.RELEASED}: {megabytes(paths.RELEASED)} MB, {dimension} dimensions")
     for name, value in figures.items():
         print(f"{name:24} {100 * value:6.2f}")
 

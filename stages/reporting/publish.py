@@ -1,15 +1,19 @@
-"""Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`."""
+"""Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
+
+reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
+reports/runs/*.csv                ->  the results table in README.md
+reports/paraphrase.csv or component_focus.csv with `--matrix`  ->  reports/runs/<matrix>/, and nothing else
+"""
 
 import argparse
 import datetime
 import sys
 from pathlib import Path
 
-from sentence_distillery.evaluation.results import FOCUS, PARAPHRASE, RUNS
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json
 from sentence_distillery.reporting.publish import (
-    README,
-    _comment,
+    GAINS,
+    comment_of,
     keep_cells,
     keep_gains,
     keep_matrix,
@@ -17,35 +21,52 @@ from sentence_distillery.reporting.publish import (
     readme_with,
     table,
 )
-from stages.params import load_params
+from stages import paths
+from stages.params import Params, load_params
+
+MATRICES = {paths.PARAPHRASE_RESULTS: paths.PARAPHRASE_RUNS, paths.COMPONENT_RESULTS: paths.COMPONENT_RUNS}
+
+
+def publish_matrix(matrix: Path, command: str, date: str) -> Path:
+    """Keep the cells of paper 2's or 3's matrix; raises InputError for another file."""
+    if matrix not in MATRICES:
+        raise InputError(f"--matrix {matrix} is not a matrix; give {' or '.join(map(str, MATRICES))}.")
+    about = matrix.with_suffix(".json")
+    read_json(about)  # before anything is kept
+    target = keep_matrix(matrix, MATRICES[matrix], command, date)
+    if matrix == paths.COMPONENT_RESULTS:
+        keep_gains(about, MATRICES[matrix] / GAINS)
+    else:
+        keep_cells(about, target.with_suffix(".json"))
+    return target
+
+
+def publish_run(params: Params, command: str, date: str) -> None:
+    """Keep the run's figures, and show all kept runs in the README."""
+    seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
+    keep_run(paths.RESULTS, seeds, paths.RUNS / f"{params.profile}.csv", command, date)
+    runs = sorted(paths.RUNS.glob("*.csv"))
+    parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
+    readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)
+    with atomic_file(paths.README) as partial:
+        partial.write_text(readme, encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
     parser.add_argument("--command", help="what made the run, e.g. 'dvc exp run -S profile=best'; the default")
-    parser.add_argument("--matrix", type=Path, metavar="FILE", help=f"keep {PARAPHRASE} or {FOCUS}, and nothing else")
+    parser.add_argument(
+        "--matrix", type=Path, metavar="FILE", help=f"keep {' or '.join(map(str, MATRICES))}, and nothing else"
+    )
     options = parser.parse_args()
+    date = datetime.date.today().isoformat()
     try:
         params = load_params()
         command = options.command or f"dvc exp run -S profile={params.profile}"
         if options.matrix:
-            if options.matrix not in (PARAPHRASE, FOCUS):
-                raise InputError(f"--matrix {options.matrix} is no matrix; give {PARAPHRASE} or {FOCUS}.")
-            about = options.matrix.with_suffix(".json")
-            read_json(about)  # before anything is kept
-            target = keep_matrix(options.matrix, command, datetime.date.today().isoformat())
-            if options.matrix.stem == FOCUS.stem:
-                keep_gains(about)
-            else:
-                keep_cells(about, target.with_suffix(".json"))
-            print(target)
-            return
-        keep_run(params.profile, params.seeds.values, command, datetime.date.today().isoformat())
-        runs = sorted(RUNS.glob("*.csv"))
-        parts = [f"`{run.stem}` ({_comment(run)}):\n\n" + "\n".join(table(run)) for run in runs]
-        readme = readme_with("\n\n".join(parts), README.read_text(encoding="utf-8"))
-        with atomic_file(README) as partial:
-            partial.write_text(readme, encoding="utf-8")
+            print(publish_matrix(options.matrix, command, date))
+        else:
+            publish_run(params, command, date)
     except InputError as error:
         sys.exit(f"publish: {error}")
 

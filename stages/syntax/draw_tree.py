@@ -1,38 +1,46 @@
-"""The dependency trees of any sentences as a page, with their components in bold, as the report has them.
+"""Draw the dependency trees of any sentences as an HTML page, with their components in bold, as the report has them.
 
 python -m stages.syntax.draw_tree "A man attacks a woman" > tree.html
+
+It reads section `syntax` of params.yaml and the parser's models, and prints the page.
 """
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.reporting.page import environment
+from sentence_distillery.reporting.page import tree_page
+from sentence_distillery.runtime import cache
 from sentence_distillery.syntax.drawing import draw
 from sentence_distillery.syntax.parser import load_parser
 from sentence_distillery.syntax.trees import Tree
+from stages import paths
 from stages.params import load_params
+from stages.syntax.parse import models_of
 
 
-def page(sentences: list[str], model: str, maximum_words: int) -> str:
-    """One drawing for each sentence; raises InputError for one that has no tree."""
-    found = load_parser(model, maximum_words).parse(sentences)
-    trees = [tree for tree in found if isinstance(tree, Tree)]
-    for sentence, tree in zip(sentences, found, strict=True):
+def page(sentences: list[str], models: Path, maximum_words: int) -> str:
+    """Return a page with a drawing for each sentence; raises InputError for a sentence that has no tree."""
+    parsed = load_parser(models, maximum_words).parse(sentences)
+    trees = [tree for tree in parsed if isinstance(tree, Tree)]
+    for sentence, tree in zip(sentences, parsed, strict=True):
         if not isinstance(tree, Tree):
             raise InputError(f"{sentence[:60]!r} has no tree ({tree}); give a sentence of 1 to {maximum_words} words.")
-    return environment().get_template("tree.html").render(trees=list(map(draw, trees)))
+    return tree_page(list(map(draw, trees)))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The dependency trees of sentences as an HTML page.")
-    parser.add_argument("sentence", nargs="+")
+    parser = argparse.ArgumentParser(description="Draw the dependency trees of sentences as an HTML page.")
+    parser.add_argument("sentence", nargs="+", help="each is drawn on its own")
     options = parser.parse_args()
+    os.environ.setdefault(cache.VARIABLE, str(paths.DATA_CHECKPOINTS.absolute()))  # where the stage `parse` has models
     try:
         syntax = load_params().syntax
-        print(page(options.sentence, syntax.model, syntax.maximum_words))
+        print(page(options.sentence, models_of(syntax.model), syntax.maximum_words))
     except InputError as error:
-        sys.exit(f"tree: {error}")
+        sys.exit(f"draw_tree: {error}")
 
 
 if __name__ == "__main__":

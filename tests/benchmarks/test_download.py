@@ -2,6 +2,7 @@
 
 import http.server
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,8 +133,6 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 24: a host that cannot be reached is asked twice in all, not twice a file."""
-    with Server(("127.0.0.1", 0), Handler) as closed:
-        nobody = home(closed)
     calls: list[str] = []
     ask = module._get_once
 
@@ -142,7 +141,10 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return ask(url)
 
     monkeypatch.setattr(module, "_get_once", counted)
-    report = fetch_set(external_set("tiny", FILES, nobody), tmp_path, download())
+    with socket.socket() as closed:  # held, or another process could listen there
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        report = fetch_set(external_set("tiny", FILES, nobody), tmp_path, download())
     assert calls == [f"{nobody}/a.csv"] * 2 and list(report.missing) == ["a.csv", "b.csv"]
     host = urlsplit(nobody).netloc
     assert re.search(rf"; a.csv, b.csv: {host} could not be reached \(.*Connection refused\)$", report.line())

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +54,7 @@ from stages.component_focus import component_focus as component_focus_stage
 from stages.params import PARAMS as PARAMS_FILE
 from tests.distillation.conftest import files
 from tests.tiny_bert import write_tiny_bert
+from tests.waiting import wait_until
 from tests.workspace import ROOT, write_params
 
 DOG = Tree(
@@ -419,9 +419,7 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
         env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": threads},
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 120
-    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_until(lambda: checkpoint.exists() or process.poll() is not None, "a checkpoint")
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

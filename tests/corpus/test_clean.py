@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -31,6 +30,8 @@ from sentence_distillery.io.artifacts import InputError
 from stages.corpus import clean as clean_stage
 from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Workspace, content
+from tests.halting import halted, halting
+from tests.waiting import LIMIT, wait_until
 from tests.workspace import worker_processes
 
 FIRST = "The central bank raised its interest rate by half a point today. It had not done so for seven long years."
@@ -361,12 +362,9 @@ def test_a_killed_worker(workspace: Workspace) -> None:
     crawl_stage.main()
     command = [sys.executable, "-m", "stages.corpus.clean"]
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not (workers := worker_processes(process.pid)):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
+    workers = wait_until(lambda: worker_processes(process.pid), "a worker process", process)
     os.kill(workers[0], signal.SIGKILL)
-    stderr = process.communicate(timeout=120)[1]
+    stderr = process.communicate(timeout=LIMIT)[1]
     assert process.returncode == 1
     assert stderr.startswith("clean: A worker process died (SIGKILL). If the machine is short of memory, lower shards")
     assert len(stderr.splitlines()) == 1
@@ -404,7 +402,9 @@ def test_flipped_bits(workspace: Workspace) -> None:
     assert errors > 20
 
 
-def test_a_killed_run_leaves_nothing_and_the_next_is_whole(workspace: Workspace) -> None:
+def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fault 1: SIGKILL in the middle of clean leaves no file at the final path; the next run gives the same bytes."""
     workspace.set("clean", shard_documents=10)
     crawl_stage.main()
@@ -413,12 +413,11 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(workspace: Workspace)
     subprocess.run(["rm", "-r", str(SENTENCES_DIRECTORY)], check=True)
 
     command = [sys.executable, "-m", "stages.corpus.clean"]
-    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    process = subprocess.Popen(command, env=os.environ | halting(tmp_path / "halting"), stderr=subprocess.DEVNULL)
     partial = SENTENCES_DIRECTORY.with_name(".sentences.partial")
-    deadline = time.monotonic() + 120
-    while not (partial / "part-00005.parquet").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
+    assert halted(tmp_path / "halting") == process.pid
+    assert list(partial.glob("part-*.parquet"))
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert not SENTENCES_DIRECTORY.exists()

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sentence_distillery.corpus.boilerplate import boilerplate_rules, without_boilerplate
-from sentence_distillery.corpus.documents import FAULTS, examine, read_lines
+from sentence_distillery.corpus.documents import FAULTS, Findings, examine, read_lines
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, normalise, paragraphs, tokenize, without_markup
 from sentence_distillery.corpus.words import encoded, find_words, without_stop_words
@@ -41,7 +41,6 @@ def test_markup_and_boilerplate_leave_what_is_plain(text: str) -> None:
         assert without_boilerplate(once, Counter()) == once == " ".join(once.split())
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(ANY_TEXT, MARKUP), max_size=4))
 def test_documents_of_any_text_are_examined(texts: list[str]) -> None:
     found = examine((7, texts), **LIMITS)
@@ -54,7 +53,6 @@ def test_documents_of_any_text_are_examined(texts: list[str]) -> None:
     assert found.sentences.opens.sum() <= sum(map(len, lines))
 
 
-@settings(deadline=None)
 @given(ANY_TEXT | st.text(st.sampled_from(list("aB. !?'\"…()“”1")), max_size=100), st.sampled_from(["en", "de"]))
 def test_splitting_loses_nothing_and_is_stable(text: str, language: str) -> None:
     paragraph = " ".join(normalise(text).split())
@@ -63,7 +61,6 @@ def test_splitting_loses_nothing_and_is_stable(text: str, language: str) -> None
     assert re.sub(r"\s", "", "".join(sentences)) == re.sub(r"\s", "", paragraph)
 
 
-@settings(deadline=None)
 @given(st.lists(ANY_TEXT.map(lambda text: text.replace("\n", " ")) | APOSTROPHES, max_size=5))
 def test_words_of_many_sentences_are_those_of_each(sentences: list[str]) -> None:
     sentences = [normalise(sentence) for sentence in sentences]
@@ -241,13 +238,27 @@ def test_own_fault(sentence: str, fault: str | None) -> None:
     assert FAULTS[found.sentences.fault[0]] == (fault or "")
 
 
+def examined_megabyte(piece: str) -> tuple[float, Findings]:
+    """CPU seconds of this process, which do not count what other programs take, and what was found."""
+    started = time.process_time()
+    found = examine((0, [piece * (1_000_000 // len(piece))]), **LIMITS)
+    return time.process_time() - started, found
+
+
+@pytest.fixture(scope="module")
+def news_cost() -> float:
+    """Of a megabyte of plain sentences, once everything is loaded."""
+    news = "The council of the north town met in its hall. It spoke about the north bridge. "
+    return min(examined_megabyte(news)[0] for _ in range(2))
+
+
 @pytest.mark.parametrize(
     "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s", "B. ", "x?"]
 )
-def test_a_megabyte_takes_seconds_at_most(piece: str) -> None:
-    """Fault 19: a sentence of 1 MB is read, whatever it repeats."""
-    started = time.monotonic()
-    found = examine((0, [piece * (1_000_000 // len(piece))]), **LIMITS)
+def test_a_megabyte_costs_no_more_than_news_by_far(piece: str, news_cost: float) -> None:
+    """Fault 19: a sentence of 1 MB is read, whatever it repeats. It costs 6 times as much as news at most, measured on
+    this machine in CPU time; what grows with the square of the length would cost thousands of times as much."""
+    cost, found = examined_megabyte(piece)
     sizes = pc.utf8_length(found.table["text"]).to_numpy()
     assert all(found.sentences.fault[sizes > 900])
-    assert time.monotonic() - started < 10
+    assert cost < 100 * news_cost

@@ -1,11 +1,13 @@
-"""What a child process does in the tests of sentence_distillery/crawl/workers.py; few imports, since each child has them."""
+"""What a child process does in the tests of sentence_distillery/crawl/workers.py."""
 
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 from sentence_distillery.crawl.workers import Task
+from tests.waiting import FOREVER
 
 
 def misbehave() -> Task:
@@ -17,7 +19,9 @@ def _misbehave(request: dict[str, Any], payload: bytes) -> dict[str, Any]:
     match payload:
         case b"hang":
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-            time.sleep(60)
+            if "marker" in request:
+                Path(request["marker"]).touch()
+            time.sleep(FOREVER)
         case b"crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         case b"eat":

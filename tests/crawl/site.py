@@ -138,7 +138,6 @@ class Site:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 10
 
             def do_GET(self) -> None:
                 reply = site.answer(host, self.path, {name.lower(): value for name, value in self.headers.items()})
@@ -298,14 +297,15 @@ def _errors(site: Site, articles: list[Article]) -> Iterator[str]:
     path = "/world/flaky.html"
     site.articles[site.add(path, flaky)] = found
     yield path
-    yield site.add("/slow.html", Reply(write=_slow))
+    yield site.add("/slow.html", Reply(write=hang))
     yield site.add("/cut-off.html", Reply(write=_cut_off))
     yield site.add("/endless-stream.html", Reply(write=_endless))
     yield from _broken_pages(site, articles)
 
 
-def _slow(handler: BaseHTTPRequestHandler) -> None:
-    time.sleep(6)
+def hang(handler: BaseHTTPRequestHandler) -> None:
+    """Say nothing until the crawler hangs up."""
+    handler.connection.recv(1)
     handler.close_connection = True
 
 

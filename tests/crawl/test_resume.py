@@ -21,7 +21,8 @@ from sentence_distillery.corpus.schema import ARTICLES_DIRECTORY
 from sentence_distillery.crawl.store import DIRECTORY
 from tests.crawl.conftest import REQUESTS_PER_SECOND, Crawl, assert_polite
 from tests.crawl.layouts import listing, render
-from tests.crawl.site import Reply, Site, newspaper, page, stories
+from tests.crawl.site import Reply, Site, hang, newspaper, page, stories
+from tests.waiting import LIMIT, wait_until
 from tests.workspace import ROOT, write_params
 
 KILLS = int(os.environ.get("CRAWL_KILLS", "4"))
@@ -182,12 +183,11 @@ def test_a_crawl_that_must_not_start(site: Site, crawl: Crawl, changes: dict[str
 def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
     """fault 4: the second is refused here, and in a flow's run, which shares the state, after waiting for a moment."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
-    small_site(site, 9)
-    crawl.web["requests_per_second"] = 0.5
+    site.add("/", Reply(write=hang))  # so that the first is under way for as long as this takes
+    crawl.web["timeout_seconds"] = LIMIT
     first = crawl.start()
     try:
-        while not site.log:
-            assert first.poll() is None
+        wait_until(lambda: site.log, "the first has begun", first)
         assert f"crawl: it runs in this workspace already (process {first.pid})" in crawl.run(status=1)
         run = Crawl(crawl.directory / "run", site)
         run.web = crawl.web
@@ -206,8 +206,7 @@ def test_terminated(site: Site, crawl: Crawl) -> None:
     small_site(site, 9)
     crawl.web["requests_per_second"] = 2.0
     process = crawl.start()
-    while len(site.log) < 3:
-        assert process.poll() is None
+    wait_until(lambda: len(site.log) >= 3, "three requests", process)
     process.terminate()
     errors = process.communicate()[1]
     assert process.returncode == 128 + signal.SIGTERM
@@ -230,7 +229,7 @@ crawl.main()
 """
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=crawl.directory, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=crawl.directory, env=environment, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 1
     assert "crawl: data/checkpoints/crawl could not be written: [Errno 28] No space left on device" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,7 +1,6 @@
 """robots.txt: one host for each case of RFC 9309, all crawled at once; and what needs no server."""
 
 import gzip
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -10,7 +9,7 @@ import pytest
 from sentence_distillery.crawl.robots import LARGEST, LONGEST_CACHED, Robots, Ruling, decode, ruling
 from tests.crawl.conftest import Crawl, assert_polite
 from tests.crawl.layouts import render
-from tests.crawl.site import Reply, Site, page, stories
+from tests.crawl.site import Reply, Site, hang, page, stories
 
 TEXT = {"Content-Type": "text/plain"}
 RULES = b"User-agent: *\nDisallow: /forbidden.html\n"
@@ -31,10 +30,6 @@ ADDRESSES = {name: f"127.0.1.{number}" for number, name in enumerate(CASES, star
 UNREACHABLE = "robots.txt unreachable"
 
 
-def _hang(handler: object) -> None:
-    time.sleep(6)
-
-
 def _redirects(site: Site, host: str, count: int) -> None:
     names = ["/robots.txt", *(f"/hop{hop}" for hop in range(1, count)), "/rules"]
     for here, there in pairwise(names):
@@ -50,7 +45,7 @@ def _fill(site: Site) -> None:
         site.add("/", page('<a href="/forbidden.html">1</a><a href="/allowed.html">2</a>'), host)
     for host, status in HTTP_CASES.items():
         site.add("/robots.txt", Reply(RULES, status, TEXT), host)
-    site.add("/robots.txt", Reply(write=_hang), "silent")
+    site.add("/robots.txt", Reply(write=hang), "silent")
     _redirects(site, "hops5", 5)
     _redirects(site, "hops11", 11)
     site.add("/robots.txt", Reply(b"", 301, {"Location": "http://10.1.2.3/robots.txt"}), "inward")

@@ -12,7 +12,7 @@ import torch
 from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
-from sentence_distillery.distillation.export import VARIANT, export
+from sentence_distillery.distillation.export import export
 from sentence_distillery.distillation.soft_labels import (
     TEACHER,
     WORDS,
@@ -20,7 +20,7 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.ragged import Floats

@@ -107,20 +107,14 @@ def test_a_type_that_nobody_wrote(tmp_path: Path) -> None:
         StaticEncoder.load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("precision", "tolerance"), [(Precision.FLOAT32, 1e-5), (Precision.FLOAT16, 1e-2), (Precision.LEVELS, 1e-2)]
-)
-def test_sentence_transformers_has_the_same_vectors(tmp_path: Path, precision: Precision, tolerance: float) -> None:
+@pytest.mark.parametrize("precision", list(Precision))
+def test_sentence_transformers_has_the_same_vectors(tmp_path: Path, precision: Precision) -> None:
+    """In float32, whatever the table's type, and zero for a text without a word, not NaN."""
     write_model(small(precision), {}, tmp_path)
     ours = StaticEncoder.load(tmp_path).encode(ODD)
-    model = SentenceTransformer(str(tmp_path), device="cpu")
-    theirs = model.encode(ODD).astype(np.float32)
-    # In float16 zero over zero is no number, and a sum of 100,000 vectors is too large.
-    worded = ours.any(axis=1) & (np.array([len(text) for text in ODD]) < 10_000)
-    if precision == Precision.FLOAT32:
-        worded[:] = True
-    np.testing.assert_allclose(theirs[worded], ours[worded], atol=tolerance)
-    np.testing.assert_allclose(model.float().encode(ODD), ours, atol=1e-5)
+    theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(ODD)
+    assert theirs.dtype == np.float32
+    np.testing.assert_allclose(theirs, ours, atol=1e-5)
 
 
 @pytest.mark.parametrize("precision", list(Precision))

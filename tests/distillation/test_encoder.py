@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import struct
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -66,14 +67,14 @@ def test_odd_texts(student: Path) -> None:
     assert_equal_to_reference(student, ODD)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(), min_size=1, max_size=4))
 @example(["the ⹒", "a⹒a", "a᙭a"])
 def test_any_text(student: Path, sentences: list[str]) -> None:
     assert_equal_to_reference(student, sentences)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.sampled_from("theSTORMunks #[].,'’–—é\u0301\x00\x1f\u200b港❤𝟙ß\t⹒᙭;")), max_size=4))
 def test_text_near_the_vocabulary(student: Path, sentences: list[str]) -> None:
     if sentences:
@@ -121,7 +122,7 @@ def test_the_tokenizer_is_read_when_a_sentence_needs_it(static_student: Path) ->
     encoder.encode(["The storm closed the port!"] * 3)
     assert "tokenizer" not in vars(encoder)
     (static_student / TOKENIZER).write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match=r"tokenizer\.json is no tokenizer"):
+    with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer"):
         encoder.encode(["unknowns"])
 
 
@@ -152,20 +153,13 @@ def test_vectors_by_hand() -> None:
     assert encoder.encode([]).shape == (0, 8)
 
 
-def test_sentences_of_any_kind_but_one_string() -> None:
-    encoder, texts = static_encoder(), ["Storm: port!", "the dog plays"]
-    expected = encoder.encode(texts)
-    for same in (tuple(texts), iter(texts), np.array(texts)):
-        np.testing.assert_array_equal(encoder.encode(same), expected)
-    with pytest.raises(TypeError, match=r"not one string: encode\(\[sentence\]\)"):
-        encoder.encode(texts[0])
-
-
 def test_a_model_goes_to_another_process(static_student: Path) -> None:
-    """Workers get it pickled, with what it has looked up so far."""
+    """Workers get it pickled, without what it has looked up so far, and without the file."""
     encoder = StaticEncoder.load(static_student)
     expected = encoder.encode(ODD[:-1])
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(encoder)).encode(ODD[:-1]), expected)
+    content = pickle.dumps(encoder)
+    shutil.rmtree(static_student)
+    np.testing.assert_array_equal(pickle.loads(content).encode(ODD[:-1]), expected)
 
 
 def test_weights_scale_tokens() -> None:
@@ -213,8 +207,9 @@ def offsets(begin: int, end: int) -> Callable[[Path], None]:
 def test_damaged_weights(static_student: Path, damage: Callable[[Path], object], message: str) -> None:
     """fault 22: an oversized header, bad offsets, a missing tensor, a wrong dimension: refused, the file named."""
     damage(static_student / WEIGHTS)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as refused:
         StaticEncoder.load(static_student)
+    assert "dvc" not in str(refused.value)
 
 
 def test_weights_that_are_not_finite(static_student: Path) -> None:
@@ -243,5 +238,5 @@ def test_damaged_configuration(static_student: Path, content: str) -> None:
 @pytest.mark.parametrize("content", ["", "{}", "no JSON"])
 def test_damaged_tokenizer(static_student: Path, content: str) -> None:
     (static_student / TOKENIZER).write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=r"tokenizer\.json is no tokenizer"):
+    with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer"):
         StaticEncoder.load(static_student)

@@ -12,8 +12,7 @@ import torch
 from scipy.stats import spearmanr
 
 from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
-from sentence_distillery.distillation.export import VARIANT
-from sentence_distillery.distillation.fine_tuned_teacher import tuned_teachers
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import write_table
 from sentence_distillery.io.ragged import unit_rows
 from stages.distillation import fine_tuned_labels as fine_tuned_labels
@@ -89,7 +88,7 @@ def test_the_corpus_has_their_labels_side_by_side() -> None:
     assert (about["reference"], about["dimension"], len(about["additional"])) == ("models/fine_tuned_teacher/0", 32, 1)
     assert (FINE_TUNED_LABELS / "part-00000.parquet").read_bytes() != (SOFT_LABELS / "part-00000.parquet").read_bytes()
     params = load_params()
-    teachers = tuned_teachers([params.teacher, *params.soft_labels.additional_teachers], FINE_TUNED_TEACHER)
+    teachers = fine_tuned_labels.tuned_teachers([params.teacher, *params.soft_labels.additional_teachers])
     assert [teacher.maximum_length for teacher in teachers] == [32, 32]
 
 

@@ -8,10 +8,9 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.distillation.export import VARIANT
 from sentence_distillery.distillation.mlp_head import HiddenLayer
 from sentence_distillery.distillation.static_student import principal_directions
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
 from stages.distillation import mlp_head as mlp_head_stage
 from stages.distillation import student

@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from stages.distillation import paper_student as paper_student
 from stages.distillation import student as student_stage
 from stages.distillation.student import CHECKPOINT, CURVE
 from stages.paths import BENCHMARKS, PAPER_STUDENT, SOFT_LABELS, STUDENT
+from tests.waiting import wait_until
 from tests.word_vectors.conftest import write_corpus, write_params
 
 from .conftest import (
@@ -122,9 +122,7 @@ def kill_in_training(kind: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.distillation.student"], env=subprocess_environment(), stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 120
-    while not CHECKPOINT.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_until(lambda: CHECKPOINT.exists() or process.poll() is not None, "a checkpoint")
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +33,7 @@ from stages.distillation import soft_labels
 from stages.paths import SENTENCES, SOFT_LABELS
 from stages.paths import SOFT_LABEL_SHARDS as SHARDS
 from tests.encoders.conftest import teacher
+from tests.waiting import wait_until
 from tests.word_vectors.conftest import write_corpus, write_params
 
 DOCUMENTS = ["The storm closed the port. A storm came.", "Ships wait. The harbour was shut by the gale."]
@@ -338,9 +338,7 @@ def test_killed_between_shards(workspace: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 120
-    while len(list(SHARDS.glob("*.parquet"))) < 2 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
+    wait_until(lambda: len(list(SHARDS.glob("*.parquet"))) >= 2 or process.poll() is not None, "two shards")
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

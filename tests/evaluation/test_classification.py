@@ -8,10 +8,12 @@ import pytest
 from sentence_distillery.benchmarks.data import DocumentSet
 from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.classification import CHUNK, classify, means, sample, token_features
+from sentence_distillery.evaluation.classification import classify, sample
+from sentence_distillery.evaluation.document_features import CHUNK, means, token_features
 from sentence_distillery.evaluation.options import Evaluate
-from sentence_distillery.evaluation.scoring import PAPER_NAMES, sentiment_results
+from sentence_distillery.evaluation.scoring import sentiment_results
 from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from sentence_distillery.papers.paper1.published import with_published
 from tests.workspace import demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"])
@@ -98,7 +100,7 @@ def test_rows_beside_paper_1(words: WordSystem) -> None:
     """The paper's figures stand beside IMDB only, and n says how many test documents there were."""
     for name, table in (("imdb", "3"), ("samples_reviews", "")):
         splits = (documents("train", name), documents("test", name))
-        rows = list(sentiment_results(words, splits, PARAMS, PAPER_NAMES))
+        rows = list(sentiment_results(words, splits, PARAMS, with_published))
         assert [row.metric for row in rows] == ["precision", "recall", "f1"] * 2
         assert {(row.value, row.n) for row in rows} == {(1.0, 80)}
         assert [(row.protocol, row.table) for row in rows[::3]] == [("sgd", table), ("sgd+tokens", "")]
@@ -110,8 +112,8 @@ def test_transformers_have_a_limit_of_their_own(words: WordSystem, teacher: Teac
     """What is left out says so."""
     params = PARAMS.model_copy(update={"transformer_documents": 0})
     splits = (documents(), documents("test"))
-    values = {row.value for row in sentiment_results(teacher, splits, params, {})}
+    values = {row.value for row in sentiment_results(teacher, splits, params)}
     assert values == {Undefined("left out: evaluate.transformer_documents is 0")}
-    assert {row.value for row in sentiment_results(words, splits, params, {})} == {1.0}
+    assert {row.value for row in sentiment_results(words, splits, params)} == {1.0}
     some = PARAMS.model_copy(update={"transformer_documents": 30})
-    assert {row.n for row in sentiment_results(teacher, splits, some, {})} == {30}
+    assert {row.n for row in sentiment_results(teacher, splits, some)} == {30}

@@ -1,166 +1,180 @@
-"""What the evaluate stage computes for a system and a set, and a published figure that must come out."""
+"""`evaluate` on any object with `encode`: the figures that the stage writes, and what it refuses."""
 
-import csv
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from sentence_distillery.benchmarks.data import DocumentSet, PairSet
-from sentence_distillery.benchmarks.metrics import Undefined, cosines, similarity_figures
-from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.evaluation.data import Material
-from sentence_distillery.evaluation.loading import NOT_HERE, Absent
+from sentence_distillery import load
+from sentence_distillery.benchmarks.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
+from sentence_distillery.benchmarks.metrics import Undefined, cosines
+from sentence_distillery.benchmarks.readers import read_sample_pairs
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.data import EvaluationData
+from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.options import Evaluate
-from sentence_distillery.evaluation.scoring import (
-    FIRST_SAMPLE,
-    PAPER_NAMES,
-    SAMPLE_SECONDS,
-    absent_results,
-    calibrations,
-    score,
-    similarity_results,
-    speed,
-    word_results,
-)
-from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
-from sentence_distillery.evaluation.weighted import embed, fit_schemes
-from sentence_distillery.papers.paper1.published import PAPER_1
-from tests.benchmarks.conftest import real
-from tests.evaluation.test_weighted import CORPUS
-from tests.workspace import demo_params
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.scoring import score
+from sentence_distillery.evaluation.systems import StudentSystem
+from sentence_distillery.io.artifacts import InputError, write_json, write_table
+from sentence_distillery.io.ragged import Floats
+from tests.workspace import ROOT, demo_params
 
-PARAMS = Evaluate(**demo_params()["evaluate"])
+PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16})
+MINE = PairSet("mine", "test", ["a b", "c", "d"], ["a", "c", "e"], np.array([3, 5, 0], np.float32), None, (0.0, 5.0))
+REVIEWS = DocumentSet("mine", "test", ["good film", "bad film"] * 20, ["1", "0"] * 20)
 
 
-def pair_set(name: str = "stsb", split: str = "test") -> PairSet:
-    left = ["the storm closed", "the dog plays", "harbour", "the storm"]
-    right = ["the storm plays", "the dog", "the harbour", "dog"]
-    return PairSet(name, split, left, right, np.array([3, 4, 5, 0], dtype=np.float32), None, (0.0, 5.0))
+@dataclass
+class Fixed:
+    """An encoder that returns the same vectors whatever it is given."""
+
+    vectors: Any
+
+    def encode(self, sentences: list[str]) -> Any:
+        return self.vectors
 
 
-def word_set(left: list[str], right: list[str], scores: list[float]) -> PairSet:
-    return PairSet("wordsim353", "test", left, right, np.array(scores, dtype=np.float32), None, (0.0, 10.0))
+class Letters:
+    """Counts letters; keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, sentences: list[str]) -> Floats:
+        self.asked.append(sentences)
+        return np.array([[text.count(letter) for letter in "abcdefgo"] for text in sentences], dtype=np.float32)
 
 
-def test_a_row_for_each_weighting_and_metric(words: WordSystem) -> None:
-    pairs, schemes = pair_set("lee"), fit_schemes(words, CORPUS, PARAMS)
-    results = list(similarity_results(words, schemes, pairs, PAPER_NAMES))
-    assert [(result.protocol, result.metric) for result in results] == [
-        (protocol, metric)
-        for protocol in ("mean", "tf-idf", "sif", "dpcs", "dpcs+common")
-        for metric in ("pearson", "spearman", "mae")
+def sample_pairs(split: str) -> PairSet:
+    rows = [pair for pair in read_sample_pairs(ROOT / "data/samples") if pair.split == split and pair.score is not None]
+    scores = np.array([pair.score for pair in rows], dtype=np.float32)
+    left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
+    return PairSet("samples", split, left, right, scores, None, (1.0, 5.0))
+
+
+def figures(student: StaticEncoder, pairs: PairSet, directory: Path) -> tuple[dict[str, Result], dict[str, Result]]:
+    """What the stage writes for a student under its own mean, and what `evaluate` returns."""
+    data = EvaluationData([*pairs.sentences1, *pairs.sentences2], [pairs], [], [])
+    rows = score(StudentSystem(student), data, PARAMS, directory)
+    written = {row.metric: row for row in rows if row.protocol == "mean"}
+    return written, {row.metric: row for row in evaluate(student, [pairs], name="student")}
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_figures_of_the_stage(split: str, tmp_path: Path) -> None:
+    """Those that the stage `evaluate` writes for a student on the sample pairs, under its own mean.
+
+    Two pairs of the same words in another order have cosine 1 up to the last bit, which decides their ranks: Spearman
+    is compared without them.
+    """
+    pairs, student = sample_pairs(split), load()
+    written, found = figures(student, pairs, tmp_path)
+    assert list(found) == list(written) == ["pearson", "spearman", "mae"]
+    for metric in ("pearson", "mae"):
+        assert found[metric].value == pytest.approx(written[metric].value, abs=1e-6)
+        assert replace(found[metric], value=0.0) == replace(written[metric], value=0.0)
+        assert found[metric].n == len(pairs.sentences1) > 50
+    left, right = student.encode(pairs.sentences1), student.encode(pairs.sentences2)
+    others = pairs.take(np.flatnonzero(cosines(left, right) < 1 - 1e-6))
+    assert 0 < len(pairs.sentences1) - len(others.sentences1) < 4
+    written, found = figures(student, others, tmp_path)
+    assert found["spearman"].value == pytest.approx(written["spearman"].value, abs=1e-9)
+
+
+def test_figures_by_hand() -> None:
+    """Cosines 1 / sqrt 2, 1 and 0 for the ratings 3, 5 and 0; each text is encoded once."""
+    encoder = Letters()
+    found = {row.metric: row.value for row in evaluate(encoder, [MINE])}
+    expected = np.array([1 / np.sqrt(2), 1.0, 0.0])
+    assert found["pearson"] == pytest.approx(np.corrcoef(expected, [3, 5, 0])[0, 1], abs=1e-6)
+    assert found["spearman"] == pytest.approx(1.0)
+    assert found["mae"] == pytest.approx(np.abs(2.5 * (expected + 1) - [3, 5, 0]).mean(), abs=1e-6)
+    assert encoder.asked == [["a b", "c", "d", "a", "e"]]
+
+
+def test_a_constant_encoder_has_a_reason() -> None:
+    """fault 20: no NaN, and the error is still a figure."""
+    found = {row.metric: row.value for row in evaluate(Fixed(np.ones((5, 3))), [MINE])}
+    assert found["pearson"] == found["spearman"] == Undefined("all predictions are alike")
+    assert found["mae"] == pytest.approx((2 + 0 + 5) / 3)
+
+
+def test_documents_of_the_caller() -> None:
+    """A classifier learns from the first set, and is tested on the second."""
+    rows = evaluate(Letters(), [(replace(REVIEWS, split="train"), REVIEWS), MINE], name="letters")
+    assert [(row.metric, row.value, row.n, row.protocol) for row in rows[:3]] == [
+        (metric, 1.0, 40, "sgd") for metric in ("precision", "recall", "f1")
     ]
-    assert {(result.system, result.dataset, result.split, result.n) for result in results} == {
-        ("skip-gram", "lee", "test", 4)
+    assert {row.system for row in rows} == {"letters"} and len(rows) == 6
+    alike = replace(REVIEWS, labels=["1"] * 40)
+    assert {str(row.value) for row in evaluate(Letters(), [(alike, REVIEWS)])} == {
+        "undefined: all training documents have one label"
     }
-    assert {result.published for result in results} == {None}
-    one, other = (embed(words, schemes, texts)[0] for texts in (pairs.sentences1, pairs.sentences2))
-    assert pairs.scores is not None
-    expected = similarity_figures(cosines(one, other), pairs.scores, (0.0, 5.0))
-    assert {result.metric: result.value for result in results[:3]} == expected
 
 
-def test_published_figures_stand_beside_ours(words: WordSystem, student: StudentSystem) -> None:
-    """Only where system, weighting, metric and set are the paper's: STS-B test, MyModel and not our own student."""
-    names = PAPER_NAMES
-    for system, name in ((words, "Word2Vec"), (replace(student, name="MyModel"), "MyModel")):
-        schemes = fit_schemes(system, CORPUS, PARAMS)
-        fitted = calibrations(system, schemes, pair_set(split="train"))
-        for result in similarity_results(system, schemes, pair_set(), names, fitted):
-            if result.metric == "mae_calibrated":
-                assert (result.paper, result.published) == ("", None)
-                continue
-            figure = PAPER_1.get((name, result.protocol))
-            assert (result.paper, result.table) == (("1", figure.table) if figure else ("", ""))
-            assert result.published == (getattr(figure, result.metric) if figure else None)
-        for pairs in (pair_set(split="dev"), pair_set("sick")):
-            assert {result.paper for result in similarity_results(system, schemes, pairs, names)} == {""}
-    assert {r.paper for r in similarity_results(student, schemes, pair_set(), PAPER_NAMES)} == {""}
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Two named sets, as the stage `benchmarks` writes them, and one without scores."""
+    assert MINE.scores is not None
+    rows = list(zip(MINE.sentences1, MINE.sentences2, MINE.scores.tolist(), strict=True))
+    pairs = [(split, one, other, value, None) for split in ("dev", "test") for one, other, value in rows]
+    labels = [("test", one, other, None, "1") for one, other, _ in rows]
+    documents = [
+        (split, *row) for split in ("train", "test") for row in zip(REVIEWS.texts, REVIEWS.labels, strict=True)
+    ]
+    sets = {}
+    for name, kind, table, schema in (
+        ("mine", "pairs", pairs, PAIRS),
+        ("labelled", "pairs", labels, PAIRS),
+        ("reviews", "documents", documents, DOCUMENTS),
+    ):
+        write_table(tmp_path / f"{name}.parquet", pa.table([list(c) for c in zip(*table, strict=True)], schema=schema))
+        splits = dict.fromkeys([row[0] for row in table], 3)
+        sets[name] = {"kind": kind, "rows": splits, "scale": [0, 5] if name == "mine" else None}
+    write_json(tmp_path / PROVENANCE, {"sets": sets, "absent": {"stsb": "bring it"}, "pair_sets": list(sets)})
+    return tmp_path
 
 
-def test_calibrated_on_other_pairs(words: WordSystem) -> None:
-    """With the pairs under test themselves the calibration fits best of all; it changes nothing else."""
-    schemes, pairs = fit_schemes(words, CORPUS, PARAMS), pair_set()
-    plain = {(r.protocol, r.metric): r.value for r in similarity_results(words, schemes, pairs, {})}
-    fitted = calibrations(words, schemes, replace(pairs, split="train"))
-    found = {(r.protocol, r.metric): r.value for r in similarity_results(words, schemes, pairs, {}, fitted)}
-    assert {key: value for key, value in found.items() if key[1] != "mae_calibrated"} == plain
-    for protocol in ("mean", "tf-idf", "sif", "dpcs", "dpcs+common"):
-        assert found[protocol, "mae_calibrated"] < found[protocol, "mae"]  # type: ignore[operator]
+def test_sets_by_name(directory: Path) -> None:
+    """Read from the directory, as a path or as text; a set of the same pairs gives the same figures."""
+    rows = evaluate(Letters(), ["mine", "reviews"], benchmarks=directory)
+    assert rows[:3] == evaluate(Letters(), [MINE])
+    assert [(row.dataset, row.metric) for row in rows[3:]] == [("reviews", m) for m in ("precision", "recall", "f1")]
+    assert {row.split for row in evaluate(Letters(), ["mine"], benchmarks=str(directory), split="dev")} == {"dev"}
 
 
-def test_a_constant_system(words: WordSystem) -> None:
-    """fault 20: a system for which all pairs are alike has a reason in place of its correlations, and no NaN."""
-    schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
-    same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
-    for result in similarity_results(words, schemes, same, {}):
-        assert isinstance(result.value, Undefined) == (result.metric != "mae")
+@pytest.mark.parametrize(
+    ("task", "split", "message"),
+    [
+        ("labelled", "test", "Set 'labelled' has no scores with a scale"),
+        ("mine", "train", "Benchmark set 'mine' has no split 'train'"),
+        ("stsb", "test", "Benchmark set 'stsb' is absent: bring it"),
+        ("other", "test", "has no set 'other'"),
+    ],
+)
+def test_sets_that_cannot_be_scored(directory: Path, task: str, split: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(Letters(), [task], benchmarks=directory, split=split)
 
 
-def test_unknown_sentences_have_a_cosine_of_zero(words: WordSystem) -> None:
-    """fault 19: a pair without a known word is scored, as 0, and not left out."""
-    pairs = replace(pair_set(), sentences1=["qwxz", "the dog plays", "harbour", ""])
-    results = list(similarity_results(words, fit_schemes(words, CORPUS, PARAMS), pairs, {}))
-    assert {result.n for result in results} == {4}
-    assert all(isinstance(result.value, float) for result in results)
+def test_a_name_without_a_directory() -> None:
+    with pytest.raises(InputError, match="Task 'stsb' is a name: pass `benchmarks`"):
+        evaluate(Letters(), ["stsb"])
 
 
-def test_word_pairs_with_both_vectors_count(words: WordSystem) -> None:
-    pairs = word_set(["Storm", "dog", "tiger", "harbour"], ["harbour", "PLAYS", "dog", "the"], [9, 4, 7, 1])
-    found = {result.metric: result for result in word_results(words, pairs)}
-    row = words.model.index
-    left, right = ([row[word] for word in side] for side in (["storm", "dog", "harbour"], ["harbour", "plays", "the"]))
-    predicted = cosines(words.model.vectors[left], words.model.vectors[right])
-    assert found["pearson"].value == pytest.approx(np.corrcoef(predicted, [9, 4, 1])[0, 1], abs=1e-5)
-    assert {(result.n, result.protocol) for result in found.values()} == {(3, "cosine")}
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (1, 5, 3)])
+def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"encode returned an array of shape \(.*\) for 5 sentences"):
+        evaluate(Fixed(np.ones(shape)), [MINE])
 
 
-@pytest.mark.parametrize(("left", "n"), [(["tiger", "cat"], 0), (["tiger", "dog"], 1)])
-def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None:
-    """fault 20: without two known pairs there is no correlation, and n says why."""
-    for result in word_results(words, word_set(left, ["storm", "storm"], [1, 2])):
-        assert (result.n, str(result.value)) == (n, f"undefined: {n} pairs")
-
-
-def test_speed(student: StudentSystem) -> None:
-    """Few sentences are encoded over and over; n says how many that were."""
-    few = speed(student, CORPUS[:10])
-    assert (few.metric, few.protocol) == ("sentences_per_second", "encode")
-    assert isinstance(few.value, float) and few.n > max(FIRST_SAMPLE, len(CORPUS))
-    assert few.n / few.value > SAMPLE_SECONDS / 10
-
-
-def test_packaged_teacher_scores_as_published() -> None:
-    """all-MiniLM-L6-v2 on the test split of the STS Benchmark: Pearson 0.8274, Spearman 0.8203."""
-    with (real("stsb") / "stsb-en-test.csv").open(encoding="utf-8", newline="") as file:
-        left, right, scores = (list(column) for column in zip(*csv.reader(file), strict=True))
-    system = TeacherSystem(load_encoder(Teacher(**demo_params()["teacher"])), batch_tokens=4096)
-    one, other = (system.pool(system.token_ids(texts), [None])[0] for texts in (left, right))
-    figures = similarity_figures(cosines(one, other), np.array(scores, dtype=np.float32), (0.0, 5.0))
-    assert len(scores) == 1379
-    assert figures["pearson"] == pytest.approx(0.8274, abs=5e-4)
-    assert figures["spearman"] == pytest.approx(0.8203, abs=5e-4)
-
-
-def test_an_absent_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
-    """Each with the reason in place of a value, and with the paper's figure beside it, never another system's."""
-    reviews = DocumentSet("imdb", "test", ["the storm", "dog plays"] * 4, ["1", "0"] * 4)
-    train = replace(reviews, split="train")
-    material = Material(CORPUS, [pair_set(), pair_set("lee")], [], [(train, reviews)], pair_set(split="train"))
-    present = list(score(replace(teacher, name="BERT"), material, PARAMS, PAPER_NAMES, tmp_path))
-    absent = list(absent_results(Absent("BERT", NOT_HERE), material, PAPER_NAMES))
-    reason = Undefined("weights not available here")
-    assert [replace(row, value=reason, n=0) for row in present] == [replace(row, n=0) for row in absent]
-    assert {row.value for row in absent} == {reason}
-    published = {(row.table, row.metric): row.published for row in absent if row.table}
-    assert published["4", "pearson"] == 0.451 and published["3", "f1"] == 0.76 and len(published) == 12
-
-
-def test_words_that_the_run_asks_for() -> None:
-    reviews = DocumentSet("imdb", "test", ["Superb"], ["1"])
-    words = word_set(["Tiger"], ["cat"], [1.0])
-    material = Material(["A storm."], [pair_set()], [words], [(reviews, reviews)])
-    assert {"storm", "closed", "harbour", "tiger", "cat", "superb"} <= set(material.vocabulary())
+def test_vectors_that_are_not_finite() -> None:
+    """fault 19: the reason stands in place of every figure."""
+    vectors = np.ones((5, 3), dtype=np.float32)
+    vectors[0, 0] = np.nan
+    found = evaluate(Fixed(vectors), [MINE])
+    assert {str(row.value) for row in found} == {"undefined: some predictions are not finite"}

@@ -75,13 +75,21 @@ def test_headline() -> None:
     assert headline(results) == {"student/stsb/pearson": 0.8, "student/sentences_per_second": 1000.5}
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "system,value\nstudent,1\n", ",".join(COLUMNS)])
+@pytest.mark.parametrize("text", ["", "# nothing\n", "system,value\nstudent,1\n"])
 def test_other_columns(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text(text)
-    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* Run `dvc repro`"):
+    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* spread; make it anew"):
         read_results(tmp_path / "results.csv")
 
 
+def test_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(",".join(COLUMNS))
+    with pytest.raises(InputError, match=r"results\.csv has no rows, .*; make it anew"):
+        read_results(path)
+    assert read_results(path, may_be_empty=True) == []
+
+
 def test_missing_results(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* Run `dvc repro`"):
+    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* It is a table of figures"):
         read_results(tmp_path / "results.csv")

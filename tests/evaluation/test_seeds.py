@@ -1,8 +1,7 @@
-"""Other seeds: what is trained again, and means and deviations by hand."""
+"""Other seeds: what is trained again."""
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,8 @@ import torch
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import loading, seeds
-from sentence_distillery.evaluation.results import Result, as_row, read_results, write_results
-from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.evaluation.results import as_row, read_results
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
-from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
 from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
@@ -47,9 +44,6 @@ SECTIONS: dict[str, Any] = {
 }
 
 
-OWN = Result("student", "stsb", "test", "mean", "pearson", 0.61, 4)
-
-
 def train_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["seeds", str(seed)])
     seeds_stage.main()
@@ -74,23 +68,6 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_params(**SECTIONS)
         yield Path()
     torch.set_num_threads(threads)
-
-
-def test_mean_and_deviation_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0.61, 0.62, 0.63 are 0.62 with 0.01; a figure that one seed lacks has no row."""
-    monkeypatch.chdir(tmp_path)
-    write_results(SEEDS / "2.csv", [replace(OWN, value=0.62), replace(OWN, metric="mae", value=1.5)])
-    write_results(SEEDS / "3.csv", [replace(OWN, value=0.63)])
-    (row,) = over_seeds([as_row(OWN), as_row(replace(OWN, protocol="tfidf"))], [2, 3])
-    assert (row.system, row.dataset, row.metric, row.n, row.seeds) == ("student", "stsb", "pearson", 4, 3)
-    assert row.value == pytest.approx(0.62) and row.spread == pytest.approx(0.01)
-    assert over_seeds([as_row(OWN)], []) == []
-
-
-def test_a_seed_that_has_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"reports/seeds/2\.csv cannot be read"):
-        over_seeds([as_row(OWN)], [2])
 
 
 def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +102,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
         stage.main()
     sets = seeds.rated_sets(BenchmarkData(paths.BENCHMARKS))
-    contrasted = loading.load_simcse(load_params())
+    contrasted = loading.load_simcse(paths.SIMCSE, load_params().simcse, load_params().soft_labels.batch_tokens)
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),

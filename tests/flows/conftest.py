@@ -10,8 +10,13 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from tests.waiting import FOREVER, LIMIT
+
 STAGE = '''\
-"""A stage for tests: waits while a file says so, fails when told, writes its inputs and its own parameter."""
+"""A stage for tests: waits as its parameters say, fails when told, writes its inputs and its own parameter.
+
+`until` names a file that it waits for; `beside` says how many stages have to be at work before it ends.
+"""
 import os, sys, time
 from pathlib import Path
 import yaml
@@ -19,8 +24,15 @@ import yaml
 name, output, *inputs = sys.argv[1:]
 params = yaml.safe_load(Path("params.yaml").read_text())["stages"][name]
 print(f"{name}: at work", flush=True)
-started = time.time()
-time.sleep(params.get("seconds", 0))
+until, beside = params.get("until"), params.get("beside")
+if beside:
+    at_work = Path(os.environ["STAGES_AT_WORK"])
+    (at_work / f"{name} {os.getpid()}").touch()
+end, parent = time.monotonic() + FOREVER, os.getppid()
+while until and not Path(until).exists() or beside and len(list(at_work.iterdir())) < beside:
+    time.sleep(0.01)
+    if time.monotonic() > end or os.getppid() != parent:
+        sys.exit(f"{name}: waited in vain")
 if params.get("fails"):
     sys.exit(f"{name}: told to fail")
 text = "".join(Path(path).read_text() for path in inputs)
@@ -28,8 +40,8 @@ Path(output).write_text(f"{text}{name} {params['value']}\\n")
 log = os.environ.get("STAGE_LOG")
 if log:
     with open(log, "a") as file:
-        file.write(f"{name} {started} {time.time()}\\n")
-'''
+        file.write(f"{name}\\n")
+'''.replace("FOREVER", str(FOREVER))
 
 PARAMS = '''\
 """Stands for stages/params.py: the flows know it by its command only."""
@@ -39,7 +51,7 @@ import yaml
 
 content = yaml.safe_load(Path("params.yaml").read_text())
 unknown = set(content) - {"profile", "stages"} | {key for s in content["stages"].values() for key in s} - {
-    "value", "seconds", "fails"
+    "value", "until", "beside", "fails"
 }
 sys.exit(f"params.yaml has unknown keys: {', '.join(sorted(unknown))}" if unknown else 0)
 '''
@@ -103,7 +115,7 @@ def pipeline(root: Path, *options: str, **environment: str) -> subprocess.Comple
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=LIMIT,
     )
 
 

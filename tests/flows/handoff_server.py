@@ -1,4 +1,4 @@
-"""A Prefect server and GPU workers as processes of their own, on 127.0.0.1, with a real clone for each worker."""
+"""The server behind its key, and GPU workers, as processes of their own on 127.0.0.1, each worker with a real clone."""
 
 import contextlib
 import os
@@ -7,11 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient
@@ -21,46 +19,38 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage
+from flows.server import origin_of, read_key
+from tests.sockets import free_port
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import git
-
-SECONDS = 120.0  # for anything, on a busy machine
-
-
-def wait_until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
-    """What `true` returns once it is something."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := true():
-            return value
-        time.sleep(0.2)
-    raise TimeoutError(f"Not within {seconds:.0f} s: {what}")
 
 
 class Server:
     """A Prefect server with a database of its own, which can be stopped and started again."""
 
     def __init__(self, home: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.api = f"http://127.0.0.1:{self.port}/api"
+        self.port = free_port()
+        self.origin = origin_of(self.port)
+        self.api = f"{self.origin}/api"
+        self.key = read_key(home)
         self.environment = {
             "PREFECT_HOME": str(home),
             "PREFECT_API_URL": self.api,
+            "PREFECT_API_AUTH_STRING": self.key,
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "DO_NOT_TRACK": "1",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "PREFECT_WORKER_HEARTBEAT_SECONDS": "3",
+            "PREFECT_WORKER_HEARTBEAT_SECONDS": "20",  # without three of them a worker counts as gone
             "PREFECT_SERVER_SERVICES_FOREMAN_LOOP_SECONDS": "2",
             "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "1",
+            "PREFECT_SERVER_LOGGING_LEVEL": "INFO",
         }
         self.log = home / "server.log"
 
     def start(self) -> None:
-        command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port), "--no-ui"]
-        self.process = spawn(command, Path("/"), self.environment, self.log)
-        wait_until(self.answers, f"the server answers; see {self.log}")
+        self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
+        wait_until(self.answers, f"the server answers; see {self.log}", self.process)
 
     def answers(self) -> bool:
         with contextlib.suppress(httpx.HTTPError):
@@ -68,7 +58,17 @@ class Server:
         return False
 
     def client(self) -> SyncPrefectClient:
-        return SyncPrefectClient(self.api)
+        return SyncPrefectClient(self.api, auth_string=self.key)
+
+    @property
+    def auth(self) -> tuple[str, str]:
+        """The key, as user and password."""
+        user, _, secret = self.key.partition(":")
+        return user, secret
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
 
     def stop(self) -> None:
         kill(self.process, signal.SIGTERM)
@@ -103,11 +103,13 @@ def worker(server: Server, clone: Path, **environment: str) -> Iterator[subproce
             return any(worker.name == name for worker in client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0))
 
     try:
-        wait_until(online, f"{name} is online")
+        wait_until(online, f"{name} is online", process)
         yield process
     finally:
         kill(process, signal.SIGKILL)
-        httpx.delete(f"{server.api}/work_pools/{POOL}/workers/{name}")  # or it counts as online for a while
+        httpx.delete(
+            f"{server.api}/work_pools/{POOL}/workers/{name}", auth=server.auth, timeout=LIMIT
+        )  # or it counts as online for a while
 
 
 def clone_of(workspace: Path) -> Path:

@@ -13,13 +13,17 @@ from .conftest import make_repository, write_yaml
 
 MODEL = '''\
 """Writes a model and its figures as params.yaml wishes them."""
-import json, time
+import json, os, sys, time
 from pathlib import Path
 import yaml
 
 params = yaml.safe_load(Path("params.yaml").read_text())
 print("student: at work", flush=True)
-time.sleep(params["student"]["seconds"])
+end, parent = time.monotonic() + params["student"]["seconds"], os.getppid()
+while time.monotonic() < end:
+    time.sleep(0.01)
+    if os.getppid() != parent:
+        sys.exit("student: whoever waited for it was killed")
 for directory in ("models/student", "reports"):
     Path(directory).mkdir(parents=True, exist_ok=True)
 Path("models/student/model.txt").write_text(f"{params['web']['snapshot']}: {params['student']['spearman']}\\n")

@@ -1,9 +1,10 @@
 """A person's way: `make ui`, a run with parameters started from Prefect's own page, and its stages seen to the end."""
 
 import os
+import re
 import shutil
 import signal
-import socket
+import stat
 import subprocess
 import sys
 import time
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.sockets import LOOPBACK, peers
+from tests.sockets import LOOPBACK, free_port, peers
+from tests.waiting import LIMIT
 
 from .conftest import git, make_repository, stage
 
@@ -24,12 +26,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 SECONDS = 1000  # of Playwright's milliseconds
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +43,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(workspace: Path) -> Iterator[str]:
-    """Prefect's page, brought up by `python -m flows.ui`."""
+def entrance(workspace: Path) -> Iterator[str]:
+    """The link to Prefect's page that `python -m flows.ui` prints once everything is up."""
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "flows.ui", "--port", str(port)], cwd=workspace, stdout=subprocess.PIPE, text=True
@@ -57,9 +53,14 @@ def address(workspace: Path) -> Iterator[str]:
     with process.stdout as output:
         line = output.readline()
         assert f"Prefect is at http://127.0.0.1:{port}" in line, (process.poll(), _logs(workspace))
-        yield f"http://127.0.0.1:{port}"
+        yield line.split()[3]
         process.send_signal(signal.SIGTERM)
-        assert process.wait(90) == 0
+        assert process.wait(LIMIT) == 0
+
+
+@pytest.fixture(scope="module")
+def address(entrance: str) -> str:
+    return entrance.partition("/enter#")[0]
 
 
 def _logs(workspace: Path) -> str:
@@ -73,15 +74,17 @@ def page(address: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(120 * SECONDS)
+        page.set_default_timeout(LIMIT * SECONDS)
         page.on("request", lambda request: asked.add(request.url.split("/")[2]))
         yield page
         browser.close()
     assert {host for host in asked if host} == {address.removeprefix("http://")}
 
 
-def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> None:
+def test_a_run_with_parameters(page: Page, address: str, entrance: str, workspace: Path) -> None:
     """The form, a stage as target, a changed parameter; the GPU stage runs in the second clone."""
+    page.goto(entrance)
+    page.wait_for_url(re.compile("/dashboard"))
     page.goto(f"{address}/deployments")
     page.get_by_role("link", name="pipeline").first.click()
     page.get_by_role("button", name="Run", exact=True).click()
@@ -91,21 +94,23 @@ def test_a_run_with_parameters(page: Page, address: str, workspace: Path) -> Non
     _picture(page, "form")
     page.goto(f"{address}/runs/flow-run/{_submitted(page)}")  # the notice with its link is soon gone
     for state in ("Ran on GPU worker", "Completed"):
-        expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=180 * SECONDS)
+        expect(page.get_by_text(f"Finished in state {state}").first).to_be_visible(timeout=LIMIT * SECONDS)
     _picture(page, "run")
     found = {pid: peers(pid) for pid in _processes(workspace)}
     assert len(found) >= 3  # the server and two workers
     assert set().union(*found.values()) <= LOOPBACK
+    assert stat.S_IMODE((workspace / ".prefect/key").stat().st_mode) == 0o600
     kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/distillery/runs")
     assert "value: 7" in git(workspace, "show", f"{kept}:params.yaml")
 
 
 def _submitted(page: Page) -> str:
     """The id of the run that the form asks for; sent again where another writer had SQLite, as a person would."""
-    for _ in range(10):
+    end = time.monotonic() + LIMIT
+    while True:
         with page.expect_response("**/create_flow_run") as response:
             page.get_by_role("button", name="Submit").click()
-        if response.value.status != HTTPStatus.SERVICE_UNAVAILABLE:
+        if response.value.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > end:
             break
         time.sleep(1)
     assert response.value.ok, response.value.text()
@@ -124,6 +129,6 @@ def _processes(workspace: Path) -> list[int]:
 
 def _picture(page: Page, name: str) -> None:
     """Keep a picture for the documents where PICTURES says so."""
-    time.sleep(1)
     if directory := os.environ.get("PICTURES"):
+        time.sleep(1)  # for what moves to come to rest
         page.screenshot(path=f"{directory}/{name}.png")

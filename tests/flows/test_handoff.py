@@ -3,13 +3,14 @@
 import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,19 @@ import dvc
 import pytest
 import yaml
 from prefect.client.schemas.objects import StateType
-from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from flows import gpu_pool, handoff
+from flows import gpu_pool, handoff, order
 from flows.gpu_pool import Errand, Limits
 from flows.gpu_stage import gpu_stage
-from flows.handoff import HandoffError, fetch, give, hand_off, key_of, opened
+from flows.handoff import fetch, give, hand_off, key_of, opened
+from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
-from .handoff_server import Server, clone_of, kill, wait_until, worker
+from .handoff_server import Server, clone_of, kill, worker
 
 
 class Site:
@@ -45,6 +48,7 @@ class Site:
         dvc_("repro", "a", cwd=self.home)
         self.ran_at_home, self.ran_there = directory / "home.log", directory / "there.log"
         self.value = 1
+        self.release = directory / "release"  # lets stage g go on
         self._stack = ExitStack()
         self.worker: subprocess.Popen[bytes] | None = None
 
@@ -59,7 +63,32 @@ class Site:
     def change(self, **values: object) -> None:
         """Give stage g parameters that it never had, so that it has to run."""
         self.value += 1
-        set_param(self.home, "g", **{"value": self.value, "seconds": 0, "fails": False} | values)
+        self.release.unlink(missing_ok=True)
+        set_param(self.home, "g", **{"value": self.value, "until": None, "fails": False} | values)
+
+    def hold(self) -> None:
+        """Give stage g parameters that it never had, and have it wait for `release`."""
+        self.change(until=str(self.release))
+
+    @contextmanager
+    def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
+        """Do this once stage g is at work on the worker, beside what the block does; stage g goes on after it."""
+        self.hold()
+        runs = len(self.server.runs())
+
+        def strike() -> None:
+            try:
+                self.wait_for_work(runs)
+                act()
+            finally:
+                self.release.touch()
+
+        thread = threading.Thread(target=strike)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
 
     def hand_off(
         self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
@@ -74,7 +103,7 @@ class Site:
         return self.server.runs()[-1].state
 
     def assert_clean(self) -> None:
-        assert git(self.home, "for-each-ref", handoff.REFS) == ""
+        assert git(self.home, "for-each-ref", order.REFS) == ""
 
     def wait_for_work(self, runs: int) -> None:
         """Until the worker has one flow run more than `runs`, and its stage is at work."""
@@ -107,7 +136,7 @@ def dvc_(*arguments: str, cwd: Path) -> str:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("prefect")
     server = Server(home)
-    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_HOME: home}):
+    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}):
         server.start()
         try:
             server.deploy()
@@ -129,6 +158,7 @@ def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With a worker at work, and stage g to be run."""
     monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
+    monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     shared_site.ran_at_home.unlink(missing_ok=True)
     shared_site.start_worker()
     shared_site.change()
@@ -145,10 +175,8 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
     code.write_text(original.replace("{name} {params", "{name}: {params"), encoding="utf-8")
     other.write_text("raise SystemExit('the clone\\'s own code')", encoding="utf-8")
     lines: list[str] = []
-    started = time.monotonic()
     try:
         assert site.hand_off(log=lines.append) is Outcome.RAN_ON_GPU
-        print(f"hand-off of a stage that takes no time: {time.monotonic() - started:.1f} s")
         assert (site.home / "g.txt").read_text(encoding="utf-8") == f"a 1\ng: {site.value}\n"
         assert "Stage 'g' didn't change, skipping" in dvc_("repro", "--single-item", "g", cwd=site.home)
     finally:
@@ -222,7 +250,7 @@ def test_another_key_is_refused(site: Site) -> None:
 
 
 def test_another_protocol_is_refused() -> None:
-    state = gpu_stage.fn(handoff.PROTOCOL + 1, {"anything": "else"})
+    state = gpu_stage.fn(order.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
     assert "bring both to the same revision" in str(state.message)
 
@@ -261,21 +289,17 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
 
 def test_the_remote_is_gone_while_the_stage_runs(site: Site) -> None:
     """The worker cannot give its result: home hears so."""
-    site.change(seconds=4)
-    runs, away = len(site.server.runs()), site.remote.with_name("away")
+    away = site.remote.with_name("away")
 
     def lose() -> None:
-        site.wait_for_work(runs)
         site.remote.rename(away)
         site.remote.write_text("no directory", encoding="utf-8")
 
-    thread = threading.Thread(target=lose)
-    thread.start()
+    message = r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"
     try:
-        with pytest.raises(HandoffError, match=r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"):
+        with site.meanwhile(lose), pytest.raises(HandoffError, match=message):
             site.hand_off()
     finally:
-        thread.join()
         site.remote.unlink()
         away.rename(site.remote)
     site.assert_clean()
@@ -300,7 +324,7 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
 
 def test_home_stops_waiting(site: Site) -> None:
     """fault 3: the caller is stopped: the worker's run is cancelled and its stage ended."""
-    site.change(seconds=300)
+    site.hold()
     runs, children = len(site.server.runs()), Children()
 
     def stop() -> None:
@@ -319,60 +343,45 @@ def test_home_stops_waiting(site: Site) -> None:
 
 def test_the_server_restarts(site: Site) -> None:
     """The server goes away and comes back while the stage runs: home and worker go on."""
-    site.change(seconds=15)
-    runs = len(site.server.runs())
 
     def restart() -> None:
-        site.wait_for_work(runs)
         site.server.stop()
         site.server.start()
 
-    thread = threading.Thread(target=restart)
-    thread.start()
-    assert site.hand_off() is Outcome.RAN_ON_GPU
-    thread.join()
+    with site.meanwhile(restart):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
     assert not site.ran_at_home.exists()
     site.assert_clean()
 
 
 def test_the_worker_is_killed_alone(site: Site) -> None:
     """fault 12: the run's own process goes on, and its result counts."""
-    site.change(seconds=6)
-    runs = len(site.server.runs())
 
     def strike() -> None:
-        site.wait_for_work(runs)
         assert site.worker is not None
         site.worker.kill()
+        site.worker.wait()
 
-    thread = threading.Thread(target=strike)
-    thread.start()
-    assert site.hand_off() is Outcome.RAN_ON_GPU
-    thread.join()
+    with site.meanwhile(strike):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
     site.assert_clean()
 
 
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 12: home answers within its deadline, says what happened, and the run ends as Crashed."""
-    limits = Limits()
+    """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
+    limits = Limits(silence=LIMIT)
     monkeypatch.setattr(gpu_pool, "LIMITS", limits)
-    site.change(seconds=20)
-    runs = len(site.server.runs())
-    killed: list[float] = []
 
     def strike() -> None:
-        site.wait_for_work(runs)
         assert site.worker is not None
         kill(site.worker, signal.SIGKILL)
-        killed.append(time.monotonic())
         object.__setattr__(limits, "silence", 12)  # not before: the run's process may be slow to start
 
-    thread = threading.Thread(target=strike)
-    thread.start()
-    with pytest.raises(HandoffError, match=r"ended as Crashed: No sign of life from the worker for \d+ s"):
+    message = r"ended as Crashed: No sign of life from the worker for (\d+) s"
+    with site.meanwhile(strike), pytest.raises(HandoffError, match=message) as raised:
         site.hand_off()
-    thread.join()
-    assert time.monotonic() - killed[0] < 60
+    found = re.search(message, str(raised.value))
+    assert found is not None and int(found[1]) >= 12
     assert site.last_state().type is StateType.CRASHED
     site.assert_clean()
 
@@ -471,3 +480,58 @@ def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
         assert (root / ".dvc/cache/runs" / key[:2] / entry).is_file()
         fetch(repo, entry)
     assert "a.txt" in json.dumps(yaml.safe_load((tmp_path / "remote/runs" / key[:2] / entry).read_text()))
+
+
+def order_of(home: Path, **fields: object) -> dict[str, Any]:
+    """What `home` would send for stage g, with some fields of an attacker's."""
+    with opened(home, None) as repo:
+        sent = handoff.send(repo, "g", look=False, force=True)
+    assert sent is not None
+    ref = f"{order.REFS}/{uuid.uuid4().hex}"
+    git(home, "update-ref", ref, sent["revision"])
+    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **sent} | fields
+
+
+def hostile_repository(site: Site, directory: Path, mark: Path) -> Path:
+    """A repository of an attacker's, complete but for its stage g, which makes the file `mark`."""
+    root = directory / "hostile"
+    git(directory, "clone", "--quiet", str(site.home), str(root))
+    for name in ("a.txt", "dvc.lock", "params.yaml"):
+        (root / name).write_text((site.home / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (root / "stage.py").write_text(f"for name in ({str(mark)!r}, 'g.txt'): open(name, 'w')", encoding="utf-8")
+    dvc_("commit", "--force", "a", cwd=root)
+    return root
+
+
+@pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
+def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
+    """fault 33: somebody who can start flow runs sends an order; the worker refuses it, and says what to do."""
+    mark = tmp_path / "mark"
+    hostile = hostile_repository(site, tmp_path, mark)
+    fields, told = {
+        "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
+        "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
+        "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
+        "unlisted": (order_of(hostile), f"from '{hostile}', which this worker's owner has not listed"),
+        "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
+        "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
+    }[attack]
+    before, sent = (git(site.clone, "for-each-ref"), site.runs_there()), order_of(site.home, **fields)
+    with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
+        gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+    for ref in git(site.home, "for-each-ref", "--format=%(refname)", order.REFS).split():
+        git(site.home, "update-ref", "-d", ref)
+    assert told in str(raised.value)
+    if attack in ("upload-pack", "ext", "unlisted", "data"):
+        assert f"start the worker with {order.LISTED}=" in str(raised.value)
+    assert not mark.exists()
+    assert (git(site.clone, "for-each-ref"), site.runs_there()) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"hostile"}
+    if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
+        git(site.clone, "remote", "add", "hostile", str(hostile))
+        try:
+            _, outcome = gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+        finally:
+            git(site.clone, "remote", "remove", "hostile")
+        assert outcome is Outcome.RAN
+        assert mark.exists()

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from flows.settings import assignments
 from flows.worktree import RUNS
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import command, git, make_repository, pipeline, set_param, stage
 from .test_cache import damage
@@ -126,15 +126,13 @@ def started(log: Path) -> Callable[[], bool]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
     """fault 3: the stage that runs ends with its run, and the status is not 0."""
-    set_param(chain, "a", seconds=60)
+    set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
     with log.open("w") as file:
         process = subprocess.Popen(command(), cwd=chain, stdout=file, stderr=file)
-    deadline = time.monotonic() + 120
-    while not started(log)() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(started(log), "stage a is at work", process)
     process.send_signal(number)
-    assert process.wait(30) != 0
+    assert process.wait(LIMIT) != 0
     assert not _at_work(chain)
 
 
@@ -150,15 +148,17 @@ def _at_work(root: Path) -> list[str]:
     return found
 
 
-def test_two_runs_and_a_developer(pair: Path) -> None:
-    """fault 4: two runs at once and a `dvc repro` in the workspace do not disturb each other."""
-    set_param(pair, "a", seconds=2)
+def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 4: two runs and a `dvc repro` in the workspace, all three at stage a at once, do not disturb each other."""
+    monkeypatch.setenv("STAGES_AT_WORK", str(tmp_path / "at work"))
+    (tmp_path / "at work").mkdir()
+    set_param(pair, "a", beside=3)
     runs = [
         subprocess.Popen(command("--set", f"stages.b.value={value}"), cwd=pair, stdout=subprocess.PIPE, text=True)
         for value in (2, 3)  # not the developer's, whose result they could take over
     ]
     here = subprocess.run([*command()[:2], "dvc", "repro", "--quiet"], cwd=pair, check=False)
-    outputs = [run.communicate(timeout=300)[0] for run in runs]
+    outputs = [run.communicate(timeout=LIMIT)[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
     assert here.returncode == 0
     assert all("b: Ran" in output for output in outputs)
@@ -166,14 +166,13 @@ def test_two_runs_and_a_developer(pair: Path) -> None:
 
 
 def test_independent_stages_overlap(tmp_path: Path) -> None:
-    """Eight stages side by side: they overlap in time, and dvc.lock has the entry of each."""
+    """Eight stages side by side, none of which ends before all are at work; dvc.lock has the entry of each."""
     names = [f"s{number}" for number in range(8)]
     root = make_repository(tmp_path / "workspace", {name: stage(name) for name in names})
-    log = tmp_path / "times"
+    at_work = tmp_path / "at work"
+    at_work.mkdir()
     for name in names:
-        set_param(root, name, seconds=1)
-    assert last_line(pipeline(root, "--parallel", "8", "--apply", STAGE_LOG=str(log))).count("s") >= 8
+        set_param(root, name, beside=len(names))
+    done = pipeline(root, "--parallel", "8", "--apply", STAGES_AT_WORK=str(at_work))
+    assert last_line(done) == f"Ran: {', '.join(names)}"
     assert sorted(_lock(root)) == names
-    spans = [tuple(map(float, line.split()[1:])) for line in log.read_text(encoding="utf-8").splitlines()]
-    assert max(start for start, _ in spans) < max(end for _, end in spans)
-    assert any(one[0] < other[1] and other[0] < one[1] for one in spans for other in spans if one is not other)

@@ -23,6 +23,7 @@ from flows.promotion import (
 )
 from flows.worktree import git
 from stages.process import held
+from tests.waiting import LIMIT
 
 from .models import commit_all, kept_run, make_models
 
@@ -42,7 +43,7 @@ def promote_model(root: Path, model: str, channel: Channel = CHANNEL) -> Version
 
 def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "flows.promotion", *options]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=180)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=LIMIT)
 
 
 def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:
@@ -132,7 +133,7 @@ def test_two_at_once(models: Path) -> None:
         thread.start()
         time.sleep(2)
         assert promoted(models, CHANNEL) == two
-    thread.join(30)
+    thread.join(LIMIT)
     assert promoted(models, CHANNEL) != two
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from flows.promotion import Channel, PromotionError, promoted, registered, rollb
 from flows.retrain import Decision, Order, Verdict, day_in, retrain_once
 from flows.settings import SettingsError
 from flows.worktree import RUNS, git
+from tests.waiting import FOREVER, LIMIT
 
 from .models import LEE, add_remote, change, make_models
 
@@ -160,7 +160,7 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
 @contextmanager
 def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """A retraining whose student is being trained."""
-    process = start(root, "--set", "student.seconds=120", *options)
+    process = start(root, "--set", f"student.seconds={FOREVER}", *options)
     assert process.stdout is not None
     with process, process.stdout as output:
         assert any("at work" in line for line in output)
@@ -175,13 +175,13 @@ def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)
-        output = second.communicate(timeout=180)[0]
+        output = second.communicate(timeout=LIMIT)[0]
         assert second.returncode == 1
         assert "Skipped" in output
         assert f"Another retraining is under way: python -m flows.retrain (process {process.pid}, since 20" in output
         assert sorted((models / RUNS).iterdir()) == runs
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(LIMIT)
         assert retrain(models).decision is Decision.PROMOTED
 
 
@@ -189,7 +189,5 @@ def test_a_stop(models: Path) -> None:
     """fault 3: SIGTERM ends the stage with the run; nothing is promoted."""
     with at_work(models) as process:
         process.send_signal(signal.SIGTERM)
-        started = time.monotonic()
-        assert process.wait(100) == 128 + signal.SIGTERM
-        assert time.monotonic() - started < 90
+        assert process.wait(LIMIT) == 128 + signal.SIGTERM
     assert promoted(models, CHANNEL) is None

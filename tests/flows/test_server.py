@@ -10,9 +10,10 @@ from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.schedules import CronSchedule
 
 from flows.gpu_stage import gpu_stage
+from tests.waiting import LIMIT, wait_until
 
 from .conftest import command, set_param
-from .handoff_server import Server, wait_until
+from .handoff_server import Server
 from .test_pipeline import started
 
 
@@ -28,14 +29,16 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: Path) -> None:
     """The run goes on without the server, and the server has the whole truth once it is back."""
-    set_param(chain, "a", seconds=15)
+    back = tmp_path / "back"
+    set_param(chain, "a", until=str(back))
     log = tmp_path / "log"
     with log.open("w") as file:
         process = subprocess.Popen(command(), cwd=chain, env=os.environ | server.environment, stdout=file, stderr=file)
-    wait_until(started(log), "stage a is at work")
+    wait_until(started(log), "stage a is at work", process)
     server.stop()
     server.start()
-    assert process.wait(120) == 0, log.read_text(encoding="utf-8")
+    back.touch()
+    assert process.wait(LIMIT) == 0, log.read_text(encoding="utf-8")
     with server.client() as client:
         (run,) = client.read_flow_runs()
         states = {task.name: task.state_name for task in client.read_task_runs()}

@@ -12,6 +12,7 @@ import pytest
 from dvc.repo import Repo, lock_repo
 
 from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, main, prune, snapshot, worktree
+from tests.waiting import FOREVER, LIMIT
 
 from .conftest import set_param
 
@@ -45,7 +46,7 @@ def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
             taken = pool.submit(snapshot, chain)
             assert not wait([taken], timeout=1).done
             file.write_text(whole, encoding="utf-8")
-        assert git(chain, "show", f"{taken.result(timeout=60)}:dvc.lock") == whole.strip()
+        assert git(chain, "show", f"{taken.result(timeout=LIMIT)}:dvc.lock") == whole.strip()
 
 
 def test_files_beyond_git_are_linked(chain: Path) -> None:
@@ -119,7 +120,8 @@ def test_prune(chain: Path) -> None:
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"
-        "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n    time.sleep(60)\n"
+        "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n"
+        f"    time.sleep({FOREVER})\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, revision], cwd=chain, stdout=subprocess.PIPE)
     assert process.stdout is not None

@@ -18,7 +18,7 @@ from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.encoders.trainable import PairEncoder
-from sentence_distillery.evaluation.results import PARAPHRASE, read_results
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs import cross_encoder as cross_encoder
@@ -54,6 +54,7 @@ from stages.benchmarks import benchmarks
 from stages.pairs import combinations, pair_embeddings
 from stages.pairs import pair_cost as pair_cost_stage
 from stages.pairs import predict as predict_stage
+from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
 from tests.pairs.small import encoder, write_encoder
 from tests.workspace import ROOT, write_params
 
@@ -364,7 +365,7 @@ def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
 
 def test_figures_as_rows(workspace: Path) -> None:
     """As they are, and as `publish --matrix` keeps them."""
-    kept = keep_matrix(PARAPHRASE, "dvc repro", "2026-11-21")
+    kept = keep_matrix(PARAPHRASE, Path("reports/runs/paraphrase"), "dvc repro", "2026-11-21")
     assert kept == Path("reports/runs/paraphrase/samples_paraphrase.csv") and read_results(kept) == read_results(
         PARAPHRASE
     )

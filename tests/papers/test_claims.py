@@ -6,8 +6,7 @@ import pytest
 
 from sentence_distillery.papers.paper1 import claims as module
 from sentence_distillery.papers.paper1.claims import NOT, PARTLY, REPRODUCED, UNTESTED, Claim, Refinement, claims
-from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT
-from sentence_distillery.papers.paper1.reproduction import our_name
+from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name
 from sentence_distillery.reporting.tables import Row
 
 FIGURES = {"pearson": 0.5, "spearman": 0.5, "mae": 1.5}
@@ -44,7 +43,7 @@ def paper_rows() -> list[Row]:
     rows += stsb("teacher", "mean", paper="", spearman=0.5)
     return rows + [
         row(name, "corpus", "encode", "sentences_per_second", speed, "")
-        for name, speed in (("MyModel", 900.0), ("teacher", 45.0))
+        for name, speed in (("paper student", 900.0), ("teacher", 45.0))
     ]
 
 
@@ -87,7 +86,7 @@ def test_without_figures_nothing_is_judged() -> None:
 
 def test_our_student_is_not_mymodel() -> None:
     """Our student's figures say nothing of the paper's model, however good they are."""
-    rows = [{**r, "system": "student"} if r["system"] == "MyModel" else r for r in paper_rows()]
+    rows = [{**r, "system": "student"} if r["system"] == "paper student" else r for r in paper_rows()]
     for start in ("With DPCS, MyModel", "Under the mean, MyModel", "On IMDB, MyModel", "Distillation keeps"):
         for text, claim in found(rows).items():
             if text.startswith(start):
@@ -98,7 +97,7 @@ def test_calibrated_errors_stand_beside_the_plain_ones() -> None:
     """The verdict stays that of the paper's own measure."""
     rows = paper_rows()
     for protocol, value in (("tf-idf", 0.9), ("dpcs", 0.7)):
-        rows.append(row("MyModel", "stsb", protocol, "mae_calibrated", value))
+        rows.append(row("paper student", "stsb", protocol, "mae_calibrated", value))
         rows.append(row("GloVe", "stsb", protocol, "mae_calibrated", 1.0))
     plain, more = (by_start(made, "DPCS lowers") for made in (paper_rows(), rows))
     assert more.verdict == plain.verdict
@@ -175,7 +174,7 @@ def test_better(one: float, other: float, name: str, expected: int) -> None:
 def test_ten_times_as_fast(speed: float, verdict: str) -> None:
     rows = [
         row(name, "corpus", "encode", "sentences_per_second", value)
-        for name, value in (("MyModel", speed), ("teacher", 45.0))
+        for name, value in (("paper student", speed), ("teacher", 45.0))
     ]
     assert by_start(rows, "The distilled model").verdict == verdict
 

@@ -11,19 +11,27 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from benchmarks import encoding as bench
-from sentence_distillery.benchmarks.data import PAIRS
+from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
 from sentence_distillery.distillation.export import export, write_model
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, WORDS
-from sentence_distillery.encoder.static_encoder import CONFIG, MLP_HEAD, STUDENT, VARIANT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.release import pareto, release
-from sentence_distillery.release.pareto import PARETO, RELEASED, deep_rows, own_rows, released_rows, token_counts
+from sentence_distillery.release.pareto import Workload, mlp_head_rows, own_rows, released_rows, token_counts
+from sentence_distillery.release.release import Source
 from tests.benchmarks.conftest import real
-from tests.distillation.conftest import CARD, files
-from tests.workspace import ROOT, write_params
+from tests.distillation.conftest import files
+from tests.workspace import ROOT
 
+CARD = {
+    "profile": "best",
+    "language": "en",
+    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "additional": []},
+    "sentences": 3,
+    "epochs": 1,
+    "seed": 1,
+}
 SUBJECTS = ["storm", "ship", "bank", "court", "team", "farmer", "doctor", "minister", "dog", "child"]
 VERBS = ["left", "saw", "praised", "warned", "met", "paid"]
 VOCABULARY = [UNKNOWN, "the", *SUBJECTS, *VERBS]
@@ -36,47 +44,56 @@ def table(seed: int = 1) -> Floats:
     return vectors
 
 
-def student(vectors: Floats, profile: str = "best") -> StaticEncoder:
+def student(directory: Path, vectors: Floats, profile: str = "best") -> StaticEncoder:
     encoder = StaticEncoder(static_tokenizer(VOCABULARY), vectors)
-    export(encoder, CARD | {"profile": profile})
+    export(encoder, CARD | {"profile": profile}, directory / "student")
     return encoder
 
 
-def write_benchmarks(truth: StaticEncoder) -> None:
-    """STS-B and SICK whose gold scores are the cosines of `truth`."""
+def write_benchmarks(truth: StaticEncoder, directory: Path) -> None:
+    """STS-B and SICK whose ratings are the cosines of `truth`."""
     left, right = SENTENCES[:-1], SENTENCES[1:]
     one, other = truth.encode(left), truth.encode(right)
     scores = np.einsum("nd,nd->n", one, other).astype(np.float32)
     count = len(left)
     for name in ("stsb", "sick"):
         columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, [None] * count]
-        write_table(Path(f"data/benchmarks/{name}.parquet"), pa.table(columns, schema=PAIRS))
+        write_table(directory / f"{name}.parquet", pa.table(columns, schema=PAIRS))
     entry = {"kind": "pairs", "scale": [-1, 1], "rows": {"dev": 1, "test": 1}, "sha256": {}, "licence": "none stated"}
-    write_json(Path("data/benchmarks/provenance.json"), {"sets": {"stsb": entry, "sick": entry}, "absent": {}})
+    write_json(directory / "provenance.json", {"sets": {"stsb": entry, "sick": entry}, "absent": {}})
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path) -> Path:
     """A student of the best profile, its words and its benchmark sets."""
-    monkeypatch.chdir(tmp_path)
-    write_params(profile="best")
     counts = np.arange(len(VOCABULARY) - 1, 0, -1)
-    write_table(SOFT_LABELS / WORDS, pa.table({"word": VOCABULARY[1:], "count": counts}))
-    write_benchmarks(student(table()))
+    write_table(tmp_path / "words.parquet", pa.table({"word": VOCABULARY[1:], "count": counts}))
+    write_benchmarks(student(tmp_path, table()), tmp_path / "benchmarks")
     return tmp_path
 
 
+def make_release(directory: Path, profile: str = "best") -> dict[str, float]:
+    source = Source(directory / "student", directory / "words.parquet", profile, ["data/external/news/news.parquet"])
+    return release.release(source, BenchmarkData(directory / "benchmarks"), directory / "released")
+
+
+def workload(directory: Path) -> Workload:
+    return Workload(SENTENCES, BenchmarkData(directory / "benchmarks"))
+
+
 def test_release(workspace: Path) -> None:
-    figures = release.release()
-    loaded = StaticEncoder.load(RELEASED)
+    figures = make_release(workspace)
+    released = workspace / "released"
+    loaded = StaticEncoder.load(released)
     assert loaded.stored.dtype == np.float16
     np.testing.assert_allclose(loaded.encode(SENTENCES) @ loaded.encode(SENTENCES).T, _cosines(), atol=2e-2)
-    config = json.loads((RELEASED / CONFIG).read_text(encoding="utf-8"))
+    config = json.loads((released / CONFIG).read_text(encoding="utf-8"))
     assert config["figures"] == {name: pytest.approx(value, abs=1e-5) for name, value in figures.items()}
+    assert config["trained_on"] == {"data/external/news/news.parquet": "mixed, research use"}
     assert figures["stsb/test/pearson"] > 0.99
-    before = files(RELEASED)
-    release.release()
-    assert files(RELEASED) == before
+    before = files(released)
+    make_release(workspace)
+    assert files(released) == before
 
 
 def _cosines() -> Floats:
@@ -96,21 +113,21 @@ def test_rare_words_are_cut_into_pieces() -> None:
 
 
 def test_a_worse_student_is_refused(workspace: Path) -> None:
-    release.release()
-    before = files(RELEASED)
-    student(table() + np.float32(0.3) * table(seed=2))
-    with pytest.raises(InputError, match=r"worse than the one in models/released: stsb/dev/pearson is \d\d\.\d\d, rel"):
-        release.release()
-    assert files(RELEASED) == before
+    make_release(workspace)
+    before = files(workspace / "released")
+    student(workspace, table() + np.float32(0.3) * table(seed=2))
+    with pytest.raises(InputError, match=r"worse than the one in .*/released: stsb/dev/pearson is \d\d\.\d\d, rel"):
+        make_release(workspace)
+    assert files(workspace / "released") == before
 
 
 def test_a_better_student_takes_the_place(workspace: Path) -> None:
-    student(table() + np.float32(0.3) * table(seed=2))
-    worse = release.release()
-    student(table())
-    better = release.release()
+    student(workspace, table() + np.float32(0.3) * table(seed=2))
+    worse = make_release(workspace)
+    student(workspace, table())
+    better = make_release(workspace)
     assert all(better[name] > value for name, value in worse.items())
-    vectors = StaticEncoder.load(RELEASED).encode(SENTENCES)
+    vectors = StaticEncoder.load(workspace / "released").encode(SENTENCES)
     np.testing.assert_allclose(vectors @ vectors.T, _cosines(), atol=2e-2)
 
 
@@ -124,22 +141,20 @@ def test_worse_by_hand() -> None:
 @pytest.mark.parametrize("what", ["student", "params"])
 def test_another_profile_is_refused(workspace: Path, what: str) -> None:
     if what == "student":
-        student(table(), profile="demo")
-    else:
-        write_params(profile="demo")
+        student(workspace, table(), profile="demo")
     with pytest.raises(InputError, match=r"is of the profile 'demo', and a release comes from 'best'"):
-        release.release()
-    assert not RELEASED.exists()
+        make_release(workspace, profile="best" if what == "student" else "demo")
+    assert not (workspace / "released").exists()
 
 
 def test_without_benchmarks(workspace: Path) -> None:
-    write_json(Path("data/benchmarks/provenance.json"), {"sets": {}, "absent": {}})
-    with pytest.raises(InputError, match=r"has no 'stsb'; run `make benchmarks`"):
-        release.release()
+    write_json(workspace / "benchmarks/provenance.json", {"sets": {}, "absent": {}})
+    with pytest.raises(InputError, match=r"has no 'stsb', .*; run `make benchmarks`"):
+        make_release(workspace)
 
 
 def test_the_most_dimensions_that_fit(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = StaticEncoder.load(STUDENT)
+    encoder = StaticEncoder.load(workspace / "student")
     assert release.largest_dimension(encoder) == 16
     tokenizer = len(encoder.tokenizer.to_str().encode())
     rows = len(VOCABULARY)
@@ -153,8 +168,8 @@ def test_the_most_dimensions_that_fit(workspace: Path, monkeypatch: pytest.Monke
 
 def test_a_row_for_each_size(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pareto, "DIMENSIONS", (8, 4))
-    encoder = StaticEncoder.load(STUDENT)
-    rows = list(own_rows(encoder, SENTENCES))
+    encoder = StaticEncoder.load(workspace / "student")
+    rows = list(own_rows(encoder, workspace / "words.parquet", workload(workspace)))
     assert [(row["precision"], row["dimension"]) for row in rows] == [
         (precision, dimension) for precision in ("float32", "float16", "int8") for dimension in (16, 8, 4)
     ]
@@ -162,44 +177,47 @@ def test_a_row_for_each_size(workspace: Path, monkeypatch: pytest.MonkeyPatch) -
     quality = [row["stsb/test/pearson"] for row in rows]
     assert quality[0] > quality[1] > quality[2]  # type: ignore[operator]
     assert rows[0]["megabytes"] >= rows[3]["megabytes"] >= rows[6]["megabytes"]  # type: ignore[operator]
-    assert token_counts(encoder)[:3].tolist() == [0, len(VOCABULARY) - 1, len(VOCABULARY) - 2]
+    counts = token_counts(encoder, workspace / "words.parquet")
+    assert counts[:3].tolist() == [0, len(VOCABULARY) - 1, len(VOCABULARY) - 2]
 
 
 def test_a_row_for_what_ships(workspace: Path) -> None:
-    assert list(released_rows(SENTENCES)) == []
-    figures = release.release()
-    (row,) = released_rows(SENTENCES)
+    assert list(released_rows(workspace / "released", workload(workspace))) == []
+    figures = make_release(workspace)
+    (row,) = released_rows(workspace / "released", workload(workspace))
     assert (row["system"], row["precision"], row["dimension"]) == ("released", "levels", 16)
     assert row["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
 
 
-def test_a_row_for_the_deep_student(workspace: Path) -> None:
-    write_json(MLP_HEAD / VARIANT, {"absent": "not trained in this test"})
-    assert list(deep_rows(SENTENCES)) == []
-    static = StaticEncoder.load(STUDENT)
+def test_a_row_for_the_student_with_an_mlp_head(workspace: Path) -> None:
+    directory = workspace / "mlp_head"
+    write_json(directory / VARIANT, {"absent": "not trained in this test"})
+    assert list(mlp_head_rows(directory, workload(workspace))) == []
+    static = StaticEncoder.load(workspace / "student")
     hidden = (np.eye(static.dimension, 3, dtype=np.float32), np.eye(3, static.dimension, dtype=np.float32))
-    write_model(StaticEncoder(static.tokenizer, static.table, hidden=hidden), {}, MLP_HEAD)
-    write_json(MLP_HEAD / VARIANT, {"absent": None})
-    (row,) = deep_rows(SENTENCES)
+    write_model(StaticEncoder(static.tokenizer, static.table, hidden=hidden), {}, directory)
+    write_json(directory / VARIANT, {"absent": None})
+    (row,) = mlp_head_rows(directory, workload(workspace))
     assert (row["system"], row["precision"], row["dimension"]) == ("MLP head", "float32", static.dimension)
-    assert row["stsb/test/spearman"] != next(own_rows(static, SENTENCES))["stsb/test/spearman"]
+    own = next(own_rows(static, workspace / "words.parquet", workload(workspace)))
+    assert row["stsb/test/spearman"] != own["stsb/test/spearman"]
 
 
 def test_counts_of_other_words(workspace: Path) -> None:
-    write_table(SOFT_LABELS / WORDS, pa.table({"word": ["other"], "count": [1]}))
+    write_table(workspace / "words.parquet", pa.table({"word": ["other"], "count": [1]}))
     with pytest.raises(InputError, match="has no word of the student"):
-        token_counts(StaticEncoder.load(STUDENT))
+        token_counts(StaticEncoder.load(workspace / "student"), workspace / "words.parquet")
 
 
 def test_bench_times_a_fresh_process(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "LOADS", 1)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    times = bench.load_milliseconds(STUDENT)
+    times = bench.load_milliseconds(workspace / "student")
     assert list(times) == ["import", "load", "first_vector", "first_unknown_word"]
     assert all(value > 0 for value in times.values())
 
 
-RELEASE = ROOT / RELEASED
+RELEASE = ROOT / "models/released"
 EVERY_TEXT = ["", "?!", "The storm closed the port.", "Ünknownable wörds, 港が 👍🏽 ½", "x" * 500, "of " * 2_000]
 
 
@@ -225,10 +243,9 @@ def test_the_released_directory() -> None:
 def test_the_released_directory_in_other_libraries(benchmarks: bool) -> None:
     texts = benchmark_sentences() if benchmarks else EVERY_TEXT
     ours = StaticEncoder.load(RELEASE).encode(texts)
-    worded = ours.any(axis=1)
-    model = SentenceTransformer(str(RELEASE), device="cpu")
-    np.testing.assert_allclose(model.encode(texts)[worded], ours[worded], atol=1e-2)
-    np.testing.assert_allclose(model.float().encode(texts), ours, atol=1e-5)
+    theirs = SentenceTransformer(str(RELEASE), device="cpu").encode(texts)
+    assert theirs.dtype == np.float32
+    np.testing.assert_allclose(theirs, ours, atol=1e-6)
     np.testing.assert_allclose(StaticModel.from_pretrained(RELEASE).encode(texts), ours, atol=1e-2)
 
 
@@ -243,6 +260,6 @@ def test_the_released_student_scores_what_its_card_says() -> None:
 
 
 def test_the_table_of_sizes_in_git() -> None:
-    with (ROOT / PARETO).open(encoding="utf-8", newline="") as file:
+    with (ROOT / "reports/pareto.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["kind"] for row in rows} == {"own", "peer", "published"}

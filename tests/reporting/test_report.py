@@ -12,27 +12,19 @@ from typing import Any
 import pytest
 
 from sentence_distillery.benchmarks.metrics import Undefined
-from sentence_distillery.evaluation.results import (
-    EXAMPLES,
-    FOCUS,
-    GAINS,
-    RESULTS,
-    RUNS,
-    SEEDS,
-    Result,
-    read_results,
-    write_results,
-)
+from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.papers.paper1 import reproduction
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting import page as report
 from sentence_distillery.reporting.headline import headline, rounded, sentence
-from sentence_distillery.reporting.sizes import PARETO as PARETO_FILE
-from stages.paths import COUNTERS
-from stages.reporting import report as report_stage
+from sentence_distillery.reporting.page import growth
+from sentence_distillery.reporting.publish import GAINS
+from stages import paths
+from stages.reporting import report
 from tests.workspace import ROOT, write_params
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
+STUDENT, PAPER_STUDENT = (directory / "config.json" for directory in (paths.STUDENT, paths.PAPER_STUDENT))
+SECTIONS = 11
 HOSTILE = '<script>alert("x")</script>'
 SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
 REPULSION = """learning_rate,iteration,displacement,spearman
@@ -41,7 +33,7 @@ REPULSION = """learning_rate,iteration,displacement,spearman
 0.01,0,0.0,0.31
 0.01,50,3.75,0.219
 """
-SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "MyModel": 77001.0, "teacher": 57.77}
+SPEEDS = {"skip-gram": 56440.0, "refined": 61612.0, "student": 98038.0, "paper student": 77001.0, "teacher": 57.77}
 PARETO = """system,kind,precision,dimension,megabytes,source,stsb/test/pearson,stsb/test/spearman
 own,own,float32,256,47.76,,79.29,78.9
 own,own,float32,128,24.24,,78.81,78.4
@@ -95,11 +87,17 @@ def write_provenance(absent: dict[str, str], **more: dict[str, Any]) -> None:
 
 
 def write_student(kind: str) -> None:
-    teacher = {"reference": "package:mini", "dimension": 384, "pooling": "mean", "maximum_length": 128, "additional": []}
+    teacher = {
+        "reference": "package:mini",
+        "dimension": 384,
+        "pooling": "mean",
+        "maximum_length": 128,
+        "additional": [],
+    }
     config = {"kind": kind, "dimension": 256, "token_dimension": 50, "vocabulary": 29763, "sentences": 2528}
-    write_json(report.STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
+    write_json(STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
     columns = "epoch,loss\n1,0.35\n2,0.21\n" if kind == "paper" else "epoch,loss,cosine,relational\n1,1.04,0.5,1.8\n"
-    (report.CURVES / "student.csv").write_text(columns)
+    (paths.CURVES / "student.csv").write_text(columns)
 
 
 def write_examples(cosine: float | None = 0.25) -> None:
@@ -109,13 +107,13 @@ def write_examples(cosine: float | None = 0.25) -> None:
         for value in (0.125, 0.875)
     ]
     cosines = {"skip-gram": [cosine] * 6, "refined": [0.75] * 6, "student": [0.5] * 6, "newcomer": [None] * 6}
-    write_json(EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
+    write_json(paths.EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
 
 
 def write_focus() -> None:
     """Paper 3: a cell, its gain, a tree whose words are hostile, and the parser's scores."""
     rows = [Result("tiny, W_cf = 0.2", "sick", "test", "component focus", "pearson", 0.8123, 84, "3", "5")]
-    write_results(FOCUS, rows)
+    write_results(paths.COMPONENT_RESULTS, rows)
     gain: dict[str, Any] = {
         "encoder": "tiny",
         "task": "sick",
@@ -129,8 +127,8 @@ def write_focus() -> None:
     tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
     learnt = {"encoder": HOSTILE, "task": "sick", "kind": "tags", "step": 37, "weights": {HOSTILE: 0.1, "PART": -0.54}}
     about = {"gains": [gain], "learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
-    write_json(FOCUS.with_suffix(".json"), about)
-    write_json(report.PARSER, {"test": {"UAS": 80.25, "LAS": 76.5}})
+    write_json(paths.COMPONENT_REPORT, about)
+    write_json(report.PARSER_SCORES, {"test": {"UAS": 80.25, "LAS": 76.5}})
 
 
 def write_paraphrase() -> None:
@@ -143,25 +141,25 @@ def write_paraphrase() -> None:
         "seeds": 2,
         "accuracy": 0.7123,
     }
-    cell |= {"f1": 0.8, "spread": 0.01, "f1_spread": 0.02, "interval": [0.68, 0.74], "evaluated": 0.7, "epochs": 30}
+    cell |= {"f1": 0.8, "spread": 0.01, "f1_spread": 0.02, "interval": [0.68, 0.74], "validation": 0.7, "epochs": 30}
     cell |= {"threshold": 0.5, "seconds": 9.5, "related": {"stsb": {"spearman": 0.5}}, "cosine": {"accuracy": 0.7}}
     cell |= {"curve": {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}}
     fourth = cell | {"pooling": "cls", "strategy": "u,v, the heads alone", "accuracy": 0.6987}
     order: dict[str, Any] = {"encoder": "tiny", "pooling": "mean", "first": "triplet", "second": "combined-cosine"}
     found: dict[str, Any] = {
         "dataset": HOSTILE,
-        "pairs": {"train": 9, "evaluated": 2, "test": 84},
+        "pairs": {"train": 9, "validation": 2, "test": 84},
         "removed": {"pair of x test": 3},
     }
     found |= {"cells": [cell, cell | {"pooling": "cls", "absent": HOSTILE}], "combinations": [fourth]}
     found |= {"orders": [order | {"difference": 0.0123, "share": 0.97}], "winner": "tiny-mean-cosine"}
-    write_json(report.PARAPHRASE, found)
+    write_json(paths.PARAPHRASE_REPORT, found)
     systems = [
         {"system": name, "runs": runs, "per_second": 99.5, "comparison": 0.5, "seconds": seconds}
         for name, runs, seconds in (("joined", 49_995_000, 502_462.3), ("alone", 10_000, 101.0))
     ]
     cost = {"encoder": "tiny", "sentences": 20, "corpus": 10_000, "absent": None, "systems": systems}
-    write_json(report.PAIR_COST, cost)
+    write_json(paths.PAIR_COST, cost)
 
 
 def write_corpus() -> None:
@@ -175,8 +173,8 @@ def write_corpus() -> None:
         "near_duplicates": [{"dropped": f"A copy {HOSTILE}", "kept": "An original"}],
         "sentences": [{"reason": "", "text": f"Kept {HOSTILE}"}, {"reason": "symbols", "text": "1 2 3"}],
     }
-    write_json(report.CORPUS, overview)
-    shutil.copy(ROOT / report.CLEANING, report.CLEANING)
+    write_json(paths.CORPUS_OVERVIEW, overview)
+    shutil.copy(ROOT / paths.CORPUS_QUALITY, paths.CORPUS_QUALITY)
 
 
 @pytest.fixture
@@ -184,15 +182,15 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All inputs of a demo run, small, in the current directory."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "params.yaml", tmp_path)
-    report.CURVES.mkdir(parents=True)
-    (report.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
-    (report.CURVES / "repulsion.csv").write_text(REPULSION)
+    paths.CURVES.mkdir(parents=True)
+    (paths.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
+    (paths.CURVES / "repulsion.csv").write_text(REPULSION)
     write_student("static")
     write_provenance({})
-    write_results(RESULTS, demo())
+    write_results(paths.RESULTS, demo())
     write_json(report.SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
-    write_json(report.PAPER_STUDENT, json.loads(report.STUDENT.read_text()) | {"refined": "contrastive"})
-    PARETO_FILE.write_text(PARETO)
+    write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
+    paths.PARETO.write_text(PARETO)
     write_examples()
     write_focus()
     write_paraphrase()
@@ -201,13 +199,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     counted |= {"details": {"benchmark": "lee/test", "development": "samples/dev", "training rows left out: imdb": 98}}
     counted["details"] |= {"sets": "samples, lee", "sentences a second": 160.5}
     for name in report.STAGES:
-        write_json(COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
+        write_json(paths.COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
     return tmp_path
 
 
 def page() -> str:
-    report_stage.main()
-    return report.REPORT.read_text(encoding="utf-8")
+    report.main()
+    return paths.PAGE.read_text(encoding="utf-8")
 
 
 class Outline(HTMLParser):
@@ -270,7 +268,7 @@ def check(text: str) -> Outline:
 def test_refinement_by_either_objective(workspace: Path) -> None:
     assert "Algorithm 1 of paper 1 pushes the sentences of a batch apart" in page()
     rows = "iteration,mean_kl,displacement,loss,related_kl\n1,0.4,0.5,7.5,0.21\n2,0.6,0.9,5.5,0.13\n"
-    (report.CURVES / "refine.csv").write_text(rows)
+    (paths.CURVES / "refine.csv").write_text(rows)
     text = " ".join(page().split())
     assert "of related sentences went from 0.21 to 0.13 and that of unrelated ones went from 0.4 to 0.6 over" in text
     assert "Mean KL divergence of related sentences" in text
@@ -282,8 +280,10 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
     assert "Spearman ×100, learning rate 0.0001 by iteration: 31 at 0, 31 at 50." in text
     assert "Spearman ×100, learning rate 0.01 by iteration: 31 at 0, 21.9 at 50." in text
     assert "on lee/test" in text
-    (report.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
-    write_json(COUNTERS / "repulsion.json", json.loads((COUNTERS / "refine.json").read_text()) | {"kept": 0})
+    (paths.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
+    write_json(
+        paths.COUNTERS / "repulsion.json", json.loads((paths.COUNTERS / "refine.json").read_text()) | {"kept": 0}
+    )
     assert "Algorithm 1 as printed" not in page()
 
 
@@ -295,7 +295,7 @@ def test_every_value_is_on_the_page(workspace: Path) -> None:
         "The student keeps 81% of its teacher’s Spearman correlation on Lee-50 and encodes 1,700 times" in outline.text
     )
     assert "Nothing can be claimed from these figures" in outline.text
-    assert json.loads((COUNTERS / "report.json").read_text())["kept"] == len(report.SECTIONS)
+    assert json.loads((paths.COUNTERS / "report.json").read_text())["kept"] == SECTIONS
 
 
 def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
@@ -305,9 +305,9 @@ def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
 
 
 def test_without_samples(workspace: Path) -> None:
-    write_results(RESULTS, [result for result in demo() if result.dataset != "samples"])
+    write_results(paths.RESULTS, [result for result in demo() if result.dataset != "samples"])
     assert 'id="samples"' not in page()
-    assert json.loads((COUNTERS / "report.json").read_text())["dropped"] == {"no figures on the samples": 1}
+    assert json.loads((paths.COUNTERS / "report.json").read_text())["dropped"] == {"no figures on the samples": 1}
 
 
 def test_the_same_bytes_twice(workspace: Path) -> None:
@@ -332,7 +332,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     imdb = benchmark("documents", {"train": 25000, "test": 25000})
     stsb = benchmark("pairs", {"dev": 1500, "test": 1379})
     write_provenance({"mrpc": "bring <it>"}, stsb=stsb, imdb=imdb)
-    write_results(RESULTS, beside_paper())
+    write_results(paths.RESULTS, beside_paper())
     outline = check(page())
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
     assert {"37.9", "SimCSE", "49.0", "1.343", "Development splits", "MRPC", "bring <it>."} <= set(outline.words)
@@ -352,8 +352,8 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
 
 def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
     """fault 25: each system of the paper has its row; a figure that is not here is a dash, not another system's."""
-    write_results(RESULTS, beside_paper())
-    table = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})[0]
+    write_results(paths.RESULTS, beside_paper())
+    table = reproduction.tables([*read_results(paths.RESULTS)], {"stsb": benchmark("pairs", {"test": 1379})})[0]
     (_, systems), (_, others) = table.blocks
     cells = {name: [cell[0].text for cell in found] for name, found in systems}
     assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
@@ -370,9 +370,9 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
 def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
     """A transformer that classified 500 reviews stands beside systems that classified 25,000."""
     few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
-    write_results(RESULTS, [*beside_paper(), *few])
+    write_results(paths.RESULTS, [*beside_paper(), *few])
     sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
-    *others, table = reproduction.tables([*read_results()], sets)
+    *others, table = reproduction.tables([*read_results(paths.RESULTS)], sets)
     (_, systems), (_, more) = table.blocks
     assert table.groups[-1][0] == "Rows"
     assert [dict(systems)["Word2Vec"][-1][0].text, dict(systems)["GloVe"][-1][0].text] == ["25,000", ""]
@@ -382,10 +382,10 @@ def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
 
 def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
     """Paper 1's student stands in its row and ours below; the calibrated error has a column without the paper's."""
-    paper = [replace(result, system="MyModel") for result in beside_paper() if result.system == "student"]
+    paper = [replace(result, system="paper student") for result in beside_paper() if result.system == "student"]
     calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
-    write_results(RESULTS, [*beside_paper(), *paper, calibrated])
-    four, five, *_ = reproduction.tables([*read_results()], {"stsb": benchmark("pairs", {"test": 1379})})
+    write_results(paths.RESULTS, [*beside_paper(), *paper, calibrated])
+    four, five, *_ = reproduction.tables([*read_results(paths.RESULTS)], {"stsb": benchmark("pairs", {"test": 1379})})
     (_, systems), (_, others) = four.blocks
     assert dict(systems)["MyModel"][0][0].text == "50.98"
     assert [name for name, _ in others] == ["refined", "student", "teacher"]
@@ -397,16 +397,16 @@ def test_spread_over_seeds(workspace: Path) -> None:
     assert "Other seeds" not in check(page()).words
     write_params(seeds={"values": [2, 3]})
     own = Result("FastText", "lee", "test", "mean", "pearson", 0.3333, 1225)
-    write_results(RESULTS, [*demo(), own])
+    write_results(paths.RESULTS, [*demo(), own])
     for seed, value in {2: 0.3456, 3: 0.3579}.items():
-        write_results(SEEDS / f"{seed}.csv", [replace(own, value=value)])
+        write_results(paths.SEEDS / f"{seed}.csv", [replace(own, value=value)])
     outline = check(page())
     assert {"34.56", "± 1.23", "Other seeds"} <= set(outline.words)
     assert "standard deviation over 3 seeds" in outline.text
 
 
 def test_no_headline_figures(workspace: Path) -> None:
-    write_results(RESULTS, [result for result in demo() if result.dataset == "wordsim353"])
+    write_results(paths.RESULTS, [result for result in demo() if result.dataset == "wordsim353"])
     text = check(page()).text
     assert "This run has no figure for both the student and its teacher." in text
     assert "This run scored no set of sentences." in text
@@ -416,33 +416,35 @@ def test_no_headline_figures(workspace: Path) -> None:
     "path",
     [
         report.PROVENANCE,
-        report.STUDENT,
+        STUDENT,
         report.SIMCSE,
-        report.PAPER_STUDENT,
-        PARETO_FILE,
-        EXAMPLES,
-        RESULTS,
-        report.CURVES / "refine.csv",
-        report.CURVES / "repulsion.csv",
-        report.CURVES / "student.csv",
-        *(COUNTERS / f"{name}.json" for name in report.STAGES),
+        PAPER_STUDENT,
+        paths.PARETO,
+        paths.EXAMPLES,
+        paths.RESULTS,
+        paths.CURVES / "refine.csv",
+        paths.CURVES / "repulsion.csv",
+        paths.CURVES / "student.csv",
+        *(paths.COUNTERS / f"{name}.json" for name in report.STAGES),
     ],
     ids=str,
 )
 def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
     path.unlink()
     with pytest.raises(SystemExit, match=rf"report: {re.escape(str(path))} cannot be read"):
-        report_stage.main()
-    assert not report.REPORT.exists()
+        report.main()
+    assert not paths.PAGE.exists()
 
 
 @pytest.mark.parametrize(
     ("text", "reason"), [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "None")]
 )
 def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
-    (report.CURVES / "student.csv").write_text(text)
-    with pytest.raises(SystemExit, match=rf"student\.csv cannot be read: .*{reason}.*dvc repro student"):
-        report_stage.main()
+    (paths.CURVES / "student.csv").write_text(text)
+    with pytest.raises(
+        SystemExit, match=rf"student\.csv cannot be read: .*{reason}.* A training curve is a CSV table of numbers"
+    ):
+        report.main()
 
 
 @pytest.mark.parametrize(
@@ -464,13 +466,13 @@ def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
 )
 def test_sentence(workspace: Path, rows: dict[tuple[str, str], float], expected: str) -> None:
     results = [Result(system, name, "test", "mean", "spearman", value, 9) for (system, name), value in rows.items()]
-    write_results(RESULTS, results)
-    assert sentence(headline(read_results(), {})).startswith(expected)
+    write_results(paths.RESULTS, results)
+    assert sentence(headline(read_results(paths.RESULTS), {})).startswith(expected)
 
 
 def test_sentence_of_speed_alone(workspace: Path) -> None:
-    write_results(RESULTS, timed())
-    figures = headline(read_results(), {})
+    write_results(paths.RESULTS, timed())
+    figures = headline(read_results(paths.RESULTS), {})
     assert sentence(figures) == "The student encodes 1,700 times as many sentences a second as its teacher."
 
 
@@ -551,19 +553,21 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
         Result("tiny cls", "mrpc", "test", "|u-v|,u*v, the encoder too", metric, 0.7654, 1725, table="4")
         for metric in ("accuracy", "f1")
     ]
-    write_results(RUNS / "paraphrase/mrpc.csv", kept + absent + fourth)
-    alone = json.loads(report.PARAPHRASE.read_text())
+    write_results(paths.PARAPHRASE_RUNS / "mrpc.csv", kept + absent + fourth)
+    alone = json.loads(paths.PARAPHRASE_REPORT.read_text())
     behind = {"encoder": "tiny", "pooling": "mean", "first": "ranking", "second": "cosine"}
     orders = [behind | {"difference": 0.0345, "share": 0.62}]
-    write_json(RUNS / "paraphrase/mrpc.json", {key: alone[key] for key in ("pairs", "cells")} | {"orders": orders})
+    write_json(
+        paths.PARAPHRASE_RUNS / "mrpc.json", {key: alone[key] for key in ("pairs", "cells")} | {"orders": orders}
+    )
     grid = [
         Result(f"{encoder}, W_cf {weight}", "stsb", "test", "component focus", "pearson", 0.8, 1379)
         for encoder in (HOSTILE, "tiny")
         for weight in ("learnt: one", "= 0.5", "= 0")
     ]
-    write_results(RUNS / "component_focus/stsb.csv", grid)
+    write_results(paths.COMPONENT_RUNS / "stsb.csv", grid)
     gain = {"encoder": "tiny", "task": "stsb", "metric": "pearson", "weight": 0.2, "gain": -0.0321, "low": -0.04}
-    write_json(GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
+    write_json(paths.COMPONENT_RUNS / GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
     text = check(page()).text
     _, paper_2, paper_3 = text.split("as far as the ")
     for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pair", HOSTILE)):
@@ -586,4 +590,4 @@ def test_the_corpus(workspace: Path) -> None:
         *("boilerplate lines sample clean", "sentence ends UD English EWT test sentencex 0.971 0.767 0.857 1223"),
     ):
         assert expected in text
-    assert report.growth([[0, 0], [9, 8]]) is None
+    assert growth([[0, 0], [9, 8]]) is None

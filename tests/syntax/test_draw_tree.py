@@ -3,13 +3,13 @@
 import pytest
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.syntax.parser import BUNDLED
+from stages import paths
 from stages.syntax.draw_tree import page
 from tests.workspace import ROOT
 
 
 def test_a_drawing_for_each_sentence() -> None:
-    found = page(["A man attacks a woman", "Dogs don’t <bark>."], str(ROOT / BUNDLED), 20)
+    found = page(["A man attacks a woman", "Dogs don’t <bark>."], ROOT / paths.PARSER, 20)
     assert found.count("<svg") == 2
     assert "<strong>man attacks woman</strong>" in found
     assert "&lt;" in found and "<bark" not in found
@@ -17,4 +17,4 @@ def test_a_drawing_for_each_sentence() -> None:
 
 def test_a_sentence_without_a_tree() -> None:
     with pytest.raises(InputError, match=r"' ' has no tree \(blank\); give a sentence of 1 to 20 words"):
-        page(["A man", " "], str(ROOT / BUNDLED), 20)
+        page(["A man", " "], ROOT / paths.PARSER, 20)

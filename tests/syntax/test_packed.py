@@ -44,7 +44,7 @@ def test_what_is_neither_tensor_nor_json_is_refused(tmp_path: Path) -> None:
 def test_a_pickle_is_refused(tmp_path: Path) -> None:
     """fault 21: no fallback to torch.load."""
     torch.save({"model": {}}, tmp_path / "pos.safetensors")
-    with pytest.raises(InputError, match=r"pos.safetensors is no packed Stanza model .*make parser"):
+    with pytest.raises(InputError, match=r"pos.safetensors is not a packed Stanza model .*Copy the file again"):
         unpack(tmp_path / "pos.safetensors")
 
 
@@ -53,5 +53,5 @@ def test_a_safetensors_file_of_another_kind(tmp_path: Path) -> None:
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(1)}, tmp_path / "pos.safetensors")
-    with pytest.raises(InputError, match="is no packed Stanza model"):
+    with pytest.raises(InputError, match="is not a packed Stanza model"):
         unpack(tmp_path / "pos.safetensors")

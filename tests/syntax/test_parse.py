@@ -3,23 +3,26 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.io.artifacts import InputError, read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.syntax import parsing as parse
-from sentence_distillery.syntax.options import Syntax
-from sentence_distillery.syntax.parsing import CHECKPOINTS, Shelf, parse_missing, shards_of, write_trees
-from sentence_distillery.syntax.trees import DROPPED, TREES, Tree, read_trees
+from sentence_distillery.syntax.parsing import Shelf, parse_missing, shards_of, write_trees
+from sentence_distillery.syntax.trees import DROPPED, Tree, read_trees
+from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.syntax import parse as parse_stage
 from tests.workspace import ROOT, write_params
 
 HERE = Shards(processes=1, dask=None)
+MODELS = ROOT / paths.PARSER
 
 
 @pytest.fixture
@@ -45,12 +48,12 @@ def counters(workspace: Path) -> dict[str, object]:
 def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sentence has a tree or is counted; a second run parses nothing; a damaged shard alone is parsed again."""
     monkeypatch.setattr(parse, "SHARD", 25)
-    shards = list(shards_of(["samples"]))[:4]
+    shards = list(shards_of(["samples"], BenchmarkData(paths.BENCHMARKS)))[:4]
     texts = [text for shard in shards for text in shard]
-    monkeypatch.setattr(parse, "shards_of", lambda _: shards)
+    monkeypatch.setattr(parse_stage, "shards_of", lambda *_: shards)
     parse_stage.main()
-    trees = read_trees()
-    dropped = read_table(TREES / "dropped.parquet", DROPPED)
+    trees = read_trees(paths.TREES)
+    dropped = read_table(paths.TREES / "dropped.parquet", DROPPED)
     assert {*trees, *dropped["text"].to_pylist()} == set(texts)
     first = counters(workspace)
     assert first["kept"] == len(trees)
@@ -58,29 +61,28 @@ def test_the_stage(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert first["details"]["sets"] == "samples"  # type: ignore[index]
     assert first["details"]["sets absent"] == "stsb"  # type: ignore[index]
     assert first["details"]["sentences parsed in this run"] == len(texts)  # type: ignore[index]
-    before = {part.name: part.read_bytes() for part in TREES.iterdir()}
-    damaged = sorted(CHECKPOINTS.iterdir())[0]
+    before = {part.name: part.read_bytes() for part in paths.TREES.iterdir()}
+    damaged = sorted(paths.PARSED_SHARDS.iterdir())[0]
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-10])
     parse_stage.main()
     assert 0 < counters(workspace)["details"]["sentences parsed in this run"] < len(texts)  # type: ignore[index]
-    assert {part.name: part.read_bytes() for part in TREES.iterdir()} == before
+    assert {part.name: part.read_bytes() for part in paths.TREES.iterdir()} == before
     parse_stage.main()
     assert counters(workspace)["details"]["sentences parsed in this run"] == 0  # type: ignore[index]
 
 
-def test_a_shard_depends_on_what_shapes_its_trees(workspace: Path) -> None:
+def test_a_shard_depends_on_what_shapes_its_trees(tmp_path: Path) -> None:
     """fault 14: other models, another limit or another text, another file."""
-    params = Syntax(model="bundled", maximum_words=30, sets=["samples"])
-    shelf = Shelf(params, "models")
+    shelf = Shelf(tmp_path, "models", 30)
     path = shelf.path(["a", "b"])
     others = [
-        Shelf(params, "other models").path(["a", "b"]),
-        Shelf(params.model_copy(update={"maximum_words": 31}), "models").path(["a", "b"]),
+        replace(shelf, models="other models").path(["a", "b"]),
+        replace(shelf, maximum_words=31).path(["a", "b"]),
         shelf.path(["ab"]),
     ]
     assert len({path, *others}) == 4
-    assert Shelf(params.model_copy(update={"sets": []}), "models").path(["a", "b"]) == path
+    assert Shelf(tmp_path, "models", 30).path(["a", "b"]) == path
 
 
 def test_no_set_at_all(workspace: Path) -> None:
@@ -88,35 +90,34 @@ def test_no_set_at_all(workspace: Path) -> None:
     focus = {"tasks": ["stsb"]}
     write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]}, component_focus=focus)
     parse_stage.main()
-    assert read_trees() == {}
+    assert read_trees(paths.TREES) == {}
     assert counters(workspace)["details"]["sets absent"] == "stsb"  # type: ignore[index]
 
 
 def test_a_name_that_no_set_has(workspace: Path) -> None:
     """It is an error, where a set that is known but not here is only reported."""
     write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
-    with pytest.raises(SystemExit, match=r"syntax.sets has 'sickk'; known sets of pairs are lee, .*sick"):
+    with pytest.raises(SystemExit, match=r"syntax.sets contains 'sickk'; the known sets of pairs are lee, .*sick"):
         parse_stage.main()
 
 
-def test_reasons_come_back(workspace: Path) -> None:
-    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
+def test_reasons_come_back(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf", "models", 30)
     tree = Tree(["a"], ["a"], ["X"], ["x"], [0], ["root"])
     shelf.put(["one", "two"], [tree, "too long"])
     found = Counters("sentences")
-    write_trees(shelf, [["one", "two"]], found)
-    assert read_trees() == {"one": tree}
+    write_trees(shelf, [["one", "two"]], tmp_path / "trees", found)
+    assert read_trees(tmp_path / "trees") == {"one": tree}
     assert (found.kept, dict(found.dropped)) == (1, {"too long": 1})
 
 
-def test_nothing_is_missing(workspace: Path) -> None:
-    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
-    assert parse_missing(shelf, [], HERE) == (0, 0.0)
+def test_nothing_is_missing(tmp_path: Path) -> None:
+    assert parse_missing(Shelf(tmp_path, "models", 30), [], MODELS, HERE) == (0, 0.0)
 
 
 @pytest.mark.parametrize(("kind", "processes"), [("cpu", 2), ("cuda", 1)])
 def test_processes_do_not_share_a_gpu(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, kind: str, processes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, processes: int
 ) -> None:
     """Where a shard would be parsed is what counts here, so nothing is."""
     asked: list[int | None] = []
@@ -128,11 +129,12 @@ def test_processes_do_not_share_a_gpu(
 
     monkeypatch.setattr(parse, "device", lambda: torch.device(kind))
     monkeypatch.setattr(parse, "map_shards", recorded)
-    shelf = Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models")
-    assert parse_missing(shelf, [["one"], ["two"], ["three"]], Shards(processes=2, dask=None)) == (3, 0.0)
+    shards = [["one"], ["two"], ["three"]]
+    where = Shards(processes=2, dask=None)
+    assert parse_missing(Shelf(tmp_path, "models", 30), shards, MODELS, where) == (3, 0.0)
     assert asked == [processes]
 
 
-def test_a_shard_that_was_never_made(workspace: Path) -> None:
+def test_a_shard_that_was_never_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        Shelf(Syntax(model="bundled", maximum_words=30, sets=[]), "models").get(["nothing"])
+        Shelf(tmp_path, "models", 30).get(["nothing"])

@@ -16,23 +16,25 @@ from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.packed import unpack
 from sentence_distillery.syntax.parser import (
-    BUNDLED,
     PRETRAIN,
     PROCESSORS,
     Parser,
     fetch,
-    find_models,
     fingerprint,
     load_parser,
 )
 from sentence_distillery.syntax.trees import Tree
+from stages import paths
+from stages.syntax.parse import models_of
 from tests.workspace import ROOT
+
+BUNDLED = ROOT / paths.PARSER
 
 
 @pytest.fixture(scope="module")
 def parser() -> Parser:
     """The models that ship, and a limit that a test can reach."""
-    return load_parser.__wrapped__(str(ROOT / BUNDLED), 60)
+    return load_parser.__wrapped__(BUNDLED, 60)
 
 
 def tree_of(parser: Parser, text: str) -> Tree:
@@ -109,7 +111,7 @@ def test_nothing_at_all(parser: Parser) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("models/nowhere", "syntax.model = models/nowhere: .* is no directory"),
+        ("models/nowhere", "syntax.model = models/nowhere: .* is not a directory"),
         ("bundled", "git checkout models/synt"),
     ],
 )
@@ -117,7 +119,7 @@ def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, mon
     """fault 24: one message that says where to put them."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=message):
-        find_models(model)
+        models_of(model)
 
 
 def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
@@ -126,31 +128,31 @@ def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> N
     for name in (*PROCESSORS, PRETRAIN):
         target = tmp_path / "en" / name / "small.pt"
         target.parent.mkdir(parents=True)
-        torch.save(unpack(ROOT / BUNDLED / f"{name}.safetensors"), target)
+        torch.save(unpack(BUNDLED / f"{name}.safetensors"), target)
         needs = [{"model": PRETRAIN, "package": "small"}] if name in ("pos", "depparse") else []
         about[name] = {"small": {"md5": "", "dependencies": needs}}
     write_json(tmp_path / "resources.json", {"en": about})
     texts = ["A man attacks a woman", "He doesn't run."]
-    assert load_parser.__wrapped__(str(tmp_path), 60).parse(texts) == parser.parse(texts)
+    assert load_parser.__wrapped__(tmp_path, 60).parse(texts) == parser.parse(texts)
 
 
 def test_a_damaged_model(tmp_path: Path) -> None:
     """fault 22: a truncated file is named."""
-    shutil.copytree(ROOT / BUNDLED, tmp_path / "syntax")
+    shutil.copytree(BUNDLED, tmp_path / "syntax")
     file = tmp_path / "syntax/depparse.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"depparse.safetensors is no packed Stanza model"):
-        load_parser(str(tmp_path / "syntax"), 60)
+    with pytest.raises(InputError, match=r"depparse.safetensors is not a packed Stanza model"):
+        load_parser(tmp_path / "syntax", 60)
 
 
 def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
     """fault 14: so its trees are made anew."""
-    shutil.copytree(ROOT / BUNDLED, tmp_path / "syntax")
-    before = fingerprint(str(tmp_path / "syntax"))
-    assert before == fingerprint(str(ROOT / BUNDLED))
+    shutil.copytree(BUNDLED, tmp_path / "syntax")
+    before = fingerprint(tmp_path / "syntax")
+    assert before == fingerprint(BUNDLED)
     with (tmp_path / "syntax/pos.safetensors").open("ab") as file:
         file.write(b" ")
-    assert fingerprint(str(tmp_path / "syntax")) != before
+    assert fingerprint(tmp_path / "syntax") != before
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +188,7 @@ def test_two_first_downloads_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_two_first_loads_at_once() -> None:
     """fault 25: each unpacks the models for itself."""
     loaded: list[Parser] = []
-    load: Callable[[], None] = lambda: loaded.append(load_parser.__wrapped__(str(ROOT / BUNDLED), 60))  # noqa: E731
+    load: Callable[[], None] = lambda: loaded.append(load_parser.__wrapped__(BUNDLED, 60))  # noqa: E731
     threads = [threading.Thread(target=load) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -198,6 +200,6 @@ def test_two_first_loads_at_once() -> None:
 
 
 def test_the_models_are_small_and_no_pickles() -> None:
-    files = [file for file in (ROOT / BUNDLED).iterdir() if file.is_file()]
+    files = [file for file in (BUNDLED).iterdir() if file.is_file()]
     assert {file.suffix for file in files} == {".safetensors", ".json", ".md"}
     assert sum(file.stat().st_size for file in files) < 15_000_000

@@ -32,5 +32,8 @@ def test_the_share_of_equal_rows() -> None:
 def test_without_the_treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 24: the file that is missing, and how to bring it."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=r"train_parser: .*ud-train.conllu does not exist; run `make benchmarks"):
+    with pytest.raises(
+        SystemExit,
+        match=r"train_parser: .*ud-train.conllu does not exist; put the files of the treebank UD English EWT into",
+    ):
         train_parser.main()

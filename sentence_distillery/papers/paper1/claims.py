@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sentence_distillery.papers.paper1.published import PAPER_1
-from sentence_distillery.papers.paper1.reproduction import METRICS, our_name, values
+from sentence_distillery.papers.paper1.published import PAPER_1, our_name
+from sentence_distillery.papers.paper1.reproduction import METRICS, values
 from sentence_distillery.reporting.tables import PROTOCOLS, Row, metric
 
 MARGIN = {"pearson": 0.005, "spearman": 0.005, "f1": 0.005, "mae": 0.05}

@@ -1,11 +1,13 @@
-"""Figures that the papers print, by paper, table, system, protocol and metric.
+"""Figures that paper 1 prints, by table, system, protocol and metric.
 
 Paper 1 is Han and Yang, Mathematics 2024, 12, 3990. Its "SemEval-2016" set of 1,379 pairs scored 0-5 is by size, scale
 and content the test split of the STS Benchmark. Its introduction prints other DPCS figures for MyModel (0.518, 0.517,
 1.287) than its table 6; the table's are used here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from sentence_distillery.evaluation.results import Result
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,30 @@ PAPER_1_SENTIMENT: dict[str, Sentiment] = {
 }
 
 
+OURS = {"Word2Vec": "skip-gram", "MyModel": "paper student"}  # the paper's name -> ours, if they differ
+SENTIMENT_TABLE = "3"
+
+
+def our_name(system: str) -> str:
+    """Return what we call a system of the paper: its Word2Vec is our skip-gram, its MyModel our paper student."""
+    return OURS.get(system, system)
+
+
+PAPER_NAMES = {our_name(name): name for name in PAPER_1_SENTIMENT}  # our name -> the paper's
+
+
+def with_published(result: Result) -> Result:
+    """Set paper, table and published if the paper has the same figure: tables 4 to 6 on STS-B test, table 3 on IMDB."""
+    system, metric = PAPER_NAMES.get(result.system, ""), result.metric
+    if (result.dataset, result.split) == ("stsb", "test") and metric in ("pearson", "spearman", "mae"):
+        if (found := PAPER_1.get((system, result.protocol))) is not None:
+            return replace(result, paper="1", table=found.table, published=getattr(found, metric))
+    elif (result.dataset, result.protocol) == ("imdb", "sgd") and system in PAPER_1_SENTIMENT:
+        published = getattr(PAPER_1_SENTIMENT[system], metric)
+        return replace(result, paper="1", table=SENTIMENT_TABLE, published=published)
+    return result
+
+
 @dataclass(frozen=True)
 class Before:
     """A row of table 1: cosines of two sentences before and after Algorithm 1; figures 2 and 3 show their words."""
@@ -76,11 +102,11 @@ class Before:
 
 @dataclass(frozen=True)
 class Rated:
-    """A row of table 2: people's score of a pair, the best other system's and MyModel's, all on 0-5."""
+    """A row of table 2: the human rating of a pair, the best other system's score and MyModel's, all on 0-5."""
 
     sentence1: str
     sentence2: str
-    gold: float
+    rating: float
     baseline: float
     paper_student: float
 

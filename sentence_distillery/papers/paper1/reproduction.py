@@ -6,7 +6,7 @@ A system that the run has no figure for keeps its row, which says why; no other 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, TABLE_1, TABLE_2
+from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, TABLE_1, TABLE_2, our_name
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import (
     Figure,
@@ -26,7 +26,6 @@ TITLES = {
     "tf-idf": ("5", "TF-IDF weights"),
     "dpcs": ("6", "dynamic principal component smoothing"),
 }
-OURS = {"Word2Vec": "skip-gram", "MyModel": "paper student"}  # the paper's name -> ours, where they differ
 METRICS = ("pearson", "spearman", "mae")
 OF_OURS = ("mae_calibrated",)  # what the paper does not have
 SENTIMENT_METRICS = ("precision", "recall", "f1")
@@ -34,11 +33,6 @@ COSINE = Metric("cosine", digits=3)
 ON_FIVE = Metric("score", "0–5", digits=2)
 NOT_ASKED = "not among the systems of this run"
 Columns = Sequence[tuple[str, str]]  # (metric, "ours" or "paper")
-
-
-def our_name(system: str) -> str:
-    """Return what we call a system of the paper: its Word2Vec is our skip-gram, its MyModel our paper student."""
-    return OURS.get(system, system)
 
 
 def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
@@ -129,7 +123,7 @@ def table_2(examples: Mapping[str, Any]) -> Table:
     systems = list(examples["cosines"])
     lines = []
     for place, row in enumerate(TABLE_2, start=len(TABLE_1)):
-        paper = [Figure(f"{value:.2f}", value) for value in (row.gold, row.baseline, row.paper_student)]
+        paper = [Figure(f"{value:.2f}", value) for value in (row.rating, row.baseline, row.paper_student)]
         ours = [_on_five(_cosine(examples["cosines"][name], place)) for name in systems]
         lines.append((f"{row.sentence1} — {row.sentence2}", [[cell] for cell in (*paper, *ours)]))
     groups = [

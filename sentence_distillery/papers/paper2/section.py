@@ -1,17 +1,20 @@
 """Paper 2's tables 1 to 7 as this run has them, a heat map of its matrix, and threshold curves.
 
-The paper's own figures did not survive in the copy that this project was made from, so there is nothing to stand beside
-ours; which strategy is ahead of which, its text says.
+The paper's own figures did not survive in the copy that this project was made from, so none can be compared with ours.
+Its text says which strategy is ahead of which.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.results import PARAPHRASE, RUNS, read_results
+from sentence_distillery.evaluation.aliases import current_content
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
     Block,
     Figure,
@@ -57,6 +60,7 @@ NAMES = {
     "ranking": "ranking",
 }
 NOT_ASKED = "not run"
+PACKAGE = "sentence_distillery.papers.paper2"
 
 
 def spelled(name: str) -> str:
@@ -170,10 +174,10 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def kept() -> list[dict[str, Any]]:
-    """The matrices that `publish --matrix` has kept: heat map, tables, and what was kept of their curves and orders."""
-    found = []
-    for path in sorted((RUNS / PARAPHRASE.stem).glob("*.csv")):
+def kept(directory: Path) -> list[dict[str, Any]]:
+    """Read the matrices that `publish --matrix` has kept: heat map, tables, and what was kept of curves and orders."""
+    matrices = []
+    for path in sorted(directory.glob("*.csv")):
         every_row = read_results(path)
         rows = in_order([row for row in every_row if row["table"] != "4"])
         cells, pairs = cells_of(rows), max(int(row["n"]) for row in rows)
@@ -182,9 +186,9 @@ def kept() -> list[dict[str, Any]]:
         every = build([Block("", named)], "dataset", "Every cell", "seconds of training and scoring, CPU time")
         shown = {"heat_map": heat_map(cells), "tables": by_number(cells, fourth, pairs), "every": every}
         about = path.with_suffix(".json")
-        shown |= details(read_json(about) if about.exists() else {"cells": [], "orders": []})
-        found.append({"file": path.as_posix(), "dataset": label(rows[0]["dataset"])} | shown)
-    return found
+        shown |= details(current_content(read_json(about)) if about.exists() else {"cells": [], "orders": []})
+        matrices.append({"file": path.as_posix(), "dataset": label(rows[0]["dataset"])} | shown)
+    return matrices
 
 
 def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
@@ -249,17 +253,30 @@ def details(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def context(found: Mapping[str, Any], cost: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the section needs, from reports/paraphrase.json and reports/pair_cost.json."""
+def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) -> Section:
+    """Render the section.
+
+    Args:
+        found: This run's matrix, the content of reports/paraphrase.json.
+        cost: What comparing sentences costs, the content of reports/pair_cost.json.
+        directory: Where the matrices of longer runs are kept, reports/runs/paraphrase.
+
+    Returns:
+        The section of the page.
+
+    Raises:
+        InputError: If a kept file cannot be read.
+    """
     cells, pairs = found["cells"], found["pairs"]["test"]
-    return {
+    values = {
         **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
         "tables": by_number(cells, found["combinations"], pairs),
         "heat_map": heat_map(cells),
         **details(found),
         "cost": cost,
-        "kept": kept(),
+        "kept": kept(directory),
     }
+    return Section("paper2", "Paper 2 and this run", rendered("paper2.html", {"paraphrase": values}, PACKAGE))
 
 
 def by_number(cells: Sequence[Cell], fourth: Sequence[Cell], pairs: int) -> list[Table]:

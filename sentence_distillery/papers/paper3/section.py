@@ -5,11 +5,16 @@ Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The pa
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.results import FOCUS, GAINS, RUNS, read_results
+from sentence_distillery.evaluation.aliases import current_content
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.page import Section, rendered
+from sentence_distillery.reporting.publish import GAINS
 from sentence_distillery.reporting.tables import (
     TITLES,
     Block,
@@ -91,6 +96,7 @@ TABLE_7 = {  # Pearson of CF-BERT-large by W_cf
 LISTED = 6  # learnt weights of an encoder
 CLAIMED = 0.2  # the weight that the paper calls the best
 THEIRS = "CF-BERT-large in the paper"
+PACKAGE = "sentence_distillery.papers.paper3"
 PERCENT = Metric("", factor=100, digits=2, better=1)
 
 
@@ -186,16 +192,17 @@ def printed_grid(task: str) -> dict[float, float]:
     return dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[task]), strict=True))
 
 
-def kept() -> dict[str, Any]:
-    """The cells and gains that `publish --matrix` has kept, each encoder's together; empty without any."""
+def kept(directory: Path) -> dict[str, Any]:
+    """Read the cells and gains that `publish --matrix` has kept, each encoder's together; empty without any."""
 
     def place(row: Row) -> tuple[str, int, float]:
         weight = weight_of(row)
         return _encoder(row), rank(row["dataset"], TITLES), math.inf if weight is None else weight
 
-    rows = [row for path in sorted((RUNS / FOCUS.stem).glob("*.csv")) for row in read_results(path)]
+    rows = [row for path in sorted(directory.glob("*.csv")) for row in read_results(path)]
     rows.sort(key=place)
-    gains = read_json(GAINS) if GAINS.exists() else []
+    path = directory / GAINS
+    gains = current_content(read_json(path)) if path.exists() else []
     found = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
     return found | {"gains": gains, "claimed": CLAIMED}
 
@@ -253,9 +260,30 @@ def largest(weights: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {weight:+.2f}".replace("-", "−") for name, weight in chosen)
 
 
-def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the section needs."""
-    return {
+@dataclass(frozen=True)
+class Speeds:
+    """Sentences a second: those that the static student encodes, and those that the parser parses, if known."""
+
+    student: str | None
+    parsed: float | None
+
+
+def section(rows: Sequence[Row], about: Mapping[str, Any], speeds: Speeds, directory: Path) -> Section:
+    """Render the section.
+
+    Args:
+        rows: The cells of this run's grid, those of reports/component_focus.csv.
+        about: Gains, learnt weights and trees, the content of reports/component_focus.json.
+        speeds: What the component costs the static student.
+        directory: Where the grids of longer runs are kept, reports/runs/component_focus.
+
+    Returns:
+        The section of the page.
+
+    Raises:
+        InputError: If a kept file cannot be read.
+    """
+    values = {
         "tables": tables(rows),
         "curves": figure_3(about["gains"]),
         "gains": about["gains"],
@@ -264,5 +292,13 @@ def context(rows: Sequence[Row], about: Mapping[str, Any]) -> dict[str, Any]:
         "draws": about["draws"],
         "seeds": about["seeds"],
         "epochs": about["epochs"],
-        "kept": kept(),
+        "kept": kept(directory),
     }
+    content = rendered("paper3.html", {"focus": values, "speeds": speeds}, PACKAGE)
+    return Section("paper3", "Paper 3 and this run", content)
+
+
+def tree_section(about: Mapping[str, Any], parsed: Mapping[str, Any], parser: Mapping[str, Any]) -> Section:
+    """Render the section of dependency trees; `parsed` are the counters of parsing, `parser` its scores by split."""
+    values = {"trees": drawings(about), "parsed": parsed, "parser": parser}
+    return Section("syntax", "Dependency trees", rendered("trees.html", values, PACKAGE))

@@ -1,4 +1,4 @@
-"""The command that encodes files: what it writes, what it counts, what it refuses."""
+"""The command line: what its commands write and count, and what they refuse."""
 
 import logging
 import subprocess
@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from sentence_distillery import cli
 from sentence_distillery.encoder import encode_file as encode
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
-from stages.distillation import encode as encode_stage
 
 from .conftest import subprocess_environment
 
@@ -27,8 +27,12 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+def main(*arguments: object) -> None:
+    cli.main([str(argument) for argument in arguments])
+
+
 def run(*arguments: object) -> None:
-    encode_stage.main([str(argument) for argument in arguments])
+    main("encode", *arguments)
 
 
 def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -71,9 +75,8 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch is handed on as soon as it has BATCH_BYTES, whatever is still to be read."""
     monkeypatch.setattr(encode, "BATCH_BYTES", 10_000)
     stream = BytesIO(b"storm\n" * 1_000_000)
-    texts, size = next(encode.batches(encode.read_lines(stream, "in")))
-    assert size == sum(len(text) + 1 for text in texts)
-    assert stream.tell() == size < 10_010
+    texts = next(encode.batches(encode.read_lines(stream, "in")))
+    assert stream.tell() == sum(len(text) + 1 for text in texts) < 10_010
 
 
 def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,18 +102,18 @@ def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path)
 def test_bad_arguments(static_student: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"out\.csv ends with neither \.parquet nor \.npy"):
         run(source, "out.csv", "--model", static_student)
-    with pytest.raises(SystemExit, match=r"no student in .*absent; train one with `dvc repro student`"):
+    with pytest.raises(SystemExit, match=r"^encode: .*absent"):
         run(source, "out.npy", "--model", source.parent / "absent")
-    with pytest.raises(SystemExit, match=r"absent\.txt cannot be read: No such file"):
+    with pytest.raises(SystemExit, match=r"absent\.txt is not a file; give a text file, or - for standard input"):
         run("absent.txt", "out.npy", "--model", static_student)
     with pytest.raises(SystemExit):
         run(source)
-    assert "give INPUT and OUTPUT, or --compare" in capsys.readouterr().err
+    assert "the following arguments are required: output" in capsys.readouterr().err
 
 
 def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("--compare", "The storm closed.", "storm, CLOSED the", "--model", student)
-    run("--compare", "storm x", "port cafe", "--model", student)
+    main("similarity", "The storm closed.", "storm, CLOSED the", "--model", student)
+    main("similarity", "storm x", "port cafe", "--model", student)
     vectors = StaticEncoder.load(student).encode(["The storm closed.", "storm, CLOSED the", "storm x", "port cafe"])
     cosines = [f"{vectors[0] @ vectors[1]:.4f}", f"{vectors[2] @ vectors[3]:.4f}"]
     assert capsys.readouterr().out.split() == cosines
@@ -119,7 +122,7 @@ def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_compare_with_no_known_word(student: Path) -> None:
     """fault 20: a cosine that is undefined is said to be, with the reason."""
     with pytest.raises(SystemExit, match=r"knows no word of '\?!', so the cosine is undefined"):
-        run("--compare", "storm", "?!", "--model", student)
+        main("similarity", "storm", "?!", "--model", student)
 
 
 def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
@@ -128,12 +131,12 @@ def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
     source.write_text("\n".join([*LINES, "Ünknowns 港", *["the storm closed the port"] * 2_000]), encoding="utf-8")
     heavy = "{'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas'}"
     code = (
-        "import sys; from stages.distillation.encode import main; main(sys.argv[1:]); "
+        "import sys; from sentence_distillery.cli import main; main(sys.argv[1:]); "
         f"print(sorted({heavy} & set(sys.modules)))"
     )
     output = source.with_suffix(".npy")
     done = subprocess.run(
-        [sys.executable, "-c", code, source, output, "--model", student],
+        [sys.executable, "-c", code, "encode", source, output, "--model", student],
         env=subprocess_environment(),
         capture_output=True,
         text=True,
@@ -141,3 +144,53 @@ def test_no_slow_library_is_loaded(static_student: Path, source: Path) -> None:
     )
     assert done.stdout.strip() == "[]"
     assert output.is_file()
+
+
+def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figures of `evaluate`, from a file of pairs; a missing column and a text in place of a number are named."""
+    pairs = tmp_path / "pairs.csv"
+    rows = ["the storm closed,the storm,4.5", "storm,port,2.0", "the port,the port closed,4.0"]
+    pairs.write_text("\n".join(["sentence1,sentence2,score", *rows]) + "\n", encoding="utf-8")
+    main("evaluate", pairs, "--model", static_student, "--scale", "0", "5")
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [["pairs", name] for name in ("pearson", "spearman", "mae")]
+    assert {line[3] for line in lines} == {"n = 3"}
+    pairs.write_text("sentence1,sentence2\na,b\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
+        main("evaluate", pairs, "--model", static_student)
+    pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pairs\.csv cannot be read: could not convert string to float: 'high'"):
+        main("evaluate", pairs, "--model", static_student)
+
+
+def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
+    """Fewer dimensions in 255 levels, which `load` reads again; no more than there are."""
+    smaller = tmp_path / "smaller"
+    main("compress", smaller, "--model", static_student, "--dimension", 4, "--texts", source)
+    encoder = StaticEncoder.from_pretrained(smaller)
+    assert (encoder.dimension, encoder.stored.dtype.name) == (4, "float16")
+    with pytest.raises(SystemExit, match=r"--dimension is 9, but .* has 8; give no more"):
+        main("compress", smaller, "--model", static_student, "--dimension", 9)
+
+
+def test_clean(tmp_path: Path) -> None:
+    """One sentence a row, without duplicates; a file of another kind is named."""
+    texts = tmp_path / "texts.txt"
+    texts.write_text("The storm closed the port of the town today. It was the worst storm in ten years.\n", "utf-8")
+    main("clean", texts, "--output", tmp_path / "sentences")
+    (part,) = (tmp_path / "sentences").glob("part-*.parquet")
+    assert pq.read_table(part)["text"].to_pylist() == [
+        "The storm closed the port of the town today.",
+        "It was the worst storm in ten years.",
+    ]
+    with pytest.raises(SystemExit, match="nowhere"):
+        main("clean", tmp_path / "nowhere.txt", "--output", tmp_path / "sentences")
+
+
+def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.COMMANDS)
+    main("--version")
+    assert capsys.readouterr().out.startswith("sentence-distillery 0.")

@@ -1,0 +1,128 @@
+"""What home asks of a GPU worker, and which remotes a worker accepts in such an order.
+
+An order travels as the parameters of a flow run, and a worker runs the code that it names. So a worker takes nothing
+on trust: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
+
+    code     git remotes of the worker's clone, by name or by address                        `git remote add`
+    data     DVC remotes of the worker's clone, and the cache of a listed clone on the same host   `dvc remote add`
+    both     addresses in DISTILLERY_REMOTES, separated by commas
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dvc.config import Config
+
+from flows.reproduce import StageError
+from flows.worktree import END, git
+
+PROTOCOL = 1  # of Order, and of what the two sides do; raise it when either changes
+REFS = "refs/distillery/handoff"
+LISTED = "DISTILLERY_REMOTES"  # the worker's setting
+NAME = r"\w[\w-]*(@[\w.+=-]+)?"
+FORMS = {
+    "stage": (NAME, "the name of a stage, such as student or seeds@1"),
+    "key": (r"[0-9a-f]{64}", "64 hexadecimal digits"),
+    "revision": (r"[0-9a-f]{40}([0-9a-f]{24})?", "the full hash of a commit"),
+    "ref": (rf"{REFS}/[0-9a-f]{{32}}", f"{REFS}/ with 32 hexadecimal digits"),
+    "code": (r"[^\x00-\x1f]+", "the name or the address of a git remote"),
+    "remote": (r"[^\x00-\x1f]+", "the address of a DVC remote"),
+}
+
+
+class HandoffError(StageError):
+    """The stage could not be handed off, or its result not be brought home; nothing is wrong with the stage itself."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the worker is asked to do. It travels as the parameters of a flow run, so it holds no secrets."""
+
+    stage: str
+    key: str
+    inputs: dict[str, str]  # what the key was made from, to tell why two keys differ
+    revision: str
+    ref: str
+    code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
+    remote: str | None  # DVC remote by its address; None: the default one of each clone
+    force: bool
+
+
+def read_order(given: Mapping[str, Any]) -> Order:
+    """Check the form of each field of an order that came with a flow run.
+
+    Args:
+        given: The fields of an `Order` by name, from anybody.
+
+    Returns:
+        The order; its remotes are not checked yet, see `code_remote` and `data_remote`.
+
+    Raises:
+        HandoffError: A field is missing, unknown, or not of its form; the message has its name and its value.
+
+    Example:
+        >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        flows.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision; bring home and ...
+    """
+    names = {field.name for field in fields(Order)}
+    for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
+        if different:
+            raise HandoffError(
+                f"The order {word} {', '.join(sorted(different))}; bring home and worker to one revision of flows/."
+            )
+    for name, (form, meaning) in FORMS.items():
+        value = given[name]
+        if not (name == "remote" and value is None) and not (isinstance(value, str) and re.fullmatch(form, value)):
+            raise HandoffError(f"The order's {name} is {value!r}; it must be {meaning}.")
+    inputs, force = given["inputs"], given["force"]
+    if not isinstance(force, bool):
+        raise HandoffError(f"The order's force is {force!r}; it must be true or false.")
+    if not isinstance(inputs, Mapping) or not all(isinstance(part, str) for pair in inputs.items() for part in pair):
+        raise HandoffError(f"The order's inputs are {inputs!r}; they must be hashes by the names of inputs.")
+    return Order(**given)
+
+
+def code_remote(order: Order, clone: Path) -> str:
+    """The git remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    return _listed(order.code, _code_remotes(clone), "code", f"git -C {clone} remote add NAME ADDRESS")
+
+
+def data_remote(order: Order, clone: Path) -> str | None:
+    """The DVC remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    if order.remote is None:
+        return None
+    remotes = Config(str(clone.absolute() / ".dvc"))["remote"]
+    caches = [f"{address}/.dvc/cache" for address in _code_remotes(clone) if Path(address).is_absolute()]
+    listed = [*(str(remote["url"]) for remote in remotes.values()), *caches, *_setting()]
+    return _listed(order.remote, listed, "data", f"dvc --cd {clone} remote add --local NAME ADDRESS")
+
+
+def _code_remotes(clone: Path) -> list[str]:
+    names = git(clone, "remote").split()
+    return [*names, *(git(clone, "remote", "get-url", END, name) for name in names), *_setting()]
+
+
+def _setting() -> list[str]:
+    return [address.strip() for address in os.environ.get(LISTED, "").split(",") if address.strip()]
+
+
+def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
+    """The entry of `listed` that is `asked`: the same text, or another path of the same directory."""
+    known = list(dict.fromkeys(listed))
+    for entry in known:
+        if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):
+            return entry
+    raise HandoffError(
+        f"The order's {what} would come from '{asked}', which this worker's owner has not listed; listed are "
+        f"{', '.join(known) or 'none'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
+        f"{LISTED}={asked!r}."
+    )
+
+
+def _same_directory(listed: str, asked: str) -> bool:
+    return Path(asked).is_absolute() and Path(listed).resolve() == Path(asked).resolve()

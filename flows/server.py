@@ -1,0 +1,275 @@
+"""Prefect's server for its owner alone, on loopback: `python -m flows.server` in the repository's root.
+
+    key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
+    Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
+    Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
+    frames    none: no other page shows this one to steal a click
+    outside   nothing: Prefect's page would report its use to a company; the browser is told to let it reach us alone
+    /enter    takes the key from behind the `#` of the link that is printed, and lets the browser in
+
+Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
+checked before it, since Prefect answers every name.
+"""
+
+import argparse
+import os
+import re
+import secrets
+import stat
+import sys
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+HOST = "127.0.0.1"
+PORT = 4200
+HOME = Path(".prefect")
+KEY = "key"  # file in the server's home
+KEY_FORM = r"[\w.-]+:[\w-]{20,}"
+USER = "distillery"
+LONGEST = 1000  # bytes that are read of the file
+SCRIPT = """
+const key = location.hash.slice(1), told = document.querySelector("p");
+history.replaceState(null, "", "/enter");
+const token = btoa(key);
+fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(answer => {
+  if (!answer.ok) {
+    told.textContent = "The key in this link is not the server's. Take the link that `make ui` printed last.";
+    return;
+  }
+  localStorage.setItem("prefect-password", token);
+  location.replace("/");
+});
+"""
+PAGE = f"""<!doctype html>
+<meta charset="utf-8">
+<title>Prefect</title>
+<p>Logging in needs JavaScript.</p>
+<script>{SCRIPT}</script>
+"""
+PAGE_POLICY = (
+    f"default-src 'none'; connect-src 'self'; frame-ancestors 'none'; "
+    f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
+)
+
+
+class KeyFileError(Exception):
+    """The file of the key cannot be used; the message has its path, why, and the remedy."""
+
+
+def read_key(home: Path) -> str:
+    """Read the server's key from `home`, or make it.
+
+    Args:
+        home: The directory of the server's state; it becomes readable for its owner alone, since the database and the
+            logs in it tell what the key protects.
+
+    Returns:
+        USER:SECRET, the secret with 256 random bits.
+
+    Raises:
+        KeyFileError: The file is a link, belongs to somebody else, can be read by others, or holds something else.
+
+    Example:
+        >>> read_key(Path(".prefect"))  # doctest: +SKIP
+        'distillery:Zk9...'
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(stat.S_IRWXU)
+    path = home / KEY
+    if not path.exists():
+        _make_key(path)
+    remedy = f"remove it, and start the server again, which makes a new key: rm -r {path}"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise KeyFileError(f"The key {path} cannot be opened ({error.strerror}); {remedy}") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+            mode = stat.filemode(status.st_mode)
+            raise KeyFileError(f"The key {path} must be a file of yours with mode -rw-------, not {mode}; {remedy}")
+        key = os.read(descriptor, LONGEST).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
+    if not re.fullmatch(KEY_FORM, key):
+        raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key; of two servers that start at once, the first one's key stays."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{USER}:{secrets.token_urlsafe(32)}\n")
+        try:
+            path.hardlink_to(partial)
+        except FileExistsError:
+            return  # another server was faster
+    finally:
+        partial.unlink()
+
+
+def origin_of(port: int) -> str:
+    """The origin of the server's page on this machine."""
+    return f"http://{HOST}:{port}"
+
+
+def link(origin: str, key: str) -> str:
+    """The address that lets a browser in; what stands behind the `#` is never sent to any server."""
+    return f"{origin}/enter#{key}"
+
+
+class Gate:
+    """An ASGI application in front of Prefect's, which refuses foreign names and foreign origins.
+
+    Args:
+        app: Prefect's application.
+        origins: The server's own, the first one for people: http://127.0.0.1:4200.
+    """
+
+    def __init__(self, app: App, origins: Sequence[str]) -> None:
+        self.app = app
+        self.origins = [origin.lower() for origin in origins]
+        self.hosts = [urlsplit(origin).netloc for origin in self.origins]
+        sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
+        policy = (
+            "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'; form-action 'self'; "
+            f"connect-src 'self' {' '.join([*self.origins, *sockets])}"
+        )
+        self.shield = [(b"x-frame-options", b"DENY"), (b"content-security-policy", policy.encode())]
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):  # the start and the end of the server
+            await self.app(scope, receive, send)
+        elif refusal := self._refusal(scope):
+            await _refuse(scope, send, *refusal)
+        elif scope["type"] == "http" and scope["path"] == "/enter":
+            await _answer(
+                send, 200, "text/html; charset=utf-8", PAGE, (b"content-security-policy", PAGE_POLICY.encode())
+            )
+        else:
+            await self.app(scope, receive, _with_headers(send, self.shield))
+
+    def _refusal(self, scope: Message) -> tuple[int, str] | None:
+        """The status and the text for a request that is not for this server, or not from its own page."""
+        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
+            return (
+                421,
+                f"The Host {', '.join(hosts) or 'header is missing and'} is not this server's; open {self.origins[0]}",
+            )
+        if any(origin not in self.origins for origin in origins):
+            return 403, f"Pages of {', '.join(origins)} may not use this server; its own page is {self.origins[0]}"
+        return None
+
+
+def _values(scope: Message, name: bytes) -> list[str]:
+    return [value.decode("latin-1").lower() for key, value in scope["headers"] if key.lower() == name]
+
+
+async def _refuse(scope: Message, send: Send, status: int, text: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": text})
+    else:
+        await _answer(send, status, "text/plain; charset=utf-8", f"{text}\n")
+
+
+async def _answer(send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]) -> None:
+    fields = [
+        (b"content-type", kind.encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-frame-options", b"DENY"),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": text.encode()})
+
+
+def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
+    """`send`, with `headers` for each answer."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *headers]}
+        await send(message)
+
+    return sending
+
+
+def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
+    """Run the server until it is stopped.
+
+    Args:
+        home: The directory of its state, with the key.
+        port: On 127.0.0.1.
+        others: Origins under which a tunnel or a reverse proxy shows it: https://prefect.example.org.
+
+    Raises:
+        KeyFileError: The file of the key cannot be used.
+    """
+    origins = [origin_of(port), *others]
+    os.environ |= {
+        "PREFECT_HOME": str(home.absolute()),
+        "PREFECT_SERVER_API_AUTH_STRING": read_key(home),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
+        "PREFECT_SERVER_UI_API_URL": f"{origins[-1]}/api",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    import uvicorn
+    from prefect.server.api.server import create_app  # reads the settings of this process, so not before they are
+    from prefect.settings import get_current_settings
+
+    server = get_current_settings().server
+    uvicorn.run(
+        Gate(create_app(final=True), origins),
+        host=HOST,
+        port=port,
+        timeout_keep_alive=server.api.keepalive_timeout,
+        ws_ping_interval=server.api.websocket_ping_interval,
+        ws_ping_timeout=server.api.websocket_ping_timeout,
+        log_level=server.logging_level.lower(),
+    )
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}":
+        raise argparse.ArgumentTypeError(f"'{text}' is not an origin; write it as in https://prefect.example.org")
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m flows.server", description="Prefect's server, for its owner alone."
+    )
+    parser.add_argument("--port", type=int, default=PORT, help="on 127.0.0.1")
+    parser.add_argument(
+        "--origin", type=_origin, action="append", default=[], help="where a tunnel or a reverse proxy shows the server"
+    )
+    parser.add_argument(
+        "--no-link", dest="link", action="store_false", help="do not print the link, which holds the key"
+    )
+    options = parser.parse_args()
+    home = Path(os.environ.get("PREFECT_HOME") or HOME)
+    try:
+        if options.link:
+            print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
+        serve(home, options.port, options.origin)
+    except KeyFileError as error:
+        sys.exit(f"server: {error}")
+
+
+if __name__ == "__main__":
+    main()

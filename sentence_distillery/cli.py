@@ -1,0 +1,325 @@
+"""The command line: `sentence-distillery encode | similarity | distill | evaluate | compress | crawl | clean`.
+
+Each command is a thin wrapper of one call of the library. It imports what it needs when it runs, so that `encode` and
+`similarity` work with the core alone; the others name the extra that they need.
+"""
+
+import argparse
+import csv
+import logging
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from sentence_distillery.io.artifacts import InputError, atomic_directory
+
+if TYPE_CHECKING:
+    from sentence_distillery.benchmarks.data import PairSet
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
+
+PROGRAM = "sentence-distillery"
+PAIR_COLUMNS = ("sentence1", "sentence2", "score")
+
+log = logging.getLogger("stages")
+
+
+def encode(options: argparse.Namespace) -> None:
+    """Encode a file of texts, one a line, to .parquet or .npy."""
+    from sentence_distillery.encoder.encode_file import encode_lines
+
+    with _opened(options.input) as stream:
+        totals = encode_lines(_encoder(options), stream, options.input, options.output)
+    log.info(
+        "%s lines in %s; zero vectors: %s blank, %s without a known word",
+        *(f"{totals.lines:,}", options.output, f"{totals.blank:,}", f"{totals.unknown:,}"),
+    )
+
+
+def similarity(options: argparse.Namespace) -> None:
+    """Print the cosine of two texts."""
+    from sentence_distillery.encoder.encode_file import compare
+
+    print(f"{compare(_encoder(options), *options.texts):.4f}")
+
+
+def distill(options: argparse.Namespace) -> None:
+    """Distil a static encoder from your own text and a teacher."""
+    from sentence_distillery.distillation.distill import distill
+
+    encoder = distill(
+        [Path(given) for given in options.texts],
+        options.teacher,
+        revision=options.revision,
+        dimension=options.dimension,
+        epochs=options.epochs,
+        seed=options.seed,
+        language=options.language,
+        working_directory=options.working_directory,
+    )
+    encoder.save_pretrained(options.output)
+    log.info("%r in %s", encoder, options.output)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Score an encoder on pairs with human ratings."""
+    from sentence_distillery.evaluation.evaluate import evaluate
+
+    results = evaluate(_encoder(options), [_rated_pairs(path, options.scale) for path in options.pairs])
+    for result in results:
+        value = f"{result.value:.4f}" if isinstance(result.value, float) else str(result.value)
+        print(f"{result.dataset}\t{result.metric}\t{value}\tn = {result.n:,}")
+
+
+def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
+    """The pairs of a .csv file with the columns sentence1, sentence2 and score."""
+    import numpy as np
+
+    from sentence_distillery.benchmarks.data import PairSet
+
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            if missing := [name for name in PAIR_COLUMNS if name not in (reader.fieldnames or ())]:
+                has = ", ".join(reader.fieldnames or ()) or "none"
+                raise InputError(f"{path} has no column '{missing[0]}' (it has {has}); name it so in the first line.")
+            rows = list(reader)
+            scores = np.array([float(row["score"]) for row in rows], dtype=np.float32)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}; give a CSV file in UTF-8 with numbers as scores.") from error
+    if not rows:
+        raise InputError(f"{path} holds no pairs; give at least two.")
+    low, high = scale or (float(scores.min()), float(scores.max()))
+    left, right = ([row[name] for row in rows] for name in PAIR_COLUMNS[:2])
+    return PairSet(path.stem, "test", left, right, scores, None, (low, high))
+
+
+def compress(options: argparse.Namespace) -> None:
+    """Write a smaller encoder: fewer dimensions, fewer bits."""
+    import numpy as np
+
+    from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
+
+    encoder = _encoder(options)
+    dimension = encoder.dimension if options.dimension is None else options.dimension
+    if not 1 <= dimension <= encoder.dimension:
+        raise InputError(f"--dimension is {dimension}, but {options.model} has {encoder.dimension}; give no more.")
+    counts = np.ones(len(encoder.table), dtype=np.int64)
+    if options.texts is not None:
+        with _opened(options.texts) as stream:
+            ids = encoder.token_ids([line.decode(errors="replace") for line in stream]).ids
+        counts = np.bincount(ids, minlength=len(counts))
+    directions = principal_directions(encoder.table, counts)
+    smaller = compressed(encoder, directions, dimension, Precision(options.precision))
+    smaller.save_pretrained(options.output)
+    log.info("%r in %s", smaller, options.output)
+
+
+def crawl(options: argparse.Namespace) -> None:
+    """Collect the articles of news sites: robots.txt is respected, and an interrupted crawl goes on."""
+    from urllib.parse import urlsplit
+
+    from sentence_distillery.crawl.collect import collect
+    from sentence_distillery.crawl.options import Crawl, Site, Web
+    from sentence_distillery.io.counters import Counters
+
+    hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
+    sites = [
+        Site(
+            name=host,
+            hosts=[host],
+            sections=[url for url in options.sections if urlsplit(url).netloc.lower() == host],
+            sitemaps=[],
+            feeds=[],
+            articles=options.articles,
+        )
+        for host in hosts
+    ]
+    web = Web(
+        snapshot=options.snapshot,
+        contact=options.contact,
+        sites=sites,
+        since=None,
+        until=None,
+        languages=[options.language],
+        requests_per_second=options.requests_per_second,
+        pages=options.pages,
+        megabytes=2_000,
+        page_megabytes=5.0,
+        depth=25,
+        timeout_seconds=30.0,
+        retries=3,
+        minimum_words=50,
+        extraction_seconds=10.0,
+        extraction_megabytes=1_000,
+        private_hosts=[],
+    )
+    counters = Counters("articles")
+    collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
+    log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
+
+
+def clean(options: argparse.Namespace) -> None:
+    """Clean texts into sentences: language, duplicates, boilerplate."""
+    from sentence_distillery.corpus.cleaning import clean
+    from sentence_distillery.corpus.options import Clean, Columns
+    from sentence_distillery.crawl.collect import read_files, with_text, write_articles
+    from sentence_distillery.crawl.options import CrawlInput
+    from sentence_distillery.io.counters import Counters
+
+    columns = Columns(text=options.text_column, title=None, url=None, published=None, source=None)
+    inputs = [CrawlInput(path=path, format=None, columns=columns) for path in options.texts]
+    cleaning = Clean(
+        language=options.language,
+        minimum_tokens=4,
+        maximum_tokens=100,
+        near_duplicate_threshold=0.8,
+        line_repeats=10,
+        shard_documents=1_000,
+    )
+    counters = Counters("sentences")
+    with tempfile.TemporaryDirectory() as directory:
+        articles = Path(directory, "articles")
+        with atomic_directory(articles) as partial:
+            write_articles(partial, with_text(read_files(inputs, Counters("articles")), Counters("articles")))
+        clean(articles, options.output, cleaning, counters=counters)
+    log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
+
+
+def _listed(dropped: "dict[str, int]") -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in dropped.items()) or "none"
+
+
+def _encoder(options: argparse.Namespace) -> "StaticEncoder":
+    from sentence_distillery import load
+
+    return load(options.model)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """A file of bytes, or standard input for -."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(name)
+    if path.is_dir() or not path.exists():
+        raise InputError(f"{name} is not a file; give a text file, or - for standard input.")
+    with path.open("rb") as file:
+        yield file
+
+
+Adds = Callable[[argparse.ArgumentParser], None]
+
+
+def _encode_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", help="text file in UTF-8, one text a line; - is standard input")
+    parser.add_argument("output", type=Path, help="file that ends with .parquet (text, embedding) or .npy")
+    _model_argument(parser)
+
+
+def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("texts", nargs=2, metavar="TEXT")
+    _model_argument(parser)
+
+
+def _distill_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .tsv, .jsonl, .parquet")
+    parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
+    parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
+    parser.add_argument("--revision", help="commit of a hub id")
+    parser.add_argument("--dimension", type=int, default=256, help="of a vector (256)")
+    parser.add_argument("--epochs", type=int, default=None, help="passes over the text")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
+    parser.add_argument("--working-directory", type=Path, help="keeps what is done, so that a run can be resumed")
+
+
+def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pairs", nargs="+", type=Path, help="CSV file with the columns sentence1, sentence2, score")
+    parser.add_argument("--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="of the scores; else their range")
+    _model_argument(parser)
+
+
+def _compress_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("output", type=Path, help="directory of the smaller encoder")
+    parser.add_argument("--dimension", type=int, help="dimensions to keep")
+    parser.add_argument("--precision", choices=("float32", "float16", "int8", "levels"), default="levels")
+    parser.add_argument("--texts", help="text file; its words decide which directions are kept")
+    _model_argument(parser)
+
+
+def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sections", nargs="+", metavar="URL", help="pages to start from; their paths bound the crawl")
+    parser.add_argument("--contact", required=True, help="e-mail or page of yours, sent in the User-Agent")
+    parser.add_argument("--output", type=Path, required=True, help="directory of the articles, in Parquet")
+    parser.add_argument("--state", type=Path, default=Path("crawl-state"), help="directory that keeps fetched pages")
+    parser.add_argument("--snapshot", default="1", help="another name crawls again and fetches what is new")
+    parser.add_argument("--articles", help="regular expression in the URL of an article")
+    parser.add_argument("--pages", type=int, default=10_000, help="at most (10,000)")
+    parser.add_argument("--requests-per-second", type=float, default=1.0, help="to one host, at most (1)")
+    parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
+
+
+def _clean_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .tsv, .jsonl, .parquet")
+    parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
+    parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+
+
+def _model_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", default="released", help="directory of an encoder; the one that ships by default")
+
+
+# Command -> (what runs it, what adds its arguments, the extra that it needs)
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
+    "encode": (encode, _encode_arguments, ""),
+    "similarity": (similarity, _similarity_arguments, ""),
+    "distill": (distill, _distill_arguments, "distill"),
+    "evaluate": (evaluate, _evaluate_arguments, "distill"),
+    "compress": (compress, _compress_arguments, ""),
+    "crawl": (crawl, _crawl_arguments, "crawl"),
+    "clean": (clean, _clean_arguments, "corpus"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    top = argparse.ArgumentParser(prog=PROGRAM, description="Small, fast sentence encoders from your own text.")
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    for name, (run, add, _) in COMMANDS.items():
+        text = (run.__doc__ or "").strip()
+        add(commands.add_parser(name, help=text, description=text))
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; bad input and a missing extra end it with one line and status 1."""
+    given = parser()
+    options = given.parse_args(arguments)
+    if options.version:
+        from sentence_distillery import __version__
+
+        print(f"{PROGRAM} {__version__}")
+        return
+    if options.command is None:
+        given.print_help()
+        sys.exit(2)
+    logging.basicConfig(level=logging.INFO, format=f"{options.command}: %(message)s", stream=sys.stderr)
+    run, _, extra = COMMANDS[options.command]
+    try:
+        run(options)
+    except (InputError, ValueError) as error:  # ValueError: an option out of its range
+        sys.exit(f"{options.command}: {error}")
+    except ModuleNotFoundError as error:
+        if not extra or (error.name or "").startswith("sentence_distillery"):
+            raise
+        sys.exit(f"{options.command} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`.")
+
+
+if __name__ == "__main__":
+    main()

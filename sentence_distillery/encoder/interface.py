@@ -1,0 +1,393 @@
+"""The names under which other libraries look for an encoder; each one leads to `encode`.
+
+    sentence-transformers   encode_query, encode_document, similarity, similarity_pairwise, get_*_dimension
+    LangChain               embed_documents, embed_query
+    scikit-learn            fit, transform, get_params, set_params, clone
+
+None of these libraries is imported here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sentence_distillery.encoder.precision import Precision
+from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
+from sentence_distillery.io.ragged import Floats
+
+OnUnknown = Literal["zero", "error"]
+
+
+class EncodeOptions(TypedDict, total=False):
+    """The keyword arguments of `encode`."""
+
+    normalize_embeddings: bool
+    truncate_dim: int | None
+    batch_size: int | None
+    show_progress_bar: bool | None
+    convert_to_numpy: bool
+    convert_to_tensor: bool
+    precision: Precision
+    on_unknown: OnUnknown
+
+
+class Interface(ABC):
+    """What each encoder can do that can `encode`. `truncate_dim` is the dimension to which it cuts by default."""
+
+    truncate_dim: int | None
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    @abstractmethod
+    def full_dimension(self) -> int:
+        """Numbers in a vector that is not cut."""
+
+    @abstractmethod
+    def encode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
+        """Turn texts into vectors."""
+
+    @abstractmethod
+    def _twin(self) -> Self:
+        """Make another encoder with the same content, which shares the arrays."""
+
+    def __call__(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
+        """Encode: libraries that take a function of texts can be given the encoder itself.
+
+        Args:
+            texts: As for `encode`.
+            **options: As for `encode`.
+
+        Returns:
+            What `encode` returns.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released")("The storm closed the port.").shape
+            (160,)
+        """
+        return self.encode(texts, **options)
+
+    def encode_query(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
+        """Encode questions. A static encoder has no prompts, so this is `encode` under another name.
+
+        Args:
+            texts: As for `encode`.
+            **options: As for `encode`.
+
+        Returns:
+            What `encode` returns.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").encode_query(["Where is the port?"]).shape
+            (1, 160)
+        """
+        return self.encode(texts, **options)
+
+    def encode_document(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
+        """Encode documents. A static encoder has no prompts, so this is `encode` under another name.
+
+        Args:
+            texts: As for `encode`.
+            **options: As for `encode`.
+
+        Returns:
+            What `encode` returns.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").encode_document(["The port is closed.", "Shares fell."]).shape
+            (2, 160)
+        """
+        return self.encode(texts, **options)
+
+    def embed_documents(self, texts: Iterable[str]) -> list[list[float]]:
+        """Encode documents for LangChain and for vector stores that ask as it does.
+
+        Args:
+            texts: Any iterable of str.
+
+        Returns:
+            A list of `dimension` floats for each text, at unit length; zeros for a text without a known word.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> [len(vector) for vector in load("released").embed_documents(["The port.", "Shares fell."])]
+            [160, 160]
+        """
+        vectors: list[list[float]] = self.encode(_not_one(texts)).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Encode a question for LangChain and for vector stores that ask as it does.
+
+        Args:
+            text: One str.
+
+        Returns:
+            `dimension` floats, at unit length; zeros for a text without a known word.
+
+        Raises:
+            TypeError: If `text` is not a str.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> len(load("released").embed_query("Where is the port?"))
+            160
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"embed_query takes one str, not {type(text).__name__}; embed_documents takes many.")
+        vector: list[float] = self.encode(text).tolist()
+        return vector
+
+    def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
+        """Compare each embedding of one list with each of another.
+
+        Args:
+            embeddings1: (texts, dimension), or (dimension,) for one text.
+            embeddings2: The same for the other list.
+
+        Returns:
+            (texts of the first, texts of the second) float32 cosines in [-1, 1]; 0 for a zero vector.
+
+        Raises:
+            ValueError: If the dimensions differ.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> model = load("released")
+            >>> cosines = model.similarity(model.encode("The storm."), model.encode(["The gale.", "Shares fell."]))
+            >>> cosines.shape, bool(cosines[0, 0] > cosines[0, 1])
+            ((1, 2), True)
+        """
+        return similarity(embeddings1, embeddings2)
+
+    def similarity_pairwise(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
+        """Compare the embeddings of two lists pair by pair.
+
+        Args:
+            embeddings1: (pairs, dimension), or (dimension,) for one pair.
+            embeddings2: The same for the other side.
+
+        Returns:
+            (pairs,) float32 cosines in [-1, 1]; 0 if a vector of the pair is zero.
+
+        Raises:
+            ValueError: If the shapes differ.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> model = load("released")
+            >>> storms, gales = model.encode(["A storm.", "A port."]), model.encode(["A gale.", "A harbour."])
+            >>> model.similarity_pairwise(storms, gales).shape
+            (2,)
+        """
+        return similarity_pairwise(embeddings1, embeddings2)
+
+    @property
+    def similarity_fn_name(self) -> Literal["cosine"]:
+        """The name of the similarity, as sentence-transformers has it."""
+        return "cosine"
+
+    def get_sentence_embedding_dimension(self) -> int:
+        """Tell the dimension, as sentence-transformers does.
+
+        Returns:
+            Numbers in a vector, after `truncate_dim`.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released", truncate_dim=64).get_sentence_embedding_dimension()
+            64
+        """
+        return self.dimension
+
+    def get_embedding_dimension(self) -> int:
+        """Tell the dimension, under the name that sentence-transformers has for it since version 6.
+
+        Returns:
+            Numbers in a vector, after `truncate_dim`.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").get_embedding_dimension()
+            160
+        """
+        return self.dimension
+
+    def fit(self, texts: object = None, labels: object = None) -> Self:
+        """Do nothing: the encoder is trained already. scikit-learn's pipelines call it.
+
+        Args:
+            texts: Not looked at.
+            labels: Not looked at.
+
+        Returns:
+            The encoder.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").fit(["The port."]).dimension
+            160
+        """
+        return self
+
+    def transform(self, texts: Iterable[str]) -> Floats:
+        """Encode texts as a step of a scikit-learn pipeline.
+
+        Args:
+            texts: Any iterable of str; one column of a table, not the table.
+
+        Returns:
+            (texts, dimension) float32 at unit length.
+
+        Raises:
+            TypeError: As `encode` does, and for a single str.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").set_params(truncate_dim=32).transform(["The port."]).shape
+            (1, 32)
+        """
+        vectors: Floats = self.encode(_not_one(texts))
+        return vectors
+
+    def fit_transform(self, texts: Iterable[str], labels: object = None) -> Floats:
+        """Encode texts; there is nothing to fit.
+
+        Args:
+            texts: As for `transform`.
+            labels: Not looked at.
+
+        Returns:
+            What `transform` returns.
+
+        Raises:
+            TypeError: As `transform` does.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").fit_transform(["The port."]).shape
+            (1, 160)
+        """
+        return self.transform(texts)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Name the dimensions for scikit-learn.
+
+        Args:
+            input_features: Not looked at.
+
+        Returns:
+            (dimension,) names.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").get_feature_names_out()[:2].tolist()
+            ['dimension_0', 'dimension_1']
+        """
+        return np.array([f"dimension_{index}" for index in range(self.dimension)], dtype=object)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """List what scikit-learn may set, as in a grid search.
+
+        Args:
+            deep: Not looked at: there are no estimators inside.
+
+        Returns:
+            `truncate_dim` and its value.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").get_params()
+            {'truncate_dim': None}
+        """
+        return {"truncate_dim": self.truncate_dim}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set what `get_params` lists.
+
+        Args:
+            **params: `truncate_dim`, from 1 to the full dimension, or None.
+
+        Returns:
+            The encoder.
+
+        Raises:
+            ValueError: If there is no such parameter, or the value is out of its range.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> load("released").set_params(truncate_dim=64).dimension
+            64
+        """
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(f"There is no parameter '{name}'; there are: {', '.join(self.get_params())}.")
+            setattr(self, name, checked_dimension(value, self.full_dimension))
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self._twin()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags  # only scikit-learn asks for this
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(preserves_dtype=[]),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
+            requires_fit=False,
+        )
+
+
+def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
+    """Refuse what is not None and not a number of dimensions from 1 to `full`.
+
+    Example:
+        >>> checked_dimension(64, 160), checked_dimension(None, 160)
+        (64, None)
+        >>> checked_dimension(0, 160)
+        Traceback (most recent call last):
+        ValueError: truncate_dim is 0; this model can be cut to 1 to 160 dimensions. None does not cut.
+    """
+    if truncate_dim is None:
+        return None
+    if (
+        isinstance(truncate_dim, bool)
+        or not isinstance(truncate_dim, int | np.integer)
+        or not 1 <= truncate_dim <= full
+    ):
+        raise ValueError(
+            f"truncate_dim is {truncate_dim!r}; this model can be cut to 1 to {full} dimensions. None does not cut."
+        )
+    return int(truncate_dim)
+
+
+def _not_one(texts: Iterable[str]) -> Iterable[str]:
+    if isinstance(texts, str):
+        raise TypeError("This takes a list of texts, not one str; encode takes both.")
+    return texts

@@ -1,0 +1,323 @@
+"""A model's directory, as this library, sentence-transformers or model2vec saved it.
+
+                    modules.json    table               further
+    this library    yes             embeddings          config.json: how it was made; levels have their step there
+    sentence-tr.    yes             embedding.weight    config_sentence_transformers.json may cut to `truncate_dim`
+    model2vec       yes             embeddings          weights and mapping: a factor and a row for each token
+
+What stands behind the mean of the token vectors is told by modules.json: nothing (static), one Dense (paper) or two
+(deep). Tables are mapped, not read: the system reads their pages when they are needed, and processes share them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
+from sentence_distillery.encoder.files import (
+    CONFIG,
+    DENSE,
+    FACTORS,
+    MODULES,
+    NARROW,
+    NESTED,
+    NO_LEVEL,
+    ROWS,
+    SETTINGS,
+    TABLE,
+    TOKENIZER,
+    TORCH_TABLE,
+    WEIGHTS,
+    as_levels,
+)
+from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
+from sentence_distillery.io.ragged import Floats
+
+RELEASED = "released"  # the name of the model that comes with the library
+RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
+
+_REMEDY = "Download or copy the model again, or save it again with save_pretrained."
+_KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the Dense modules behind the mean
+_KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
+_SHAPE = ("kind", "dimension", "token_dimension")  # what config.json says of each of our models
+_WRITTEN = (*_SHAPE, "vocabulary", "embedding_dtype", "step", "units", "normalize", "max_length", "truncate_dim")
+_EXPECTED_TEXT: dict[str, dict[str, object]] = {  # what the fast path of the encoder does itself
+    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "model": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a StaticEncoder is made of; `StaticEncoder` describes the arrays. `made_from` are the further entries of
+    config.json: where the model comes from."""
+
+    tokenizer: Path | Tokenizer
+    stored: NDArray[Any]
+    linear: tuple[Floats, Floats] | None = None
+    step: float | None = None
+    words: list[str] | None = None
+    hidden: tuple[Floats, Floats] | None = None
+    truncate_dim: int | None = None
+    made_from: Mapping[str, object] = field(default_factory=dict)
+
+
+def model_directory(name: str | Path) -> Path:
+    """Find the directory of a model.
+
+    Args:
+        name: "released" for the model that comes with the library, or a directory.
+
+    Returns:
+        The directory, which exists.
+
+    Raises:
+        InputError: If there is no such directory, with a hint if the name looks like one of a model hub.
+
+    Example:
+        >>> model_directory("released").name
+        'released'
+        >>> model_directory("./my-model")
+        Traceback (most recent call last):
+        sentence_distillery.io.artifacts.InputError: './my-model' ...
+    """
+    directory = RELEASED_DIRECTORY if str(name) == RELEASED else Path(name)
+    if directory.is_dir():
+        return directory
+    if directory.exists():
+        raise InputError(f"'{name}' is a file. Name the directory that holds {MODULES}, {TOKENIZER} and {WEIGHTS}.")
+    raise InputError(f"'{name}' is not a directory on this machine{_hint(str(name))}")
+
+
+def _hint(name: str) -> str:
+    if len(name.split("/")) == 2 and not name.startswith((".", "/", "~")):
+        return (
+            ". If it is the name of a model on a hub, download it first: this library reads directories and downloads "
+            f'nothing. load("{RELEASED}") is the model that comes with it.'
+        )
+    return f'. Give the path of a directory that save_pretrained wrote, or load("{RELEASED}").'
+
+
+def read_model(directory: Path) -> Parts:
+    """Read a static model, whichever of the three libraries saved it.
+
+    Args:
+        directory: The directory of the model.
+
+    Returns:
+        Its parts; the arrays of the table are read-only views of the file.
+
+    Raises:
+        InputError: If a file is missing, broken, not finite or of the wrong shape, or if it is another kind of model.
+
+    Example:
+        >>> read_model(model_directory("released")).stored.dtype.name
+        'float16'
+    """
+    config = _read_config(directory)
+    denses = _dense_modules(directory, config)
+    home = directory / NESTED if (directory / NESTED).is_dir() else directory
+    words = _read_words(home / TOKENIZER) if len(denses) != 1 else None
+    tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
+    rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
+    stored, step = _read_table(home / WEIGHTS, rows, config.get("step"))
+    return Parts(
+        tokenizer,
+        stored,
+        linear=_read_linear(directory / denses[0], stored.shape[1]) if len(denses) == 1 else None,
+        step=step,
+        words=words,
+        hidden=_read_hidden(directory, denses, stored.shape[1]) if len(denses) == 2 else None,
+        truncate_dim=_truncate_dim(directory),
+        made_from={key: value for key, value in config.items() if key not in _WRITTEN},
+    )
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
+        raise InputError(f"{path} cannot be read: {reason}. {_REMEDY}") from error
+
+
+def _read_config(directory: Path) -> dict[str, Any]:
+    """config.json, which sentence-transformers leaves out; model2vec's own has `normalize` and no shape."""
+    path = directory / CONFIG
+    if not path.exists() and (directory / MODULES).exists():
+        return {}
+    config = _read_json(path)
+    if not isinstance(config, dict) or not (set(_SHAPE) <= set(config) or "normalize" in config):
+        other = config.get("model_type") if isinstance(config, dict) else None
+        kind = f": it describes a transformer of type '{other}'" if other else ""
+        raise InputError(f"{path} is not of a student{kind}. This library loads static models. {_REMEDY}")
+    return config
+
+
+def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
+    """The folders of the Dense modules; raises InputError if there are modules that a static model does not have."""
+    path = directory / MODULES
+    if not path.exists():  # saved by hand, or by a version of model2vec without modules
+        return {"paper": [DENSE], "deep": [DENSE, NARROW]}.get(config.get("kind", "static"), [])
+    try:
+        modules = [(str(module["type"]).rpartition(".")[2], str(module["path"])) for module in _read_json(path)]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a list of modules ({error!r}). {_REMEDY}") from error
+    kinds = [kind for kind, _ in modules]
+    denses = [folder for kind, folder in modules if kind == "Dense"]
+    if kinds[:1] != ["StaticEmbedding"] or not set(kinds) <= set(_KNOWN_MODULES) or len(denses) not in _KINDS:
+        raise InputError(
+            f"{directory} is not a static model but one of {', '.join(kinds) or 'no modules'}. Load it with "
+            "sentence-transformers; this library loads StaticEmbedding, alone or with the Dense modules that it writes."
+        )
+    return denses
+
+
+def _truncate_dim(directory: Path) -> int | None:
+    path = directory / SETTINGS
+    found = _read_json(path).get("truncate_dim") if path.exists() else None
+    if found is not None and (not isinstance(found, int) or found < 1):
+        raise InputError(f"{path}: truncate_dim is {found!r}; it is a whole number from 1, or null.")
+    return found
+
+
+def read_tokenizer(source: Path | bytes) -> Tokenizer:
+    """Read a tokenizer from its file, or from the content of one; raises InputError if it is not one."""
+    try:
+        return Tokenizer.from_buffer(source) if isinstance(source, bytes) else Tokenizer.from_file(str(source))
+    except Exception as error:  # tokenizers raises plain Exception
+        name = "The content of a pickled model" if isinstance(source, bytes) else source
+        raise InputError(f"{name} is not a tokenizer: {error}. {_REMEDY}") from error
+
+
+def _read_words(path: Path) -> list[str]:
+    """The tokens of a WordPiece tokenizer by id; ten times as fast as reading all of it."""
+    try:
+        return words_of(json.loads(path.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
+        raise InputError(
+            f"{path} is not a tokenizer of a static student: {reason}. If another program made the model, load it with "
+            f"that one. {_REMEDY}"
+        ) from error
+
+
+def words_of(content: Any) -> list[str]:
+    """The tokens by id of a tokenizer's JSON; raises ValueError, KeyError or TypeError if it is not a student's."""
+    if content["added_tokens"]:
+        raise ValueError(f"it has {len(content['added_tokens'])} added tokens")
+    for part, expected in _EXPECTED_TEXT.items():
+        for name, value in expected.items():
+            found = (content[part] or {}).get(name)
+            if found != value:
+                raise ValueError(f"its {part} has the {name} {found!r}, expected {value!r}")
+    words = by_id(content["model"]["vocab"])
+    if words[:1] != [content["model"]["unk_token"]]:
+        raise ValueError(f"its first token is {words[:1]}, expected the unknown one")
+    return words
+
+
+def by_id(vocabulary: dict[str, int]) -> list[str]:
+    """Tokens in the order of their ids; raises ValueError if these are not 0, 1, 2, ..."""
+    if list(vocabulary.values()) == list(range(len(vocabulary))):
+        return list(vocabulary)
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    if [vocabulary[word] for word in words] != list(range(len(words))):
+        raise ValueError("its ids have gaps")
+    return words
+
+
+def _tensor_names(path: Path) -> list[str]:
+    """The names of a file's tensors; whoever has a model without the repository needs another remedy than a stage."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return list(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise InputError(
+            f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
+            f"convert them to safetensors. {_REMEDY}"
+        ) from error
+
+
+def _read_table(path: Path, rows: int, step: float | None) -> tuple[NDArray[Any], float | None]:
+    """The table and the step between its levels, None if it has none."""
+    names = _tensor_names(path)
+    name = TORCH_TABLE if TORCH_TABLE in names else TABLE
+    table = map_tensors(path, {name: (None if ROWS in names else rows, None)})[name]
+    table = _folded(path, table, names, rows)
+    if table.dtype != np.float16:  # another library stored the levels anew, and their step went
+        step = None
+    if step is None:
+        _check_finite(path, name, table)
+    elif (as_levels(table, step) == NO_LEVEL).any():
+        raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
+    if table[0].any():
+        raise InputError(f"{path}: the unknown token (row 0) has a vector, which a student's has not. {_REMEDY}")
+    return table, step
+
+
+def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDArray[Any]:
+    """A row for each token: model2vec may keep rows that tokens share, and a factor for each token.
+
+    Factors of 1 are what this library writes, so that sentence-transformers computes in float32: the table stays.
+    """
+    if ROWS in names:  # model2vec made it, which leaves unknown tokens out, whatever vector their row has
+        places = read_tensors(path, {ROWS: (rows,)})[ROWS]
+        if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
+            raise InputError(f"{path}: tensor '{ROWS}' points outside of the {len(table)} rows of the table. {_REMEDY}")
+        table = table[places]
+        table[0] = 0
+    if FACTORS in names:
+        factors = read_tensors(path, {FACTORS: (rows,)})[FACTORS]
+        if not (factors == 1).all():
+            table = table.astype(np.float32) * factors.astype(np.float32)[:, None]
+    return table
+
+
+def _read_layer(directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str) -> dict[str, NDArray[Any]]:
+    """The tensors of a Dense module, whose activation is the one that the student has there."""
+    found = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
+    if found != activation:
+        raise InputError(f"{directory / CONFIG}: the activation is {found}, a student has {activation}. {_REMEDY}")
+    _tensor_names(directory / WEIGHTS)
+    layer = map_tensors(directory / WEIGHTS, shapes)
+    for name, array in layer.items():
+        _check_finite(directory / WEIGHTS, name, array)
+    return layer
+
+
+def _read_linear(directory: Path, width: int) -> tuple[Floats, Floats]:
+    layer = _read_layer(directory, {"linear.weight": (None, width), "linear.bias": (None,)}, "Identity")
+    weight, bias = layer["linear.weight"], layer["linear.bias"]
+    if len(weight) != len(bias):
+        raise InputError(f"{directory}: the weight has {len(weight)} rows and the bias {len(bias)}. {_REMEDY}")
+    return weight, bias
+
+
+def _read_hidden(directory: Path, denses: list[str], dimension: int) -> tuple[Floats, Floats]:
+    """A and B of `StaticEncoder` out of two Dense modules: [I, -I, A] and [I, -I, B], ReLU between."""
+    widen = _read_layer(directory / denses[0], {"linear.weight": (None, dimension)}, "ReLU")["linear.weight"]
+    shape = (dimension, len(widen))
+    narrow = _read_layer(directory / denses[1], {"linear.weight": shape}, "Identity")["linear.weight"]
+    same = np.eye(dimension, dtype=np.float32)
+    identities = np.concatenate([same, -same])
+    if not np.array_equal(widen[: 2 * dimension], identities) or not np.array_equal(
+        narrow[:, : 2 * dimension], identities.T
+    ):
+        raise InputError(f"{directory}: its two Dense modules are not of a student with an MLP head. {_REMEDY}")
+    return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
+
+
+def _check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
+    """A sum shows what is not finite, without a copy; only if it is not are the values looked at one by one."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = array.dtype == np.int8 or np.isfinite(array.sum(dtype=np.float32)) or np.isfinite(array).all()
+    if not finite:
+        raise InputError(f"{path}: tensor '{name}' is not finite. {_REMEDY}")

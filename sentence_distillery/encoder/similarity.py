@@ -1,0 +1,68 @@
+"""Cosine similarity of embeddings: all against all, or pair by pair."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sentence_distillery.io.ragged import Floats, unit_rows
+
+
+def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
+    """Compare each embedding of one list with each of another.
+
+    Args:
+        embeddings1: (texts, dimension), or (dimension,) for one text; of any length and type of number.
+        embeddings2: The same for the other list.
+
+    Returns:
+        (texts of the first, texts of the second) float32 cosines in [-1, 1]; 0 for a zero vector.
+
+    Raises:
+        ValueError: If the dimensions differ, or an array is neither a vector nor a matrix.
+
+    Example:
+        >>> similarity([[3.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 5.0]]).tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
+    """
+    one, other = _rows(embeddings1, embeddings2)
+    cosines: Floats = unit_rows(one) @ unit_rows(other).T
+    return cosines
+
+
+def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
+    """Compare the embeddings of two lists pair by pair.
+
+    Args:
+        embeddings1: (pairs, dimension), or (dimension,) for one pair.
+        embeddings2: The same for the other side.
+
+    Returns:
+        (pairs,) float32 cosines in [-1, 1]; 0 where a vector is zero.
+
+    Raises:
+        ValueError: If the shapes differ, or an array is neither a vector nor a matrix.
+
+    Example:
+        >>> similarity_pairwise([[3.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [1.0, -1.0]]).tolist()
+        [1.0, 0.0]
+    """
+    one, other = _rows(embeddings1, embeddings2)
+    if len(one) != len(other):
+        raise ValueError(f"There are {len(one)} embeddings on one side and {len(other)} on the other; pairs need both.")
+    cosines: Floats = np.einsum("nd,nd->n", unit_rows(one), unit_rows(other))
+    return cosines
+
+
+def _rows(embeddings1: ArrayLike, embeddings2: ArrayLike) -> tuple[Floats, Floats]:
+    one, other = _matrix(embeddings1), _matrix(embeddings2)
+    if one.shape[1] != other.shape[1]:
+        raise ValueError(f"Embeddings of {one.shape[1]} and of {other.shape[1]} dimensions cannot be compared.")
+    return one, other
+
+
+def _matrix(embeddings: ArrayLike) -> Floats:
+    array: NDArray[Any] = np.atleast_2d(np.asarray(embeddings, dtype=np.float32))
+    if array.ndim != 2:
+        raise ValueError(f"Embeddings have the shape (texts, dimension) or (dimension,), not {array.shape}.")
+    return array

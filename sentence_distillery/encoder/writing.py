@@ -1,0 +1,148 @@
+"""A model as others load it: sentence-transformers, model2vec and this library read the same directory.
+
+modules.json, config_sentence_transformers.json   which modules, in which order
+model.safetensors, tokenizer.json                 token vectors, and the text's way to them
+1_Dense/, 2_Dense/                                the layers behind the mean (kinds paper and deep), which model2vec
+                                                  doesn't know
+config.json                                       what it was made from, and model2vec's settings
+
+A table in float16 or int8 stands beside a factor of 1 for each token. sentence-transformers multiplies by these factors
+in float32 (from 6.2 on; others leave them out), and so its vectors are neither in half precision nor NaN: in float16
+the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sentence_distillery.encoder.files import (
+    CONFIG,
+    DENSE,
+    FACTORS,
+    MODULES,
+    NARROW,
+    SETTINGS,
+    TABLE,
+    TOKENIZER,
+    WEIGHTS,
+)
+from sentence_distillery.io.artifacts import InputError, Tensors, atomic_directory, write_json, write_tensors
+from sentence_distillery.io.ragged import Floats
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
+
+MODULE_TYPES = "sentence_transformers.models."  # names of every version since 3
+SENTENCE_TRANSFORMERS: dict[str, Any] = {
+    "model_type": "SentenceTransformer",
+    "prompts": {"query": "", "document": ""},
+    "default_prompt_name": None,
+    "similarity_fn_name": "cosine",
+}
+_OF_A_MODEL = frozenset({CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS, "README.md", ".gitattributes"})
+
+
+def save_model(encoder: "StaticEncoder", directory: Path) -> None:
+    """Write `encoder` to a new or empty directory, or in place of another model, all of it or nothing.
+
+    Raises:
+        InputError: If the directory holds anything else than a model, or cannot be written.
+    """
+    _refuse_other_content(directory)
+    made_from = encoder.made_from
+    if encoder.truncate_dim is not None:  # its figures are of all dimensions
+        made_from = {key: value for key, value in made_from.items() if key != "figures"}
+    with atomic_directory(directory) as partial:
+        write_model(encoder, made_from, partial)
+
+
+def _refuse_other_content(directory: Path) -> None:
+    """The directory is replaced as a whole, so nothing in it may be anything else."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory} is a file; name a directory to save the model in.")
+    for entry in sorted(directory.iterdir()):
+        module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
+        if not module and entry.name not in _OF_A_MODEL:
+            raise InputError(
+                f"{directory} holds '{entry.name}', which is not part of a model, and saving replaces the directory. "
+                "Name a new directory, or an empty one."
+            )
+
+
+def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory: Path) -> dict[str, object]:
+    """Write all but the model card, the same bytes for the same encoder; returns what config.json says."""
+    table = encoder.stored
+    if encoder.kind == "static" and encoder.truncate_dim is not None:
+        table = table[:, : encoder.truncate_dim]
+    config: dict[str, object] = {
+        "kind": encoder.kind,
+        "dimension": encoder.full_dimension if encoder.kind != "static" else int(table.shape[1]),
+        "token_dimension": int(table.shape[1]),
+        "vocabulary": len(table),
+        "embedding_dtype": table.dtype.name,
+        "step": encoder.step,
+        "units": 0 if encoder.hidden is None else encoder.hidden[0].shape[1],
+        "normalize": True,  # model2vec's name for unit length
+        "max_length": None,  # tokens; model2vec's default is 512
+        **card,
+    }
+    write_json(directory / CONFIG, config)
+    cut = {} if encoder.kind == "static" or encoder.truncate_dim is None else {"truncate_dim": encoder.truncate_dim}
+    write_json(directory / SETTINGS, SENTENCE_TRANSFORMERS | cut)
+    tensors: Tensors = {TABLE: table}
+    if table.dtype != np.float32:
+        tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
+    _write_tensors(directory, tensors)
+    (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
+    _write_modules(_write_layers(encoder, directory), directory / MODULES)
+    return config
+
+
+def _write_modules(layers: list[str], target: Path) -> None:
+    modules = [
+        ("StaticEmbedding", ""),
+        *(("Dense", layer) for layer in layers),
+        ("Normalize", f"{len(layers) + 1}_Normalize"),
+    ]
+    rows = [
+        {"idx": index, "name": str(index), "path": path, "type": MODULE_TYPES + name}
+        for index, (name, path) in enumerate(modules)
+    ]
+    write_json(target, rows)
+
+
+def _write_layers(encoder: "StaticEncoder", directory: Path) -> list[str]:
+    """The layers behind the mean as modules of sentence-transformers; returns their folders.
+
+    These know no sum of a layer's input and output. Since s = relu(s) - relu(-s), two layers say the same:
+    s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
+    """
+    if encoder.linear is not None:
+        _write_dense(encoder.linear[0], directory / DENSE, "linear.Identity", encoder.linear[1])
+        return [DENSE]
+    if encoder.hidden is None:
+        return []
+    widen, narrow = encoder.hidden
+    same = np.eye(encoder.full_dimension, dtype=np.float32)
+    _write_dense(np.concatenate([same, -same, widen.T]), directory / DENSE, "activation.ReLU")
+    _write_dense(np.concatenate([same, -same, narrow.T], axis=1), directory / NARROW, "linear.Identity")
+    return [DENSE, NARROW]
+
+
+def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats | None = None) -> None:
+    """sentence-transformers' Dense; `weight` (output, input)."""
+    output, width = weight.shape
+    config = {"in_features": width, "out_features": output, "bias": bias is not None}
+    write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
+    _write_tensors(directory, {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias}))
+
+
+def _write_tensors(directory: Path, tensors: Tensors) -> None:
+    """The weights, with the rights of config.json: safetensors makes files that nobody else may read."""
+    write_tensors(directory / WEIGHTS, tensors)
+    shutil.copymode(directory / CONFIG, directory / WEIGHTS)

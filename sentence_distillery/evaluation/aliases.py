@@ -1,0 +1,78 @@
+"""Former names of systems, sets and fields, so that figures which git has kept stay readable under today's names.
+
+Kept files stay as they are on disk; `read_results` and `current_content` read it under today's names:
+
+    student, deep                            student, MLP head
+    minilm-l6, mean weights, W_cf = 0        minilm-l6, model soup, W_cf = 0
+    student, gold/stsb/spearman              student, fine-tuned/stsb/spearman        a key of metrics.json
+
+A former name is never given to something else.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+NAMES = {  # former -> current
+    "MyModel": "paper student",
+    "student, deep": "student, MLP head",
+    "student, gold": "student, fine-tuned",
+    "deep": "MLP head",  # in reports/pareto.csv
+    "own deep": "own MLP head",  # in reports/bench.json
+    "mean weights": "model soup",  # the mean of the weights of several seeds
+    "stsb+silver": "stsb+augmented",
+    "held_out": "validation",  # a field of the cells of paper 2
+}
+LAST = "mean weights"  # renamed where it is one of the parts of a name, too
+FIELDS = {"system", "dataset", "protocol", "encoder", "task", "strategy", "first", "second"}  # those that hold names
+
+
+def current(name: str) -> str:
+    """Return today's name of a system, set, strategy or field.
+
+    Args:
+        name: A name out of a file of any age.
+
+    Returns:
+        The name that today's stages write; a name that never changed stays as it is.
+
+    Example:
+        >>> current("student, deep")
+        'student, MLP head'
+        >>> current("intermediate-pair, mean weights")
+        'intermediate-pair, model soup'
+        >>> current("teacher")
+        'teacher'
+    """
+    if name in NAMES:
+        return NAMES[name]
+    return ", ".join(NAMES[part] if part == LAST else part for part in name.split(", "))
+
+
+def current_row(row: Mapping[str, str]) -> dict[str, str]:
+    """Return a row of results.csv or pareto.csv with today's names."""
+    return {column: current(value) if column in FIELDS else value for column, value in row.items()}
+
+
+def current_content(content: Any) -> Any:
+    """Return the content of a JSON file with today's names, in its keys and in the fields that hold names.
+
+    Args:
+        content: What json.load returned. Keys may have several parts, such as those of metrics.json.
+
+    Returns:
+        The same content with other names.
+
+    Example:
+        >>> current_content({"student, deep/lee/mae": 1.2, "cells": [{"strategy": "pair", "held_out": 0.7}]})
+        {'student, MLP head/lee/mae': 1.2, 'cells': [{'strategy': 'pair', 'validation': 0.7}]}
+    """
+    if isinstance(content, list):
+        return [current_content(value) for value in content]
+    if not isinstance(content, dict):
+        return content
+    return {
+        "/".join(map(current, key.split("/"))): current(value)
+        if key in FIELDS and isinstance(value, str)
+        else current_content(value)
+        for key, value in content.items()
+    }

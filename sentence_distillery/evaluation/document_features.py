@@ -1,0 +1,42 @@
+"""Features of documents for a linear classifier: a system's own mean, or its tokens.
+
+    sgd          the system's own mean over the document, (documents, dimension)
+    sgd+tokens   for a table of token vectors: how often each token stands in the document, times the length of its
+                 vector, (documents, vocabulary), rows of unit length; the mean before its sum is taken
+
+A mean of 300 words has little left of the few that tell a good review from a bad one.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.preprocessing import normalize
+
+from sentence_distillery.evaluation.classification import PROTOCOL, TOKENS
+from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
+from sentence_distillery.io.ragged import Floats
+
+CHUNK = 1_000  # documents whose tokens are in memory
+
+
+def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> Floats | csr_array:
+    """Return the features of each document, (documents, dimension) float32 or (documents, vocabulary) sparse."""
+    if protocol == TOKENS:
+        assert isinstance(system, WordSystem | StudentSystem)
+        return token_features(system, texts)
+    return means(system, texts)
+
+
+def means(system: System, texts: list[str]) -> Floats:
+    """Pool each document as the system does of itself, (documents, dimension) float32."""
+    chunks = (texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK))
+    return np.concatenate([system.pool(system.token_ids(chunk), [None])[0] for chunk in chunks])
+
+
+def token_features(system: WordSystem | StudentSystem, texts: list[str]) -> csr_array:
+    """Count tokens, each by the length of its vector, (documents, vocabulary), rows of unit length."""
+    tokens, lengths = system.token_ids(texts), system.lengths
+    counted = csr_array(
+        (lengths[tokens.ids], tokens.ids, tokens.offsets.astype(np.int32)), shape=(len(tokens), len(lengths))
+    )
+    counted.sum_duplicates()
+    return csr_array(normalize(counted))

@@ -1,0 +1,63 @@
+"""The section of the page on paper 1: its claims, tables 1 to 6, figures 2 and 3, and what this run says of them.
+
+Paper 1 is Han and Yang, Mathematics 2024, 12, 3990.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sentence_distillery.papers.paper1 import claims, reproduction
+from sentence_distillery.reporting.page import Columns, Section, rendered
+from sentence_distillery.reporting.tables import Row
+
+PACKAGE = "sentence_distillery.papers.paper1"
+PRINTED_RATE = 1e-4  # of Algorithm 1
+
+
+@dataclass(frozen=True)
+class PaperStudentRun:
+    """How the systems of paper 1 were trained in this run.
+
+    `student` is the paper student's config.json, `simcse` says what SimCSE was tuned on; `refine` and `repulsion` are
+    training curves, `repulsion` empty if it was not measured on the pairs of `benchmark`.
+    """
+
+    student: Mapping[str, Any]
+    simcse: Mapping[str, Any]
+    refine: Columns
+    repulsion: Columns
+    benchmark: str
+
+
+def refinement(run: PaperStudentRun) -> claims.Refinement:
+    """Return what the claims need of refinement: how Algorithm 1 fared at the printed rate, if that was measured."""
+    as_printed = "related_kl" not in run.refine
+    if not run.repulsion:
+        return claims.Refinement(as_printed, {}, "")
+    points = zip(*(run.repulsion[name] for name in ("learning_rate", "iteration", "spearman")), strict=True)
+    course = {step: value for rate, step, value in points if math.isclose(rate, PRINTED_RATE)}
+    return claims.Refinement(as_printed, course, run.benchmark)
+
+
+def section(rows: Sequence[Row], sets: Mapping[str, Any], examples: Mapping[str, Any], run: PaperStudentRun) -> Section:
+    """Render the section.
+
+    Args:
+        rows: Those of results.csv.
+        sets: What the provenance of the benchmark sets says of each.
+        examples: The cosines of the paper's example pairs, as `Examples.content` gives them.
+        run: How the systems were trained.
+
+    Returns:
+        The section of the page.
+    """
+    values = {
+        "claims": claims.claims(rows, examples, refinement(run)),
+        "tables": reproduction.tables(rows, sets),
+        "examples": [reproduction.table_1(examples), reproduction.table_2(examples)],
+        "heat_maps": reproduction.heat_maps(examples),
+    }
+    content = rendered("paper1.html", {"paper": values, "simcse": run.simcse, "paper_student": run.student}, PACKAGE)
+    return Section("paper", "Paper 1 and this run", content)

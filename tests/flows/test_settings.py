@@ -1,0 +1,41 @@
+"""Overrides of a run end where they belong: in params.yaml, and in no shell."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.settings import SettingsError, configure
+
+from .conftest import make_repository, pipeline, stage, write_yaml
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    """A stage with a cell for each value of a parameter, which becomes a word of its command."""
+    cell: dict[str, Any] = {"matrix": {"it": "${stages.m.value}"}, "cmd": "echo ${item.it}", "params": ["stages.m"]}
+    root = make_repository(tmp_path / "workspace", {"m": stage("m")})
+    write_yaml(root / "dvc.yaml", {"stages": {"m": cell}})
+    write_yaml(root / "params.yaml", {"profile": "demo", "stages": {"m": {"value": ["one", "two"]}}})
+    subprocess.run(["git", "commit", "--quiet", "--all", "--message", "A matrix"], cwd=root, check=True)
+    return root
+
+
+@pytest.mark.parametrize("value", ["x; touch y", "$(touch y)", "`touch y`", "x\ntouch y", "a b", "a'b", "--help"])
+def test_a_command_gets_words_alone(matrix: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"params.yaml: stages.m.value has .*, which dvc.yaml puts into a command"):
+        configure(matrix, None, {"stages.m.value": ["one", value]})
+
+
+def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
+    """fault 33: the value is refused before DVC makes a command of it."""
+    mark = tmp_path / "mark"
+    done = pipeline(matrix, "--set", f"stages.m.value=['x; touch {mark}']")
+    assert done.returncode == 1
+    assert "which dvc.yaml puts into a command" in done.stderr
+    assert not mark.exists()
+
+
+def test_words_and_numbers_pass(matrix: Path) -> None:
+    configure(matrix, None, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True]})

@@ -1,0 +1,185 @@
+"""The files around the code: licence, citation, YAML for GitHub and pre-commit, the list of faults.
+
+Documents rot without a sign, so each is held to what it speaks of: docs/faults.md to the docstrings of the tests, the
+citation to pyproject.toml, LICENSE to the text that everybody else has.
+"""
+
+import ast
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.workspace import ROOT
+
+TESTS = ROOT / "tests"
+NO_TEST = "no test yet"
+NUMBERS = re.compile(r"\bfaults?\s+(\d+(?:(?:,\s*|\s+and\s+)\d+)*)", re.IGNORECASE)
+ROW = re.compile(r"^\| *(\d+) *\|(.+)\|(.+)\|(.+)\|$", re.MULTILINE)
+# Of the licence as apache.org has it, appendix included.
+APACHE_BYTES = 11_358
+APACHE_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+GITHUB_FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*.yml"))
+
+
+def read_yaml(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def docstrings(source: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def numbers_in(text: str) -> set[int]:
+    """Return the faults that a docstring names, those of a list such as "1, 5 and 27" included."""
+    return {int(number) for match in NUMBERS.finditer(text) for number in re.findall(r"\d+", match[1])}
+
+
+@pytest.fixture(scope="module")
+def claimed() -> dict[int, set[str]]:
+    """Files, relative to tests/, by the number of each fault that one of their docstrings names."""
+    found: dict[int, set[str]] = {}
+    for source in sorted(TESTS.rglob("*.py")):
+        for number in set().union(*map(numbers_in, docstrings(source))):
+            found.setdefault(number, set()).add(source.relative_to(TESTS).as_posix())
+    return found
+
+
+@pytest.fixture(scope="module")
+def listed() -> dict[int, str]:
+    """The last cell of each row of docs/faults.md, by number."""
+    rows = ROW.findall((ROOT / "docs/faults.md").read_text(encoding="utf-8"))
+    assert [int(number) for number, *_ in rows] == [*range(1, len(rows) + 1)]
+    assert all(cell.strip() for _, *cells in rows for cell in cells)
+    return {int(number): cells[-1].strip() for number, *cells in rows}
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Fault 3: a", {3}),
+        ("a. fault 1 and 27: b", {1, 27}),
+        ("fault 1, 5 and 27: c", {1, 5, 27}),
+        ("fault 19, fault 22: d", {19, 22}),
+        ("a line that ends with fault\n 8", {8}),
+        ("the default 8, no fault of 9", set()),
+    ],
+)
+def test_numbers_in_a_docstring(text: str, numbers: set[int]) -> None:
+    assert numbers_in(text) == numbers
+
+
+def test_every_fault_that_tests_name_is_listed(claimed: dict[int, set[str]], listed: dict[int, str]) -> None:
+    assert len(claimed) > 30
+    missing = {number: files for number, files in claimed.items() if number not in listed}
+    assert not missing, f"docs/faults.md has no row for {missing}"
+
+
+def test_the_list_names_tests_that_show_the_fault(claimed: dict[int, set[str]], listed: dict[int, str]) -> None:
+    for number, cell in listed.items():
+        named = set(re.findall(r"`([^`]+)`", cell))
+        gone = {name for name in named if not (TESTS / name).is_file()}
+        assert not gone, f"docs/faults.md, row {number}: {gone} not below tests/"
+        if number in claimed:
+            assert NO_TEST not in cell, f"docs/faults.md, row {number}: {claimed[number]} show it, name them"
+            assert named and named <= claimed[number], f"docs/faults.md, row {number}: {claimed[number]} have it"
+        else:
+            assert cell.startswith(NO_TEST), f"docs/faults.md, row {number}: no docstring has the number"
+
+
+def test_citation() -> None:
+    """All keys that the format requires; name, version and licence of pyproject.toml."""
+    citation = read_yaml("CITATION.cff")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["type"] == "software"
+    assert (citation["title"], citation["license"]) == (project["name"], project["license"])
+    assert citation["version"] == project["version"]
+    assert all(author["name"] for author in citation["authors"])
+
+
+def test_the_changelog_has_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
+    assert versions[0] == "Unreleased"
+    assert read_yaml("CITATION.cff")["version"] in versions
+
+
+@pytest.mark.parametrize("name", GITHUB_FILES)
+def test_yaml_of_github(name: str) -> None:
+    assert isinstance(read_yaml(name), dict)
+
+
+def test_the_workflow_runs_what_anybody_can_run() -> None:
+    workflow = read_yaml(".github/workflows/ci.yml")
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert [step["run"] for step in steps if "run" in step] == ["bash .ci/run"]
+    assert (ROOT / ".ci/run").is_file()
+    (python,) = [step["with"]["python-version"] for step in steps if "setup-python" in step.get("uses", "")]
+    assert python == "3.11"  # unquoted, 3.10 would be read as 3.1
+
+
+@pytest.mark.parametrize("name", ["bug_report", "feature_request"])
+def test_issue_forms(name: str) -> None:
+    """What GitHub asks of a form: a name, a description, and questions with ids of their own."""
+    form = read_yaml(f".github/ISSUE_TEMPLATE/{name}.yml")
+    assert form["name"] and form["description"]
+    questions = [element for element in form["body"] if element["type"] != "markdown"]
+    assert all(question["attributes"]["label"] for question in questions)
+    assert len({question["id"] for question in questions}) == len(questions) > 0
+
+
+def test_hooks_fetch_nothing() -> None:
+    """Each calls a tool of the environment that `make lint` calls, too."""
+    repositories = read_yaml(".pre-commit-config.yaml")["repos"]
+    hooks = [hook for repository in repositories for hook in repository["hooks"]]
+    assert {repository["repo"] for repository in repositories} == {"local"}
+    assert {hook["language"] for hook in hooks} == {"system"}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lint = re.search(r"^lint:.*\n((?:\t.+\n)+)", makefile, re.MULTILINE)
+    assert lint is not None
+    assert {hook["entry"].split()[0] for hook in hooks} == {line.split()[0] for line in lint[1].splitlines()}
+
+
+def test_the_licence_is_the_whole_apache_text() -> None:
+    content = (ROOT / "LICENSE").read_bytes()
+    lines = content.decode("ascii").strip().splitlines()
+    assert len(content) == APACHE_BYTES
+    assert lines[0].strip() == "Apache License"
+    assert lines[-1].strip() == "limitations under the License."
+    assert hashlib.sha256(content).hexdigest() == APACHE_SHA256
+
+
+@pytest.mark.parametrize("model", ["released", "syntax"])
+def test_notice_names_every_model_that_ships(model: str) -> None:
+    assert (ROOT / "models" / model / "README.md").is_file()
+    assert f"models/{model}:" in (ROOT / "NOTICE").read_text(encoding="utf-8")
+
+
+def test_notice_agrees_with_the_released_model() -> None:
+    """Each teacher's weights, each file of the training text and its terms."""
+    notice = " ".join((ROOT / "NOTICE").read_text(encoding="utf-8").split())
+    config = read_yaml("models/released/config.json")
+    for teacher in (config["teacher"], *config["teacher"]["further"]):
+        assert teacher["sha256"] in notice
+        assert teacher["reference"].removeprefix("package:") in notice
+    for path, licence in config["trained_on"].items():
+        assert path in notice
+        assert licence.replace("none stated,", "no licence stated;") in notice
+    assert f"{config['sentences']:,} sentences" in notice
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "docs/faults.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if not target.startswith("https://")]
+        gone = [target for target in targets if not (ROOT / name).parent.joinpath(target).exists()]
+        assert not gone, f"{name} leads to {gone}"
