@@ -39,7 +39,7 @@ Embed = Callable[[list[str]], Floats]  # (sentences, dimension)
 def own(params: Params) -> Embed:
     """Embed as the stage `soft_labels` does."""
     encoder = load_encoder(params.teacher)
-    shelf = Shelf(encoder, params.soft_labels.precision, paths.DATA_CHECKPOINTS / "soft_labels")
+    shelf = Shelf(encoder, params.soft_labels.precision, paths.SOFT_LABEL_SHARDS)
     embedder = Embedder(
         encoder, params.teacher, encoder.fingerprint, params.soft_labels.batch_tokens, params.soft_labels.precision
     )

@@ -14,11 +14,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sentence_distillery.encoders.options import Teacher, TeacherError
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.options import Section
 from sentence_distillery.runtime import cache
 from stages import paths
-from stages.params import Params, load_params
+from stages.params import PARAMS, Params, load_params
 from stages.process import HeldError, end_with_parent, held
 
 
@@ -41,10 +43,13 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     try:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
             target.unlink(missing_ok=True)  # a stage that fails must not leave the counts of an earlier run
-            yield load_params(), counters
+            params = load_params()
+            yield params, counters
             write_json(target, counters.summary() | _cost(started))
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
+    except TeacherError as error:
+        sys.exit(f"{name}: {error}{_place(params, error)}")
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
     logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")
@@ -55,6 +60,25 @@ def _remedy(error: InputError) -> str:
     if error.path is None or any(map(error.path.is_relative_to, paths.BROUGHT)):
         return ""
     return " Here `dvc repro` rebuilds it." if any(map(error.path.is_relative_to, paths.WRITTEN)) else ""
+
+
+def _place(params: Params, error: TeacherError) -> str:
+    """Return a sentence that names each parameter that has the value of which `error` complains, or nothing."""
+    names = [
+        f"{place}.{error.field}"
+        for place, teacher in _teachers(params, "")
+        if teacher.reference == error.reference and getattr(teacher, error.field) == error.value
+    ]
+    return f" {PARAMS} has it as {', '.join(names)}." if names else ""
+
+
+def _teachers(value: object, place: str) -> Iterator[tuple[str, Teacher]]:
+    """Yield every encoder that the parameters name, with its place, as in `encoders.mpnet`."""
+    if isinstance(value, Teacher):
+        yield place, value
+    items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    for name, each in value if isinstance(value, Section) else items:
+        yield from _teachers(each, f"{place}.{name}".removeprefix("."))
 
 
 def _stop(signum: int, frame: object) -> None:

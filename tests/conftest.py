@@ -30,6 +30,14 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[i
         yield running
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What outlives a run is kept with the tests; a package is converted once for all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTILLERY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(params=["processes", "dask"])
 def elsewhere(request: pytest.FixtureRequest) -> dict[str, object]:
     """`shards` in params.yaml for two processes, and for a Dask cluster."""

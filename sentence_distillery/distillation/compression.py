@@ -46,9 +46,14 @@ class Precision(StrEnum):
 
 
 def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
-    """(dimension, dimension) float32, one direction a column, the largest first, its largest entry positive.
+    """Compute the principal directions of a table of token vectors.
 
-    `counts` (vocabulary,): how often each token stands in the corpus.
+    Args:
+        table: (vocabulary, dimension) float32.
+        counts: (vocabulary,) int64, how often each token stands in the corpus.
+
+    Returns:
+        (dimension, dimension) float32, one direction a column, the largest first, its largest entry positive.
     """
     weighted = table * np.sqrt(counts)[:, None]
     _, directions = np.linalg.eigh((weighted.T @ table).astype(np.float64))
@@ -59,14 +64,21 @@ def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
 
 
 def levels(table: Floats) -> NDArray[np.int8]:
-    """The table in 255 levels, (vocabulary, dimension)."""
+    """Round the table to 255 levels, (vocabulary, dimension) int8 in [-127, 127]."""
     step = max(float(np.abs(table).max(initial=0.0)), 1e-30) / LEVELS
-    found: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
-    return found
+    rounded: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
+    return rounded
 
 
 def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:
-    """A static student with `dimension` columns, stored as `precision`; all of its dimensions are left unturned."""
+    """Return a static student with fewer dimensions or fewer bits.
+
+    Args:
+        encoder: a student without layers behind its sum.
+        directions: what `principal_directions` says of its table.
+        dimension: how many of them are kept; if all, the table is not rotated.
+        precision: how the table is stored.
+    """
     table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]
     assert not table[UNKNOWN_ID].any()
     if precision in (Precision.FLOAT32, Precision.FLOAT16):

@@ -5,20 +5,29 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sentence_distillery.encoder.static_encoder import STUDENT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.writing import write_model as write_model
 from sentence_distillery.io.artifacts import atomic_directory
 
 
-def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path = STUDENT) -> None:
-    """Replace `directory` by `encoder`; `card`, what it was made from, goes to config.json and README.md."""
+def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) -> None:
+    """Write a student and its model card as a directory that other libraries load.
+
+    Args:
+        encoder: the student.
+        card: what it was made from, for config.json and README.md.
+        directory: where to; it is replaced.
+
+    Raises:
+        InputError: the directory cannot be written.
+    """
     with atomic_directory(directory) as partial:
         config = write_model(encoder, card, partial)
         write_card("model_card.md", config, partial)
 
 
 def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:
-    """README.md from a template of sentence_distillery/distillation/templates."""
+    """Write README.md from a template in distillation/templates."""
     templates = Environment(
         loader=PackageLoader("sentence_distillery.distillation"),
         undefined=StrictUndefined,

@@ -1,11 +1,11 @@
-"""Stage `gold`: a student that people's scores have tuned, a variant of its own beside the one that never saw any.
+"""The fine-tuned student: human ratings have tuned it, a variant of its own beside the one that never saw any.
 
-It is trained as `student` and `deep` are, on the labels of teachers that were tuned on the scores of STS-B train
-(stages `fine_tuned_teacher` and `fine_tuned_labels`), and then tuned on these pairs itself:
+It is trained as the static student and its MLP head are, on the labels of teachers that were fine-tuned on the ratings
+of STS-B train (distillation/fine_tuned_teacher.py), and then tuned on these pairs itself:
 
     s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which stay as they are
-    v(S) = (s + relu(s A) B) T                              A, B: its hidden layer, if stage `deep` made it one
-    loss = - Pearson(cos(v(S), v(S')), score)                over a batch of pairs of STS-B train
+    v(S) = (s + relu(s A) B) T                              A, B: its MLP head, if it has one
+    loss = - Pearson(cos(v(S), v(S')), rating)               over a batch of pairs of STS-B train
 
 Learnt are one linear map T for all sentences, from the identity, and the logarithm of each token's weight, from 0: a_w
 of its own, and what a direction g says of all, so that a token which no pair has is weighed as those that it resembles.
@@ -29,34 +29,31 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from sentence_distillery.benchmarks.data import PairSet, load_pairs
-from sentence_distillery.benchmarks.decontamination import unseen
-from sentence_distillery.distillation.mlp_head import with_mlp_head
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
+from sentence_distillery.benchmarks.decontamination import shared_rows
+from sentence_distillery.distillation.mlp_head import train_mlp_head, why_no_head
 from sentence_distillery.distillation.options import FineTunedStudent, MlpHead, Student
-from sentence_distillery.distillation.soft_labels import TEACHER
-from sentence_distillery.distillation.student import train_static
-from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.distillation.student import LabelledCorpus, development_pairs, train_static
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.runtime.progress import track
-from stages.distillation.fine_tuned_labels import FINE_TUNED_LABELS
 
 BENCHMARK = "stsb"
-CHECKPOINTS = Path("models/checkpoints/fine_tuned_student")
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
-    """Pairs as token ids of both sides, and people's scores, (pairs,) float32."""
+class RatedPairs:
+    """Pairs as token ids of both sides, and human ratings, (pairs,) float32."""
 
     left: TokenIds
     right: TokenIds
-    scores: NDArray[np.float32]
+    ratings: NDArray[np.float32]
 
 
-class Turned(nn.Module):
-    """A static or deep student with a weight for each of its tokens and one linear map for what comes out."""
+class MappedStudent(nn.Module):
+    """A static student, or one with an MLP head, with a weight for each token and one linear map for what comes out."""
 
     vectors: Tensor
     units: Tensor
@@ -72,11 +69,11 @@ class Turned(nn.Module):
         self.direction = nn.Parameter(torch.zeros(table.shape[1]))
 
     def weight(self, ids: Tensor | slice) -> Tensor:
-        """Of each of some tokens, positive, (tokens,)."""
+        """Return the weight of each of some tokens, positive, (tokens,)."""
         return torch.exp(self.weights[ids] + self.units[ids] @ self.direction)
 
     def forward(self, tokens: TokenIds) -> Tensor:
-        """(sentences, dimension), of any length."""
+        """Compute embeddings, (sentences, dimension), of any length."""
         ids = torch.from_numpy(tokens.ids.astype(np.int64))
         offsets = torch.from_numpy(tokens.offsets[:-1])
         sums = F.embedding_bag(ids, self.vectors, offsets, mode="sum", per_sample_weights=self.weight(ids))
@@ -87,7 +84,7 @@ class Turned(nn.Module):
 
     @torch.no_grad()
     def folded(self, tokenizer: Tokenizer) -> StaticEncoder:
-        """The student with weights and map folded into its table and its layer."""
+        """Return the student with weights and map folded into its table and its layer."""
         table: Floats = ((self.vectors * self.weight(slice(None))[:, None]) @ self.turn).numpy()
         if not self.hidden:
             return StaticEncoder(tokenizer, table)
@@ -96,15 +93,15 @@ class Turned(nn.Module):
         return StaticEncoder(tokenizer, table, hidden=hidden)
 
 
-def pearson_loss(cosines: Tensor, scores: Tensor) -> Tensor:
-    """- Pearson correlation of (pairs,) cosines and scores, in [-1, 1]; 0 where one side is constant."""
-    one, other = cosines - cosines.mean(), scores - scores.mean()
+def pearson_loss(cosines: Tensor, ratings: Tensor) -> Tensor:
+    """Compute - Pearson correlation of (pairs,) cosines and ratings, in [-1, 1]; 0 if one side is constant."""
+    one, other = cosines - cosines.mean(), ratings - ratings.mean()
     loss: Tensor = -(one * other).sum() / (one.norm() * other.norm()).clamp(min=1e-8)
     return loss
 
 
 def batches(count: int, params: FineTunedStudent) -> Iterator[NDArray[np.int64]]:
-    """Rows of each batch, every epoch in an order of its own; a last batch of one pair is left out."""
+    """Yield the rows of each batch, every epoch in an order of its own; a last batch of one pair is left out."""
     for epoch in range(params.epochs):
         order = np.random.default_rng((params.seed, epoch)).permutation(count)
         for start in range(0, count, params.batch_size):
@@ -113,47 +110,89 @@ def batches(count: int, params: FineTunedStudent) -> Iterator[NDArray[np.int64]]
                 yield rows
 
 
-def tune(encoder: StaticEncoder, pairs: Rated, params: FineTunedStudent) -> StaticEncoder:
-    """The tuned student; all learning rates fall to 0 in a straight line. Raises InputError where it is not finite."""
-    model = Turned(encoder)
+def tune(encoder: StaticEncoder, pairs: RatedPairs, params: FineTunedStudent) -> StaticEncoder:
+    """Tune a student on rated pairs; all learning rates fall to 0 in a straight line.
+
+    Args:
+        encoder: the student to start from, which stays as it is.
+        pairs: what to train on.
+        params: how to train.
+
+    Returns:
+        The tuned student, of the same kind.
+
+    Raises:
+        InputError: what comes out is not finite.
+    """
+    model = MappedStudent(encoder)
     rates = {
         model.turn: params.map_learning_rate,
         model.weights: params.token_weight_learning_rate,
         model.direction: params.direction_learning_rate,
     }
     optimizer = torch.optim.Adam([{"params": [values], "lr": rate} for values, rate in rates.items()])
-    planned = list(batches(len(pairs.scores), params))
+    planned = list(batches(len(pairs.ratings), params))
     for step, rows in enumerate(track(planned, len(planned), "steps")):
         cosines = F.cosine_similarity(model(pairs.left.take(rows)), model(pairs.right.take(rows)))
         optimizer.zero_grad()
-        pearson_loss(cosines, torch.from_numpy(pairs.scores[rows])).backward()  # type: ignore[no-untyped-call]
+        pearson_loss(cosines, torch.from_numpy(pairs.ratings[rows])).backward()  # type: ignore[no-untyped-call]
         for group, rate in zip(optimizer.param_groups, rates.values(), strict=True):
             group["lr"] = rate * (1 - step / len(planned))
         optimizer.step()
     if not all(torch.isfinite(values).all() for values in model.parameters()):
-        raise InputError("The tuned student is not finite; lower the rates of section gold.")
+        raise InputError(
+            "The fine-tuned student is not finite; lower map_learning_rate, token_weight_learning_rate or "
+            "direction_learning_rate."
+        )
     return model.folded(encoder.tokenizer)
 
 
-def rated(encoder: StaticEncoder, pairs: PairSet) -> Rated:
+def rated_pairs(encoder: StaticEncoder, pairs: PairSet) -> RatedPairs:
+    """Look the sentences of rated pairs up."""
     assert pairs.scores is not None
     left, right = (encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2))
-    return Rated(left, right, pairs.scores)
+    return RatedPairs(left, right, pairs.scores)
 
 
-def trained(
-    student: Student, layer: MlpHead, params: FineTunedStudent, counters: Counters, checkpoints: Path = CHECKPOINTS
-) -> StaticEncoder | str:
-    """The student that people's scores have tuned, or why there is none."""
-    absent: str | None = read_json(FINE_TUNED_LABELS / VARIANT)["absent"]
-    if absent is not None:
-        return absent
+def training_pairs(data: BenchmarkData, counters: Counters) -> PairSet:
+    """Read the pairs of STS-B train that share no text with what evaluation scores on; count the others as dropped."""
+    pairs = data.pairs(BENCHMARK, "train")
+    shared = shared_rows((pairs.sentences1, pairs.sentences2), data.fingerprints())
+    counters.drop("sentence in an evaluation set", int(shared.sum()))
+    counters.keep(int((~shared).sum()))
+    return pairs.take(np.flatnonzero(~shared))
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How a fine-tuned student is trained: the static student, its MLP head, and the tuning on rated pairs."""
+
+    student: Student
+    mlp_head: MlpHead
+    tuning: FineTunedStudent
+
+
+def train_fine_tuned(
+    options: FineTuning, corpus: LabelledCorpus, data: BenchmarkData, checkpoints: Path, counters: Counters
+) -> StaticEncoder:
+    """Train the fine-tuned student.
+
+    Args:
+        options: how to train.
+        corpus: sentences, and the soft labels of fine-tuned teachers.
+        data: has STS-B, and the fingerprints of what evaluation scores on.
+        checkpoints: the directory in which an interrupted training is kept.
+        counters: counts the rated pairs.
+
+    Raises:
+        InputError: the corpus, its soft labels or the pairs cannot be read, or a training diverges or collapses.
+    """
     files = checkpoints / "student.safetensors", checkpoints / "mlp_head.safetensors"
-    dimension = read_json(FINE_TUNED_LABELS / TEACHER)["dimension"]
-    encoder, _, _ = train_static(student, dimension, Counters("sentences"), files[0], FINE_TUNED_LABELS)
-    deep = with_mlp_head(encoder, layer, Counters("sentences"), files[1], FINE_TUNED_LABELS)
-    encoder = encoder if isinstance(deep, str) else deep
-    found = tune(encoder, rated(encoder, unseen(load_pairs(BENCHMARK, "train"), counters)), params)
+    development = development_pairs(data)
+    encoder = train_static(options.student, corpus, Counters("sentences"), files[0], development).encoder
+    if why_no_head(encoder, options.mlp_head) is None:
+        encoder = train_mlp_head(encoder, options.mlp_head, corpus, Counters("sentences"), files[1], development)
+    tuned = tune(encoder, rated_pairs(encoder, training_pairs(data, counters)), options.tuning)
     for file in files:
         file.unlink(missing_ok=True)
-    return found
+    return tuned

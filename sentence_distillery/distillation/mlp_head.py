@@ -1,11 +1,11 @@
-"""Stage `deep`: the student with a hidden layer behind its sum, a variant of its own: a deep averaging network.
+"""The static student with an MLP head, a hidden layer behind its sum: a deep averaging network.
 
     s(S) = sum_{w in S} x_w          x_w: the student's token vectors, which stay as they are
     v(S) = s + relu(s A) B           A (dimension, units) drawn by chance, B (units, dimension) from 0
 
 A sum cannot hear which words stand together; a layer behind it can (Iyyer et al. 2015), and costs two small matrix
 products a sentence. It has no bias, so the length of s does not matter and a sentence without a known word stays zero.
-The loss and the soft labels are the student's own (sentence_distillery/distillation/static_student.py).
+The loss and the soft labels are the student's own (distillation/static_student.py).
 """
 
 from pathlib import Path
@@ -15,20 +15,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.distillation.options import MlpHead
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
 from sentence_distillery.distillation.static_student import principal_directions, project
-from sentence_distillery.distillation.student import PROBE, read_labelled, watching
+from sentence_distillery.distillation.student import PROBE, LabelledCorpus, read_labelled, relational_remedy, watching
 from sentence_distillery.distillation.training import Batch, Training, refuse_collapsed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.runtime.device import device
-
-CHECKPOINT = Path("models/checkpoints/mlp_head.safetensors")
 
 
 class HiddenLayer(nn.Module):
@@ -45,36 +42,50 @@ class HiddenLayer(nn.Module):
         return sums + F.relu(self.scale * sums @ self.widen) @ self.narrow
 
     def layer(self) -> tuple[Floats, Floats]:
-        """A and B as `StaticEncoder` wants them."""
+        """Return A and B as `StaticEncoder` takes them."""
         widen, narrow = (values.detach().cpu().numpy() for values in (self.scale * self.widen, self.narrow))
         return widen, narrow
 
 
-def with_mlp_head(
-    encoder: StaticEncoder,
-    params: MlpHead,
-    counters: Counters,
-    checkpoint: Path = CHECKPOINT,
-    soft_labels: Path = SOFT_LABELS,
-) -> StaticEncoder | str:
-    """A static student with a layer behind its sums, or why there is none."""
+def why_no_head(encoder: StaticEncoder, params: MlpHead) -> str | None:
+    """Say why this student gets no MLP head, or None."""
     if params.units == 0:
         return "not trained in this run: mlp_head.units is 0"
     if encoder.kind == "paper":
         return "the student of this run is of kind paper"
-    return deepen(encoder, params, counters, checkpoint, soft_labels)
+    return None
 
 
-def deepen(
-    encoder: StaticEncoder, params: MlpHead, counters: Counters, checkpoint: Path, soft_labels: Path
+def train_mlp_head(
+    encoder: StaticEncoder,
+    params: MlpHead,
+    corpus: LabelledCorpus,
+    counters: Counters,
+    checkpoint: Path,
+    development: PairSet | None = None,
 ) -> StaticEncoder:
-    """The layer is trained on the soft labels that the student was trained on itself."""
-    labelled = read_labelled(encoder, read_json(soft_labels / TEACHER)["dimension"], counters, soft_labels)
+    """Train a hidden layer behind the sums of a static student, whose token vectors stay as they are.
+
+    Args:
+        encoder: the static student.
+        params: how to train, and the layer's units, at least 1.
+        corpus: the sentences and soft labels that the student was trained on itself.
+        counters: counts the sentences, those without a known word as dropped.
+        checkpoint: the file from which an interrupted training of the same data and options goes on.
+        development: rated pairs that each epoch is measured on; they do not change the layer.
+
+    Returns:
+        The student with the layer.
+
+    Raises:
+        InputError: the corpus or its soft labels cannot be read, the loss is not finite, or the student has collapsed.
+    """
+    labelled = read_labelled(encoder, corpus, counters)
     sums = unit_rows(labelled.tokens.without(UNKNOWN_ID).sums(encoder.table))
     targets = project(labelled.targets, principal_directions(labelled.targets, encoder.dimension))
     model = HiddenLayer(encoder.dimension, params.units, params.seed).to(device())
 
-    def found() -> StaticEncoder:
+    def deepened() -> StaticEncoder:
         return StaticEncoder(encoder.tokenizer, encoder.table, hidden=model.layer())
 
     def loss(rows: Batch) -> dict[str, Tensor]:
@@ -84,6 +95,7 @@ def deepen(
 
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
     training = Training(model, optimizer, checkpoint, labelled.key(params, encoder.table), decay=True)
-    training.run(loss, len(sums), params, watching(encoder, lambda tokens: found().embed(tokens)))
-    refuse_collapsed(found().embed(labelled.tokens.take(range(min(PROBE, len(sums))))), "deep student")
-    return found()
+    training.run(loss, len(sums), params, watching(encoder, lambda tokens: deepened().embed(tokens), development))
+    probe = labelled.tokens.take(range(min(PROBE, len(sums))))
+    refuse_collapsed(deepened().embed(probe), "student with an MLP head", relational_remedy(params))
+    return deepened()

@@ -38,7 +38,7 @@ class PaperStudentOptions(Section):
 
 
 class MlpHead(Section):
-    """The student with a hidden layer behind its sum."""
+    """The student with an MLP head, a hidden layer behind its sum."""
 
     units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0: no such variant")
     epochs: Count
@@ -50,7 +50,7 @@ class MlpHead(Section):
 
 
 class FineTunedStudent(Section):
-    """The student tuned on people's scores, those of STS-B train."""
+    """The student that is fine-tuned on human ratings, those of STS-B train."""
 
     epochs: Annotated[int, Field(ge=0)] = Field(title="0 tunes nothing")
     batch_size: Annotated[int, Field(ge=2)]
@@ -63,6 +63,6 @@ class FineTunedStudent(Section):
 
 
 class FineTunedTeacher(ScoredTraining):
-    """The teachers tuned on people's scores, for the student that is; `precision` is that of their labels, too."""
+    """Teachers that are fine-tuned on human ratings, for the fine-tuned student; their labels have `precision`, too."""
 
     seed: Seed

@@ -2,9 +2,8 @@
 
 There may be several teachers, whose embeddings then stand side by side.
 
-Embeddings are kept between runs in a directory of `data/checkpoints`: a shard for each part of the corpus, under the
-hash of what they depend on, the teacher's files and the texts. DVC does not know that directory, so neither `dvc repro`
-nor `dvc exp run` empties it: an interrupted run goes on from its last whole shard, and a corpus that has grown costs
+Embeddings are kept between runs as shards, one for each part of the corpus, under the hash of what they depend on: the
+teacher's files and the texts. An interrupted run goes on from its last whole shard, and a corpus that has grown costs
 what is new. A run that ends removes the shards that it did not use.
 """
 
@@ -36,8 +35,6 @@ from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards
 from sentence_distillery.word_vectors.glove import glove_words
 
-SENTENCES = Path("data/corpus/sentences")
-SOFT_LABELS = Path("data/soft_labels")
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
@@ -47,7 +44,7 @@ Source = Callable[[], list[str]]  # reads the texts of one shard
 
 
 def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
-    """document * 2^20 + position: one int64 that names a sentence of the corpus."""
+    """Compute document * 2^20 + position, one int64 that names a sentence of the corpus."""
     return pc.add(pc.shift_left(document, 20), position.cast(pa.int64()))
 
 
@@ -64,15 +61,24 @@ def shard_schema(dimension: int) -> pa.Schema:
 
 
 def embedding_column(vectors: NDArray[np.floating]) -> pa.FixedSizeListArray:
-    """(rows, dimension) as a column of float16 lists."""
+    """Turn (rows, dimension) numbers into a column of float16 lists."""
     return pa.FixedSizeListArray.from_arrays(vectors.astype(np.float16).ravel(), vectors.shape[1])
 
 
 def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
-    """A column of float16 lists as a (rows, dimension) array."""
+    """Turn a column of float16 lists into a (rows, dimension) array."""
     dimension = column.type.list_size
     chunks = [chunk.flatten().to_numpy(zero_copy_only=True).reshape(-1, dimension) for chunk in column.chunks]
     return np.concatenate(chunks) if chunks else np.zeros((0, dimension), dtype=np.float16)
+
+
+@dataclass(frozen=True)
+class LabelDirectories:
+    """Where the corpus is read from, where its soft labels are written, and where shards are kept between runs."""
+
+    sentences: Path
+    soft_labels: Path
+    shards: Path
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Shelf:
     used: set[Path] = field(default_factory=set)
 
     def _shard(self, texts: list[str]) -> Path:
-        """Its name changes with whatever changes an embedding."""
+        """Return the file of the texts; its name changes with whatever changes an embedding."""
         how = "mean" if self.precision == "float32" else f"mean {self.precision}"
         digest = hashlib.sha256(f"{self.encoder.fingerprint} {how} {self.encoder.maximum_length}".encode())
         for text in texts:
@@ -93,7 +99,7 @@ class Shelf:
         return self.directory / f"{digest.hexdigest()}.parquet"
 
     def has(self, texts: list[str]) -> bool:
-        """Whether the shard of `texts` is there and whole, or asked for before; from now on it counts as used."""
+        """Return whether the shard of `texts` is there and whole, or was asked for; from now on it counts as used."""
         shard = self._shard(texts)
         if shard in self.used:
             return True
@@ -104,7 +110,7 @@ class Shelf:
         return False
 
     def chunks(self, texts: list[str]) -> list[tuple[Path, list[str]]]:
-        """The texts of a shard in pieces, each with the name of the shard."""
+        """Cut the texts of a shard into pieces, each with the file of the shard."""
         shard = self._shard(texts)
         return [(shard, texts[start : start + CHUNK]) for start in range(0, len(texts) or 1, CHUNK)]
 
@@ -115,7 +121,7 @@ class Shelf:
             write_table(shard, pa.Table.from_arrays([column], schema=shard_schema(self.encoder.dimension)))
 
     def embeddings(self, texts: list[str]) -> pa.ChunkedArray:
-        """One float16 list for each text, from its shard."""
+        """Read one float16 list for each text from its shard."""
         return read_table(self._shard(texts), shard_schema(self.encoder.dimension))["embedding"]
 
 
@@ -128,7 +134,7 @@ def forget_unused(shelves: list[Shelf], directory: Path) -> None:
 
 
 def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
-    """The soft label of each text: its embedding, or those of several teachers side by side, each of unit length.
+    """Read the soft label of each text: its embedding, or those of several teachers side by side, each of unit length.
 
     Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines.
     """
@@ -143,15 +149,17 @@ def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
 
 
 def dimension(shelves: list[Shelf]) -> int:
+    """Return the dimension of a soft label."""
     return sum(shelf.encoder.dimension for shelf in shelves)
 
 
 def part_texts(part: Path) -> list[str]:
+    """Read the sentences of one part of the corpus."""
     return list(read_table(part, READ)["text"].to_pylist())
 
 
 def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
-    """The soft labels of one part of the corpus."""
+    """Read the soft labels of one part of the corpus from the shards."""
     table = read_table(part, READ)
     ids = sentence_ids(table["document"], table["position"])
     embeddings = joined(shelves, table["text"].to_pylist())
@@ -159,10 +167,10 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
 
 
 def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dict[str, int]:
-    """The count of each frequent word, each word piece and each further word: they get a soft label as if sentences.
+    """Count each frequent word, each word piece and each additional word: they get a soft label as if sentences.
 
-    Words come first, most frequent first, further ones last; what no text holds has count 0. A further word is learnt
-    from its soft label alone, and spares the student pieces.
+    Words come first, most frequent first, additional ones last; what no text holds has count 0. An additional word is
+    learnt from its soft label alone, and spares the student pieces.
     """
     counts: Counter[str] = Counter()
     for part in parts:
@@ -175,12 +183,12 @@ def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dic
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:
-    """GloVe's most frequent words that are not `known` and no tokenizer cuts; raises InputError where they are few."""
+    """Return GloVe's most frequent words that are not `known` and no tokenizer cuts; InputError if it lacks some."""
     if count == 0:
         return []  # and GloVe need not be there
     found = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
     if len(found) < count:
-        raise InputError(f"soft_labels.additional_words = {count:,}, but GloVe has only {len(found):,} more; lower it.")
+        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(found):,} more; lower it.")
     return found
 
 
@@ -191,7 +199,7 @@ def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
 
 
 def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
-    """What the teacher was."""
+    """Return what teacher.json says of a teacher."""
     return {
         "reference": teacher.reference,
         "revision": teacher.revision,
@@ -203,7 +211,7 @@ def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
 
 
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
-    """Make the shards that are not there; returns how many were."""
+    """Make the shards that are not there; return how many were."""
     missing: list[Source] = []
     total = 0
     for source in sources:
@@ -219,31 +227,41 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
 
 
 def label(
-    teachers: list[Teacher],
-    settings: SoftLabels,
-    precision: Precision,
-    where: Shards,
-    counters: Counters,
-    target: Path,
-    kept: Path,
+    teachers: list[Teacher], settings: SoftLabels, where: Shards, directories: LabelDirectories, counters: Counters
 ) -> None:
-    """Write the soft labels of the corpus and of its words to `target`; `kept` has the shards between runs."""
-    parts = table_parts(SENTENCES)
-    shelves = [Shelf(load_encoder(teacher), precision, kept) for teacher in teachers]
+    """Write the soft labels of a corpus and of its words.
+
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, words.parquet and teacher.json.
+
+    Args:
+        teachers: the soft label of a text is their embeddings side by side, each of unit length if there are several.
+        settings: batches, precision, and which words get a soft label of their own.
+        where: whether a cluster embeds.
+        directories: what is read and written.
+        counters: counts the sentences.
+
+    Raises:
+        TeacherError: a teacher is not to be found, or not as its options say.
+        InputError: the corpus cannot be read, or an embedding is not finite in float16.
+    """
+    parts = table_parts(directories.sentences)
+    shelves = [Shelf(load_encoder(teacher), settings.precision, directories.shards) for teacher in teachers]
     words = vocabulary(parts, shelves[0].encoder, settings)
     sources: list[Source] = [partial(part_texts, part) for part in parts]
     sources.append(lambda: [bare(word) for word in words])
-    found = 0
+    kept = 0
     for teacher, shelf in zip(teachers, shelves, strict=True):
-        embedder = Embedder(shelf.encoder, teacher, shelf.encoder.fingerprint, settings.batch_tokens, precision)
-        found += embed_missing(shelf, sources, embedder, where)
-    counters.details["shards kept"] = found
+        fingerprint = shelf.encoder.fingerprint
+        embedder = Embedder(shelf.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
+        kept += embed_missing(shelf, sources, embedder, where)
+    counters.details["shards kept"] = kept
     counters.details["words"] = len(words)
     for part in parts:
         labels = sentence_labels(shelves, part)
         counters.keep(len(labels))
-        write_table(target / part.name, labels)
-    write_table(target / WORDS, word_labels(shelves, words))
-    first, *further = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
-    write_json(target / TEACHER, first | {"dimension": dimension(shelves), "additional": further})
-    forget_unused(shelves, kept)
+        write_table(directories.soft_labels / part.name, labels)
+    write_table(directories.soft_labels / WORDS, word_labels(shelves, words))
+    first, *additional = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
+    about = first | {"dimension": dimension(shelves), "additional": additional}
+    write_json(directories.soft_labels / TEACHER, about)
+    forget_unused(shelves, directories.shards)

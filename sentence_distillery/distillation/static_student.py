@@ -26,7 +26,7 @@ ROWS = 20_000  # soft labels turned to float32 at a time
 
 
 def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats:
-    """The `dimension` leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
+    """Compute the leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
 
     Not centred: a cosine is measured from the origin, so that is where the projection must keep it. The largest entry
     of each is positive, since another library may turn them round.
@@ -41,7 +41,7 @@ def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats
 
 
 def project(targets: NDArray[np.float16], directions: Floats) -> NDArray[np.float16]:
-    """(sentences, n) targets in the coordinates of (n, dimension) directions."""
+    """Project (sentences, n) targets on (n, dimension) directions; (sentences, dimension) float16."""
     return np.concatenate([(targets[rows] @ directions).astype(np.float16) for rows in _slices(len(targets))])
 
 
@@ -50,7 +50,7 @@ def _slices(count: int) -> Iterator[slice]:
 
 
 def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
-    """(1 + words, dimension) start: zero for the unknown token, then (vector - mean vector) * a / (a + p)."""
+    """Compute the (1 + words, dimension) start: zero for the unknown token, then (vector - mean) * a / (a + p)."""
     weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
     start = (vectors - vectors.mean(axis=0)) * weights[:, None]
     return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
@@ -68,7 +68,7 @@ class StaticStudent(nn.Module):
         return sums
 
     def table(self) -> Floats:
-        """The trained table."""
+        """Return the trained table, (vocabulary, dimension) float32."""
         return self.bag.weight.detach().cpu().numpy()
 
 

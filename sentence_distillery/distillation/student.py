@@ -1,4 +1,4 @@
-"""Stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model."""
+"""Train a student on the soft labels of a corpus: the static one, or paper 1's own."""
 
 import csv
 import hashlib
@@ -12,14 +12,13 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import PairSet, Split, available, load_pairs
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.soft_labels import (
-    SENTENCES,
-    SOFT_LABELS,
+    TEACHER,
     WORDS,
     embedding_array,
     sentence_ids,
@@ -33,22 +32,39 @@ from sentence_distillery.distillation.static_student import (
     principal_directions,
     project,
 )
-from sentence_distillery.distillation.training import Curve, Training, Watch
+from sentence_distillery.distillation.training import Curve, Training, Watch, refuse_collapsed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_table, table_parts
+from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.runtime.device import device
-from sentence_distillery.word_vectors.model import REFINED, WordVectors
+from sentence_distillery.word_vectors.model import WordVectors
 
-CHECKPOINT = Path("models/checkpoints/student.safetensors")
-CURVE = Path("reports/curves/student.csv")
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
 
 Embed = Callable[[TokenIds], Floats]
+
+
+@dataclass(frozen=True)
+class LabelledCorpus:
+    """A corpus, `part-*.parquet` in `sentences`, and what `soft_labels.label` wrote of it to `soft_labels`."""
+
+    sentences: Path
+    soft_labels: Path
+
+    @property
+    def teacher(self) -> dict[str, Any]:
+        """What the teacher was; raises InputError if its file cannot be read."""
+        about: dict[str, Any] = read_json(self.soft_labels / TEACHER)
+        return about
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of a soft label."""
+        return int(self.teacher["dimension"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,27 +75,40 @@ class Labelled:
     targets: NDArray[np.float16]
 
     def key(self, params: Student | PaperStudentOptions | MlpHead, table: Floats) -> str:
-        """Changes with whatever the trained student depends on; `table` are the token vectors that it starts from."""
+        """Hash whatever the trained student depends on; `table` are the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
         for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
 
-def read_labelled(
-    encoder: StaticEncoder, dimension: int, counters: Counters, soft_labels: Path = SOFT_LABELS
-) -> Labelled:
-    """Pair each part of the corpus with its shard of soft labels; a sentence without a known token is dropped, counted.
+@dataclass(frozen=True, eq=False)
+class TrainedStudent:
+    """A student, the sentences that it was trained on, and the losses and figures of each epoch."""
 
-    Raises InputError where a shard belongs to other sentences, or fewer than two sentences are left.
+    encoder: StaticEncoder
+    tokens: TokenIds
+    curve: Curve
+    remedy: str  # for one that has collapsed
+
+    def refuse_collapsed(self, name: str) -> None:
+        """Raise InputError if the vectors of the first sentences are all alike."""
+        probe = self.tokens.take(range(min(PROBE, len(self.tokens))))
+        refuse_collapsed(unit_rows(self.encoder.pool(probe)), name, self.remedy)
+
+
+def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Counters) -> Labelled:
+    """Pair each part of the corpus with its shard of soft labels; drop and count a sentence without a known token.
+
+    Raises InputError if a shard belongs to other sentences, or fewer than two sentences are left.
     """
     tokens, targets = [], []
-    for part in table_parts(SENTENCES):
+    schema = soft_label_schema(corpus.dimension)
+    for part in table_parts(corpus.sentences):
         sentences = read_table(part, READ)
-        labels = read_table(soft_labels / part.name, soft_label_schema(dimension))
+        labels = read_table(corpus.soft_labels / part.name, schema)
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
-            made, remedy = soft_labels / part.name, f"dvc repro {soft_labels.name}"
-            raise InputError(f"{made} was not made from {part}; run `{remedy}`.")
+            raise InputError(f"{corpus.soft_labels / part.name} was not made from {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
         rows = np.flatnonzero(part_tokens.without(UNKNOWN_ID).lengths)
         counters.keep(len(rows))
@@ -87,44 +116,61 @@ def read_labelled(
         tokens.append(part_tokens.take(rows))
         targets.append(embedding_array(labels["embedding"])[rows])
     if counters.kept < 2:
-        raise InputError(f"{counters.kept} sentences of {SENTENCES} have a known word; a student needs at least 2.")
+        raise InputError(
+            f"{counters.kept} sentences of {corpus.sentences} have a known word, but a student needs at least 2; "
+            "bring more text."
+        )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
 
-def development() -> PairSet | None:
-    """The first of DEVELOPMENT that is present."""
-    present = available(kind="pairs")
-    return next((load_pairs(name, split) for name, split in DEVELOPMENT if name in present), None)
+def development_pairs(data: BenchmarkData) -> PairSet | None:
+    """Read the first set of DEVELOPMENT that is present."""
+    present = data.available("pairs")
+    return next((data.pairs(name, split) for name, split in DEVELOPMENT if name in present), None)
 
 
-def watching(encoder: StaticEncoder, embed: Embed) -> Watch:
-    """Pearson, Spearman and MAE on the development pairs with the vectors that `embed` has by then (paper 1, figure 5).
+def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Watch:
+    """Return what measures the vectors that `embed` has by then on rated pairs (paper 1, figure 5).
 
-    What is undefined is left out.
+    The figures are Pearson, Spearman and MAE; one that is undefined is left out, and without pairs all are.
     """
-    pairs = development()
     if pairs is None or pairs.scores is None or pairs.scale is None:
         return dict
     sides = [encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2)]
-    gold, scale = pairs.scores, pairs.scale
+    ratings, scale = pairs.scores, pairs.scale
 
     def watch() -> dict[str, float]:
         left, right = map(embed, sides)
-        figures = similarity_figures(cosines(left, right), gold, scale)
+        figures = similarity_figures(cosines(left, right), ratings, scale)
         return {f"dev_{name}": value for name, value in figures.items() if isinstance(value, float)}
 
     return watch
 
 
 def train_static(
-    params: Student, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT, soft_labels: Path = SOFT_LABELS
-) -> tuple[StaticEncoder, TokenIds, Curve]:
-    """Our own student: start from the teacher's vectors of words, project the soft labels, train."""
-    if params.dimension > dimension:
-        raise InputError(f"student.dimension = {params.dimension}, but the teacher has only {dimension}; lower it.")
-    words = read_table(soft_labels / WORDS, word_schema(dimension))
+    params: Student, corpus: LabelledCorpus, counters: Counters, checkpoint: Path, development: PairSet | None = None
+) -> TrainedStudent:
+    """Train a static student: start from the teacher's vectors of words, project the soft labels, train.
+
+    Args:
+        params: how to train.
+        corpus: sentences and their soft labels.
+        counters: counts the sentences, those without a known word as dropped.
+        checkpoint: the file from which an interrupted training of the same data and options goes on.
+        development: rated pairs that each epoch is measured on; they do not change the student.
+
+    Returns:
+        The student, with token vectors of (vocabulary, params.dimension) float32.
+
+    Raises:
+        InputError: the corpus or its soft labels cannot be read or have too few sentences, the teacher has fewer
+            dimensions, or the loss is not finite.
+    """
+    if params.dimension > corpus.dimension:
+        raise InputError(f"dimension = {params.dimension}, but the teacher has only {corpus.dimension}; lower it.")
+    words = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
-    labelled = read_labelled(encoder, dimension, counters, soft_labels)
+    labelled = read_labelled(encoder, corpus, counters)
     directions = principal_directions(labelled.targets, params.dimension)
     start = initial_table(embedding_array(words["embedding"]) @ directions, words["count"].to_numpy())
     key = labelled.key(params, start)  # before training, which may change `start` in place
@@ -138,33 +184,63 @@ def train_static(
     )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
     training = Training(model, optimizer, checkpoint, key, decay=True)
-    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()))
+    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
     curve = training.run(loss, len(labelled.tokens), params, watch)
-    return StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve
+    return TrainedStudent(
+        StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, relational_remedy(params)
+    )
+
+
+def relational_remedy(params: Student | MlpHead) -> str:
+    """Say what helps a student that has collapsed, if it is trained with a relational loss."""
+    return (
+        f"Lower learning_rate, which is {params.learning_rate}, or raise relational_weight, which is "
+        f"{params.relational_weight}."
+    )
 
 
 def train_paper(
-    params: Student | PaperStudentOptions, dimension: int, counters: Counters, checkpoint: Path = CHECKPOINT
-) -> tuple[StaticEncoder, TokenIds, Curve]:
-    """Paper 1's student: a linear layer over the mean of refined word vectors."""
-    refined = WordVectors.load(REFINED)
+    params: Student | PaperStudentOptions,
+    refined: WordVectors,
+    corpus: LabelledCorpus,
+    counters: Counters,
+    checkpoint: Path,
+    development: PairSet | None = None,
+) -> TrainedStudent:
+    """Train paper 1's student: a linear layer over the mean of refined word vectors.
+
+    Args:
+        params: how to train.
+        refined: the word vectors, which training does not change.
+        corpus: sentences and their soft labels.
+        counters: counts the sentences, those without a known word as dropped.
+        checkpoint: the file from which an interrupted training of the same data and options goes on.
+        development: rated pairs that each epoch is measured on; they do not change the student.
+
+    Raises:
+        InputError: the corpus or its soft labels cannot be read or have too few sentences, or the loss is not finite.
+    """
     table = np.concatenate([np.zeros((1, refined.dimension), np.float32), refined.vectors])
     tokenizer = content_tokenizer([UNKNOWN, *refined.words], STOP_WORDS["en"])
-    model = PaperStudent(refined.dimension, dimension, params.seed).to(device())
+    model = PaperStudent(refined.dimension, corpus.dimension, params.seed).to(device())
     encoder = StaticEncoder(tokenizer, table, model.layer())
-    labelled = read_labelled(encoder, dimension, counters)
+    labelled = read_labelled(encoder, corpus, counters)
     loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
     training = Training(model, optimizer, checkpoint, labelled.key(params, table), decay=False)
-    watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens))
+    watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens), development)
     curve = training.run(loss, len(labelled.tokens), params, watch)
-    return StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve
+    remedy = (
+        f"Lower learning_rate, which is {params.learning_rate}, and see whether the soft labels and the refined word "
+        "vectors differ from each other."
+    )
+    return TrainedStudent(StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve, remedy)
 
 
-def write_curve(curve: Curve) -> None:
-    """A row for each epoch, with the columns that every epoch has."""
+def write_curve(target: Path, curve: Curve) -> None:
+    """Write a CSV row for each epoch, with the columns that every epoch has."""
     columns = [name for name in curve[0] if all(name in row for row in curve)]
-    with atomic_file(CURVE) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["epoch", *columns], lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows({"epoch": epoch} | row for epoch, row in enumerate(curve, start=1))
@@ -173,7 +249,7 @@ def write_curve(curve: Curve) -> None:
 def card(
     profile: str, language: str, params: Student | PaperStudentOptions, teacher: Mapping[str, Any], sentences: int
 ) -> dict[str, object]:
-    """What the student was made from, for its config.json and model card."""
+    """Return what the student was made from, for its config.json and model card."""
     return {
         "profile": profile,
         "language": language,

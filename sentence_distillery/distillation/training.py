@@ -1,4 +1,4 @@
-"""One training loop for every student: resumable, and it stops where going on would be a waste.
+"""One training loop for every student: resumable, and it stops if going on would be a waste.
 
 A checkpoint after each epoch holds the tensors of the model and of Adam. The order of the sentences depends only on the
 seed and the epoch, so a run that resumes ends with the bytes of a run that was never interrupted.
@@ -22,7 +22,7 @@ from sentence_distillery.training.checkpoint import Checkpoint
 
 COLLAPSED = 0.99
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 Batch = NDArray[np.int64]
 Loss = Callable[[Batch], dict[str, Tensor]]
@@ -70,10 +70,19 @@ class Training:
     def run(
         self, loss: Loss, count: int, params: Student | PaperStudentOptions | MlpHead, watch: Watch = dict
     ) -> Curve:
-        """Train in place on `count` sentences and return, for each epoch, the mean of each loss and what `watch` saw.
+        """Train the model in place.
 
-        `loss` maps the rows of a batch to named terms, whose "loss" is minimised. Raises InputError where it is not
-        finite, with the step and the batch.
+        Args:
+            loss: maps the rows of a batch to named terms, of which "loss" is minimised.
+            count: sentences to train on.
+            params: epochs, batch size, learning rate and seed.
+            watch: gives figures of the model at the end of an epoch.
+
+        Returns:
+            For each epoch the mean of each term, and the figures of `watch`.
+
+        Raises:
+            InputError: the loss is not finite; the message has the step and the batch.
         """
         schedule = Schedule(count, params.batch_size, params.seed)
         state = Checkpoint(self.checkpoint, self.key, self.model, self.optimizer)
@@ -85,39 +94,45 @@ class Training:
                 done = (epoch + step / schedule.steps) / params.epochs
                 for group in self.optimizer.param_groups:
                     group["lr"] = params.learning_rate * (1 - done if self.decay else 1)
-                for name, value in self._step(loss, rows, f"epoch {epoch + 1}, step {step + 1}").items():
+                place = f"epoch {epoch + 1}, step {step + 1}"
+                for name, value in self._step(loss, rows, place, params.learning_rate).items():
                     sums[name] = sums.get(name, 0.0) + value
             curve.append({name: value / schedule.steps for name, value in sums.items()} | watch())
             log.info("epoch %d of %d: loss %.4f", epoch + 1, params.epochs, curve[-1]["loss"])
             state.save(curve)
         return curve
 
-    def _step(self, loss: Loss, rows: Batch, place: str) -> dict[str, float]:
+    def _step(self, loss: Loss, rows: Batch, place: str, learning_rate: float) -> dict[str, float]:
         self.optimizer.zero_grad()
         terms = loss(rows)
         if not torch.isfinite(terms["loss"]):
             raise InputError(
                 f"The loss is {terms['loss'].item()} at {place}, on the batch of sentences {rows[:5].tolist()} and "
-                f"{max(len(rows) - 5, 0)} more. Lower student.learning_rate, or look for infinite soft labels."
+                f"{max(len(rows) - 5, 0)} more. Lower learning_rate, which is {learning_rate}."
             )
         terms["loss"].backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return {name: term.item() for name, term in terms.items()}
 
 
-def refuse_collapsed(vectors: NDArray[np.float32], name: str) -> None:
-    """Raises InputError where the mean cosine of different sentences is at least 0.99, or every vector is zero.
+def refuse_collapsed(vectors: NDArray[np.float32], name: str, remedy: str) -> None:
+    """Raise InputError if a model has collapsed.
 
-    `vectors` (sentences, dimension), rows of unit length or zero.
+    Args:
+        vectors: embeddings of different sentences, (sentences, dimension), rows of unit length or zero.
+        name: the model's name in the message.
+        remedy: what to do, in terms of the options that this model has.
+
+    Raises:
+        InputError: the mean cosine of different sentences is at least 0.99, or every vector is zero.
     """
     count = len(vectors)
     if not vectors.any():
-        raise InputError(f"The {name} has collapsed: all its vectors are zero. Lower student.learning_rate.")
+        raise InputError(f"The {name} has collapsed: all its vectors are zero. {remedy}")
     if count < 2:
         return  # one sentence resembles no other
     mean = (np.square(vectors.sum(axis=0)).sum() - np.square(vectors).sum()) / (count * (count - 1))
     if mean >= COLLAPSED:
         raise InputError(
-            f"The {name} has collapsed: the mean cosine of {count} different sentences is {mean:.3f}. "
-            "Lower student.learning_rate, or raise student.relational_weight."
+            f"The {name} has collapsed: the mean cosine of {count} different sentences is {mean:.3f}. {remedy}"
         )

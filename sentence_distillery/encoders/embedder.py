@@ -1,4 +1,4 @@
-"""The teacher at work on a few texts at a time, in this process or on a worker that loads the same teacher."""
+"""Embed a few texts at a time, in this process or on a worker that loads the same teacher."""
 
 import threading
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Embedder:
     def __call__(self, chunk: tuple[Path, list[str]]) -> tuple[Path, NDArray[np.float16]]:
         """Embed the texts of one chunk, (texts, dimension); the path says which shard it belongs to.
 
-        Raises InputError where an embedding is not finite in float16, or the teacher here has other files.
+        Raises InputError if an embedding is not finite in float16, or the teacher here has other files.
         """
         shard, texts = chunk
         with _ONE_AT_A_TIME:
@@ -44,18 +44,18 @@ class Embedder:
         if not finite.all():
             raise InputError(
                 f"The teacher {encoder.reference} gives no finite float16 embedding of "
-                f"{texts[int(finite.argmin())][:80]!r}; check its weights, or change teacher.reference."
+                f"{texts[int(finite.argmin())][:80]!r}; check its weights, or name another teacher."
             )
         return shard, vectors.astype(np.float16)
 
 
 @lru_cache(maxsize=1)
 def _same_encoder(teacher: Teacher, fingerprint: str) -> Encoder:
-    """The teacher as this worker finds it, loaded once; raises InputError where it is not the one of the stage."""
+    """Load the teacher that this worker has, once; raises InputError if its files are not those of the caller."""
     encoder = load_encoder(teacher)
     if encoder.fingerprint != fingerprint:
         raise InputError(
-            f"A worker has other files of the teacher {teacher.reference} than the machine of the stage; "
+            f"A worker has other files of the teacher {teacher.reference} than the machine that asks it; "
             "install the same on both."
         )
     return encoder

@@ -6,8 +6,8 @@
     import tensorflow_hub                  use.py
     embed = tensorflow_hub.load("https://tfhub.dev/google/universal-sentence-encoder/4")
 
-It is given a list of texts, some hundreds at a time, and returns a row of numbers for each. DVC knows it by its name:
-after a change of its code, `dvc repro --force --single-item focus`.
+It is given a list of texts, some hundreds at a time, and returns a row of numbers for each. It is known by its name
+alone, so a pipeline does not see a change of its code.
 """
 
 import pkgutil
@@ -24,13 +24,23 @@ Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
 
 def load_function(reference: str) -> Embed:
-    """The function `module:name`, checked at every call: (texts, dimension) float32, finite, or InputError."""
+    """Load the function `module:name`.
+
+    Args:
+        reference: an installed module, or one in the working directory, and the name of a function in it.
+
+    Returns:
+        The function, checked at every call: texts to (texts, dimension) float32, finite.
+
+    Raises:
+        InputError: the function cannot be imported; later, at a call, it fails or its result is not such an array.
+    """
     try:
         function = pkgutil.resolve_name(reference)
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"component_focus.functions: {reference} is not to be had ({error}); put its module beside params.yaml, "
-            "install it, or take the entry out."
+            f"The function {reference} cannot be imported ({error}); put its module in the working directory, install "
+            "it, or name another one."
         ) from error
 
     def rows(texts: list[str]) -> Floats:
@@ -41,7 +51,9 @@ def load_function(reference: str) -> Embed:
         if found.ndim != 2 or len(found) != len(texts):
             raise InputError(f"{reference} returns an array of {found.shape} for {len(texts)} texts; a row for each.")
         if not (finite := np.isfinite(found).all(axis=1)).all():
-            raise InputError(f"{reference} returns no finite numbers for {texts[int(finite.argmin())][:80]!r}.")
+            raise InputError(
+                f"{reference} returns numbers that are not finite for {texts[int(finite.argmin())][:80]!r}."
+            )
         return found
 
     def embed(texts: list[str]) -> Floats:

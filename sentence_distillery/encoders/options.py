@@ -1,9 +1,10 @@
-"""Options that name a transformer."""
+"""Options that name a transformer, and the error that says which of them is wrong."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section
 
 
@@ -12,3 +13,30 @@ class Teacher(Section):
     revision: str | None = Field(title="the pinned commit of a hub id")
     sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
     maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
+
+
+class TeacherError(InputError):
+    """An option of a `Teacher` does not fit what is found under its reference.
+
+    `field` is the wrong option and `value` what it is, so that whoever read the options from a file can name the place.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        reference: str,
+        field: Literal["reference", "revision", "sha256", "maximum_length"] = "reference",
+        value: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.reference = reference
+        self.field = field
+        self.value = reference if field == "reference" else value
+
+    def __reduce__(self) -> tuple[type["TeacherError"], tuple[object, ...]]:
+        """Let a process of its own send the error back with all that it says."""
+        return type(self), (str(self), self.reference, self.field, self.value)
+
+
+class AbsentModelError(TeacherError):
+    """The weights that a reference names are not on this machine and cannot be fetched."""

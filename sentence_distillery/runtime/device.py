@@ -11,25 +11,25 @@ from sentence_distillery.io.options import Precision
 
 VARIABLE = "DISTILLERY_DEVICE"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 def device() -> torch.device:
-    """The device named by DISTILLERY_DEVICE (auto, cpu, cuda, cuda:1 ...); auto takes a GPU where there is one."""
+    """Return the device that DISTILLERY_DEVICE names (auto, cpu, cuda, cuda:1 ...); auto prefers a GPU."""
     name = os.environ.get(VARIABLE, "auto")
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         chosen = torch.device(name)
     except RuntimeError as error:
-        raise InputError(f"{VARIABLE}={name} is no device; use auto, cpu or cuda.") from error
+        raise InputError(f"{VARIABLE}={name} is not a device; use auto, cpu or cuda.") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
         raise InputError(f"{VARIABLE}={name}, but torch sees no GPU here; use auto or cpu.")
     return chosen
 
 
 def autocast(where: torch.device, precision: Precision) -> torch.autocast:
-    """Within it, matrix products are of this precision; warns once of a device that only emulates bfloat16."""
+    """Return a context in which matrix products have this precision; warn once if the device emulates bfloat16."""
     mixed = precision == "bfloat16"
     if mixed and not multiplies_bfloat16(where.type):
         _warn(where.type)

@@ -1,8 +1,8 @@
-"""What the machine has."""
+"""The processor cores of the machine."""
 
 import os
 
 
 def cores() -> int:
-    """Processor cores that this process may use; all of them where the system does not tell (macOS, Windows)."""
+    """Count the cores that this process may use; all of them if the system does not tell (macOS, Windows)."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -4,6 +4,8 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -11,12 +13,31 @@ from tqdm import tqdm
 Item = TypeVar("Item")
 LOG_SECONDS = 10.0
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
+
+_shown: ContextVar[bool | None] = ContextVar("shown", default=None)
+
+
+@contextmanager
+def progress(shown: bool | None) -> Iterator[None]:
+    """Say how `track` shows progress within the block.
+
+    True draws bars, False shows nothing; None draws bars in a terminal and logs a line every ten seconds elsewhere.
+    """
+    token = _shown.set(shown)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 def track(items: Iterable[Item], total: int, description: str, done: int = 0) -> Iterator[Item]:
     """Yield `items` while showing how many of `total` are done; `done` of them were finished by an earlier run."""
-    if sys.stderr.isatty():
+    shown = _shown.get()
+    if shown is False:
+        yield from items
+        return
+    if shown or sys.stderr.isatty():
         yield from tqdm(items, total=total, initial=done, desc=description, leave=False)
         return
     last = time.monotonic()

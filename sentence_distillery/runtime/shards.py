@@ -1,11 +1,11 @@
-"""A function mapped over shards, by what `shards` in params.yaml says; the results are the same, in the same order.
+"""Map a function over shards, as the options `Shards` say; the results are the same, in the same order.
 
     processes: 1                 here, one shard after the other
     processes: 4                 in four processes; null: one for each core
     dask: tcp://10.0.0.1:8786    on that Dask cluster, whatever `processes` says
 
 Each shard travels to its worker and its result comes back, so a worker needs no file of this machine: only the same
-code and packages (the cluster: `dask worker tcp://… --nthreads 1` in a clone of this repository, in its environment),
+code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an environment with the same packages),
 and whatever else the function reads there. The function must stand in a module that workers can import, so not in the
 module that is run, and what it loads it keeps for the next shard.
 
@@ -45,7 +45,7 @@ Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, an
 Prepare = Callable[[], Callable[[], None]]
 Places = list[tuple[int, int]]  # where the pieces of a file begin and end
 
-AHEAD = 8  # shards handed out for each worker, which goes on with them while the stage writes a file
+AHEAD = 8  # shards handed out for each worker, which goes on with them while the caller writes a file
 ALIGNMENT = 64  # bytes, of each piece of a file that is mapped
 DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny starts a killed worker anew within a few
 
@@ -90,7 +90,7 @@ class _Worker(Generic[Item, Result]):
     """A process that applies the function in the file `program` to one shard at a time.
 
     It is started anew, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads
-    that release them; and not by multiprocessing, whose children first import all that the stage has imported. It has
+    that release them; and not by multiprocessing, whose children first import all that the parent has imported. It has
     a pipe of its own, so that its death, even halfway through a result, is the end of that pipe.
     """
 
@@ -280,8 +280,8 @@ def _result(client: Any, future: Any, address: str) -> Any:
         ) from error
     except ModuleNotFoundError as error:
         raise InputError(
-            f"shards.dask = {address}: a worker has no module '{error.name}'. Start the workers in a clone of this "
-            "repository, in its environment."
+            f"shards.dask = {address}: a worker has no module '{error.name}'. Start the workers in an "
+            "environment with the same packages."
         ) from error
 
 
@@ -290,6 +290,6 @@ def _wait_for_worker(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=DASK_SECONDS)
     except (TimeoutError, OSError) as error:
         raise InputError(
-            f"shards.dask = {address}: the scheduler there has no worker. Start one with `dask worker {address}` in a "
-            "clone of this repository, or set shards.dask to null to work on this machine."
+            f"shards.dask = {address}: the scheduler there has no worker. Start one with `dask worker {address}` in an "
+            "environment with the same packages, or set shards.dask to null to work on this machine."
         ) from error

@@ -21,7 +21,7 @@ from torch.optim import Optimizer, SparseAdam
 
 from sentence_distillery.io.artifacts import atomic_file
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 Notes = list[Any]
 

@@ -1,4 +1,4 @@
-"""Stage: FastText vectors of the corpus, trained by gensim: skip-gram over words and their character n-grams.
+"""FastText vectors of a corpus, trained by gensim: skip-gram over words and their character n-grams.
 
     x_w = (z_w + sum_{g in G_w} z_g) / (1 + |G_w|)      a word of the vocabulary
     x_w = sum_{g in G_w} z_g / |G_w|                    any other word
@@ -8,7 +8,6 @@ place of sums, as in gensim). All n-grams share `buckets` vectors by their hash,
 and one seed give the same bytes in every process.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,8 @@ from numpy.typing import NDArray
 from sentence_distillery.io.artifacts import InputError, read_json, read_tensors
 from sentence_distillery.word_vectors.model import CONFIG, WordVectors
 from sentence_distillery.word_vectors.options import Fasttext
-from sentence_distillery.word_vectors.skipgram import Epochs
+from sentence_distillery.word_vectors.skipgram import Epochs, WordCounts
 
-FASTTEXT = Path("models/fasttext")
 NGRAMS = "ngrams.safetensors"
 
 
@@ -37,7 +35,7 @@ class SubwordVectors:
     maximum_n: int
 
     def extended(self, words: Iterable[str]) -> WordVectors:
-        """The vocabulary and, behind it, each of the other `words` that has an n-gram, composed, with a count of 1."""
+        """Return the vocabulary and, behind it, each other word of `words` that has an n-gram, with a count of 1."""
         spans = {word: self._buckets(word) for word in dict.fromkeys(words) if word not in self.model.index}
         new = {word: buckets for word, buckets in spans.items() if buckets}
         composed = np.empty((len(new), self.model.dimension), dtype=np.float32)
@@ -53,17 +51,34 @@ class SubwordVectors:
         return list(ft_ngram_hashes(word, self.minimum_n, self.maximum_n, len(self.ngrams)))
 
     @classmethod
-    def load(cls, directory: Path = FASTTEXT) -> "SubwordVectors":
-        """Raises InputError where a file is missing or damaged, or a value is not finite."""
+    def load(cls, directory: Path) -> "SubwordVectors":
+        """Read and check a model.
+
+        Raises:
+            InputError: a file is missing or damaged, or a value is not finite.
+        """
         model, config = WordVectors.load(directory), read_json(directory / CONFIG)
         ngrams = read_tensors(directory / NGRAMS, {"ngrams": (config["buckets"], model.dimension)})["ngrams"]
         if not np.isfinite(ngrams).all():
-            raise InputError(f"{directory / NGRAMS} is not finite; remove {directory} and rebuild it with `dvc repro`.")
+            raise InputError(f"{directory / NGRAMS} has a value that is not finite; train it again.")
         return cls(model, ngrams, config["minimum_n"], config["maximum_n"])
 
 
-def train(directory: Path, params: Fasttext, counts: Counter[str], sentences: int) -> SubwordVectors:
-    """Train on the parts in `directory`, whose words occur `counts` times in so many `sentences`."""
+def train(directory: Path, params: Fasttext, counts: WordCounts) -> SubwordVectors:
+    """Train FastText vectors.
+
+    Args:
+        directory: the cleaned corpus, `part-*.parquet`.
+        params: how to train.
+        counts: what `skipgram.count_corpus` says of the same directory.
+
+    Returns:
+        Vectors of the words that occur `minimum_count` times, (words, dimension) float32, and of their n-grams,
+        (buckets, dimension) float32.
+
+    Raises:
+        InputError: a part cannot be read.
+    """
     model = FastText(
         sg=1,
         vector_size=params.dimension,
@@ -76,9 +91,15 @@ def train(directory: Path, params: Fasttext, counts: Counter[str], sentences: in
         seed=params.seed,
         workers=params.workers,
     )
-    model.build_vocab_from_freq(counts, corpus_count=sentences)
+    model.build_vocab_from_freq(counts.words, corpus_count=counts.sentences)
     epochs = Epochs(directory, params)
-    model.train(epochs, total_examples=sentences, total_words=counts.total(), epochs=params.epochs, callbacks=[epochs])
+    model.train(
+        epochs,
+        total_examples=counts.sentences,
+        total_words=counts.words.total(),
+        epochs=params.epochs,
+        callbacks=[epochs],
+    )
     words = list(model.wv.index_to_key)
-    vectors = WordVectors(words, np.array([counts[word] for word in words], dtype=np.int64), model.wv.vectors)
+    vectors = WordVectors(words, np.array([counts.words[word] for word in words], dtype=np.int64), model.wv.vectors)
     return SubwordVectors(vectors, model.wv.vectors_ngrams, params.minimum_n, params.maximum_n)

@@ -22,15 +22,15 @@ SCHEMA = pa.schema([("index", pa.string())])
 
 
 def glove_words() -> list[str]:
-    """Its 400,000 words, most frequent first; raises InputError where the package is not as pinned."""
+    """Return its 400,000 words, most frequent first; raises InputError if the package is missing or altered."""
     found: list[str] = read_table(_file("glove_6B_index.parquet"), SCHEMA)["index"].to_pylist()
     return found
 
 
 def load_glove() -> WordVectors:
-    """The whole table, most frequent word first, every count 1; raises InputError where the package is not as pinned.
+    """Load the whole table, (400,000, 50) float32, most frequent word first, every count 1.
 
-    `vectors` is a read-only memory map.
+    The vectors are a read-only memory map. Raises InputError if the package is missing or altered.
     """
     vectors, words = (_file(name) for name in FILES)
     table = np.load(vectors, mmap_mode="r")

@@ -27,8 +27,6 @@ from sentence_distillery.io.artifacts import (
 VECTORS = "vectors.safetensors"
 VOCABULARY = "vocabulary.parquet"
 CONFIG = "config.json"
-SKIPGRAM = Path("models/skipgram")
-REFINED = Path("models/refined")
 SCHEMA = pa.schema([("word", pa.string()), ("count", pa.int64())])
 
 
@@ -50,9 +48,15 @@ class WordVectors:
         return int(self.vectors.shape[1])
 
     def save(self, directory: Path, config: Mapping[str, object], others: Mapping[str, Tensors] | None = None) -> None:
-        """Write the model; config.json says `config` and the vectors' shape. Raises InputError where `load` would.
+        """Write the model, which replaces `directory`.
 
-        `others` are further files of tensors in the same directory, by name.
+        Args:
+            directory: where to.
+            config: what config.json says, apart from the shape of the vectors.
+            others: more files of tensors in the same directory, by name.
+
+        Raises:
+            InputError: `load` would refuse the model, or the directory cannot be written.
         """
         self._check(directory)
         shape = {"vocabulary": len(self.words), "dimension": self.dimension}
@@ -67,8 +71,9 @@ class WordVectors:
     def load(cls, directory: Path) -> "WordVectors":
         """Read and check a model.
 
-        Raises InputError where a file is missing, damaged or a pickle, the shapes disagree, a value is not finite, or
-        a word occurs twice.
+        Raises:
+            InputError: a file is missing, damaged or a pickle, the shapes disagree, a value is not finite, or a word
+                occurs twice.
         """
         vocabulary = read_table(directory / VOCABULARY, SCHEMA)
         if any(column.null_count for column in vocabulary.columns):
@@ -106,9 +111,9 @@ def _dimension(path: Path) -> int:
     config = read_json(path)
     dimension = config.get("dimension") if isinstance(config, dict) else None
     if type(dimension) is not int or dimension < 1:
-        raise InputError(f"{path}: dimension = {dimension!r} is no positive integer; {_remedy(path.parent)}")
+        raise InputError(f"{path}: dimension = {dimension!r} is not a positive integer; {_remedy(path.parent)}")
     return dimension
 
 
 def _remedy(directory: Path) -> str:
-    return f"remove {directory} and rebuild it with `dvc repro`."
+    return f"remove {directory} and train it again."

@@ -1,7 +1,7 @@
-"""Stage: refinement of the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1).
+"""Refinement of word vectors by Kullback-Leibler divergence (paper 1, section 3.1).
 
-`refine.objective` chooses between Algorithm 1 as printed, which only repels (sentence_distillery/word_vectors/kld.py), and what the paper
-says that it is for, related sentences closer and unrelated ones farther apart (sentence_distillery/word_vectors/contrastive.py).
+`repel` is Algorithm 1 as printed, which only repels (word_vectors/kld.py). `contrast` does what the paper says that the
+algorithm is for: related sentences closer, unrelated ones farther apart (word_vectors/contrastive.py).
 """
 
 import csv
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sentence_distillery.io.artifacts import InputError, atomic_file
@@ -18,24 +19,34 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors import contrastive, kld
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_documents
-from sentence_distillery.word_vectors.model import SKIPGRAM, WordVectors
+from sentence_distillery.word_vectors.model import WordVectors
 from sentence_distillery.word_vectors.options import Contrastive, Refine
 from sentence_distillery.word_vectors.weighting import Weighting, frequencies, token_weights
-
-CURVE = Path("reports/curves/refine.csv")
 
 Curve = Sequence[kld.Iteration]
 
 
 def draw(sentences: TokenIds, params: Refine) -> TokenIds:
-    """`params.sentences` sentences in random order, or all where there are fewer; the same for the same seed."""
+    """Draw `params.sentences` sentences in random order, or all if there are fewer; a seed always draws the same."""
     order = np.random.default_rng(params.seed).permutation(len(sentences))
     return sentences.take(order[: params.sentences])
 
 
 def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Counters) -> tuple[WordVectors, Curve]:
-    """Algorithm 1 on sentences that are drawn; raises InputError where they have no pair, or training diverges."""
+    """Refine by Algorithm 1 as printed.
+
+    Args:
+        model: the vectors to start from.
+        sentences: the corpus as ids of `model`'s words, of which `params.sentences` are drawn.
+        params: how to train.
+        counters: counts the sentences that are drawn.
+
+    Returns:
+        The refined vectors, and what each iteration did.
+
+    Raises:
+        InputError: the sentences make no pair, or training diverges.
+    """
     weights = token_weights(Weighting.TF_IDF, frequencies(sentences, len(model.words)))
     drawn = draw(sentences, params)
     batches = kld.batches(drawn, weights, params.batch_size)
@@ -43,26 +54,43 @@ def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Cou
     kept = sum(len(batch.sentence_vectors(vectors)) for batch in batches)
     if kept < 2:
         raise InputError(
-            f"{kept} of {len(drawn)} sentences drawn from {SENTENCES} have a word of {SKIPGRAM}, so there is no "
-            "pair; raise refine.sentences or rebuild both with `dvc repro`."
+            f"{kept} of {len(drawn)} sentences drawn from the corpus have a word with a vector, so there is no pair; "
+            f"raise sentences, which is {params.sentences}, or train the word vectors on this corpus."
         )
     counters.keep(kept)
     counters.drop("zero vector", len(drawn) - kept)
     steps = kld.refine(vectors, batches, params.learning_rate, params.iterations)
-    return train(model, vectors, steps, params.iterations, f"refine.learning_rate = {params.learning_rate}")
+    return train(model, vectors, steps, params.iterations, f"learning_rate, which is {params.learning_rate}")
 
 
 def contrast(
-    model: WordVectors, sentences: TokenIds, params: Contrastive, counters: Counters
+    model: WordVectors,
+    sentences: TokenIds,
+    documents: NDArray[np.int64],
+    params: Contrastive,
+    counters: Counters,
 ) -> tuple[WordVectors, Curve]:
-    """Related sentences of the whole corpus against unrelated ones; raises InputError as `repel` does."""
-    corpus = contrastive.Corpus(sentences, read_documents(SENTENCES))
+    """Refine by contrast: related sentences of the whole corpus against unrelated ones.
+
+    Args:
+        model: the vectors to start from.
+        sentences: the corpus as ids of `model`'s words.
+        documents: the article of each sentence, (sentences,) int64.
+        params: how to train.
+        counters: counts the sentences of the corpus.
+
+    Returns:
+        The refined vectors, and what each pass did.
+
+    Raises:
+        InputError: no two sentences are unrelated, or training diverges.
+    """
+    corpus = contrastive.Corpus(sentences, documents)
     kept = int(corpus.usable.sum())
     if len(np.unique(corpus.documents[corpus.usable])) < 2:
         raise InputError(
-            f"{kept} of {len(sentences)} sentences of {SENTENCES} have {contrastive.MINIMUM_WORDS} words of "
-            f"{SKIPGRAM}, all in one article, so none is unrelated to another; bring more text, or set "
-            "refine.objective to repulsion."
+            f"{kept} of {len(sentences)} sentences of the corpus have {contrastive.MINIMUM_WORDS} words with a vector, "
+            "all in one article, so none is unrelated to another; bring more text, or take the objective repulsion."
         )
     counters.keep(kept)
     counters.drop("fewer than two known words", len(sentences) - kept)
@@ -70,24 +98,25 @@ def contrast(
     counters.details["pairs"] = len(pairs)
     vectors = torch.from_numpy(model.vectors.copy())
     steps = contrastive.refine(vectors, corpus, pairs, params)
-    return train(model, vectors, steps, params.epochs, f"contrastive.learning_rate = {params.learning_rate}")
+    return train(model, vectors, steps, params.epochs, f"learning_rate, which is {params.learning_rate}")
 
 
 def train(
     model: WordVectors, vectors: Tensor, steps: Iterator[kld.Iteration], iterations: int, setting: str
 ) -> tuple[WordVectors, Curve]:
-    """The refined vectors, which `steps` change in place, and their course; raises InputError on divergence."""
+    """Run `steps`, which change `vectors` in place; raises InputError, which names `setting`, if training diverges."""
     try:
         curve = list(track(steps, iterations, "iterations"))
     except kld.NonFiniteLossError as error:
         raise InputError(f"{error}; lower {setting}.") from error
     refined = vectors.float()
     if not refined.isfinite().all():
-        raise InputError(f"some vectors are no finite float32 after {iterations} iterations; lower {setting}.")
+        raise InputError(f"some vectors are not finite in float32 after {iterations} iterations; lower {setting}.")
     return WordVectors(model.words, model.counts, refined.numpy()), curve
 
 
 def write_curve(target: Path, curve: Curve) -> None:
+    """Write a CSV row for each iteration."""
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(curve[0])], lineterminator="\n")
         writer.writeheader()

@@ -1,7 +1,7 @@
-"""Stage `repulsion`: what Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations.
+"""What Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations.
 
-A row for each of them: how far the vectors have moved, and the Spearman correlation of people's scores with cosines of
-mean vectors, on the first of CHOICES that is present; where none is, there are no rows.
+A point for each of them: how far the vectors have moved, and the Spearman correlation of human ratings with the cosines
+of mean vectors, on the first set of CHOICES that is present. If none is, there are no points.
 """
 
 import csv
@@ -12,14 +12,18 @@ from typing import Literal
 
 import torch
 
-from sentence_distillery.benchmarks.data import PairSet, Split, available, load_pairs
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
+from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.corpus.text import content_tokens, tokenize
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors import kld
 from sentence_distillery.word_vectors.model import WordVectors
+from sentence_distillery.word_vectors.options import Refine, Repulsion
+from sentence_distillery.word_vectors.refinement import draw
+from sentence_distillery.word_vectors.weighting import Weighting, frequencies, token_weights
 
-CURVE = Path("reports/curves/repulsion.csv")
 CHOICES: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("lee", "test"), ("samples", "dev"))
 
 
@@ -33,25 +37,26 @@ class Point:
     spearman: float
 
 
-def benchmark() -> PairSet | None:
-    """The first of CHOICES that is present."""
-    present = available(kind="pairs")
-    return next((load_pairs(name, split) for name, split in CHOICES if name in present), None)
+def development_pairs(data: BenchmarkData) -> PairSet | None:
+    """Read the first of CHOICES that is present."""
+    present = data.available("pairs")
+    return next((data.pairs(name, split) for name, split in CHOICES if name in present), None)
 
 
-def sides(pairs: PairSet, tokens: Literal["all", "content"], index: Mapping[str, int]) -> list[TokenIds]:
-    """Both sentences of each pair as token ids."""
+def sides(pairs: PairSet, tokens: Literal["all", "content"], index: Mapping[str, int]) -> tuple[TokenIds, TokenIds]:
+    """Look up both sentences of each pair."""
     kept = content_tokens if tokens == "content" else list
-    return [
+    left, right = (
         TokenIds.from_words((kept(tokenize(text)) for text in side), index)
         for side in (pairs.sentences1, pairs.sentences2)
-    ]
+    )
+    return left, right
 
 
 def course(
     model: WordVectors, batches: list[kld.Batch], learning_rate: float, iterations: list[int]
 ) -> Iterator[tuple[int, float, Floats]]:
-    """Each of `iterations` with the displacement and the vectors, float32; ends early where the loss is not finite."""
+    """Yield each of `iterations` with displacement and vectors, float32; end early if the loss is not finite."""
     vectors = torch.from_numpy(model.vectors).double()
     if 0 in iterations:
         yield 0, 0.0, model.vectors
@@ -63,7 +68,39 @@ def course(
         return  # that it ends here is what is to be shown
 
 
+def sweep(
+    model: WordVectors,
+    corpus: TokenIds,
+    pairs: tuple[TokenIds, TokenIds],
+    ratings: Floats,
+    grid: Repulsion,
+    params: Refine,
+) -> Iterator[Point]:
+    """Run Algorithm 1 over the learning rates and iterations of a grid.
+
+    Args:
+        model: the vectors that each run starts from.
+        corpus: the corpus as ids of `model`'s words.
+        pairs: both sides of the rated pairs as such ids.
+        ratings: human ratings of the pairs, (pairs,) float32.
+        grid: learning rates and iterations.
+        params: all other settings of Algorithm 1.
+
+    Returns:
+        A point for each learning rate and iteration; none after a loss that is not finite, or if Spearman is undefined.
+    """
+    weights = token_weights(Weighting.TF_IDF, frequencies(corpus, len(model.words)))
+    batches = kld.batches(draw(corpus, params), weights, params.batch_size)
+    left, right = pairs
+    for rate in track(grid.learning_rates, len(grid.learning_rates), "learning rates"):
+        for iteration, displacement, vectors in course(model, batches, rate, grid.iterations):
+            spearman = correlations(cosines(left.means(vectors), right.means(vectors)), ratings)["spearman"]
+            if isinstance(spearman, float):
+                yield Point(rate, iteration, displacement, spearman)
+
+
 def write_points(target: Path, points: list[Point]) -> None:
+    """Write a CSV row for each point."""
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Point)], lineterminator="\n")
         writer.writeheader()

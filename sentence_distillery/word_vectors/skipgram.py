@@ -1,29 +1,31 @@
-"""Stage: skip-gram word vectors of the corpus (paper 1, section 3.1), trained by gensim.
+"""Skip-gram word vectors of a corpus (paper 1, section 3.1), trained by gensim.
 
-One worker and one seed give the same bytes in every process. Words rarer than `skipgram.minimum_count` get no vector.
+One worker and one seed give the same bytes in every process. Words rarer than `minimum_count` get no vector.
 """
 
 import logging
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from gensim.models import Word2Vec
 from gensim.models.callbacks import CallbackAny2Vec
 
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.word_vectors.corpus import read_sentences
 from sentence_distillery.word_vectors.model import WordVectors
 from sentence_distillery.word_vectors.options import Skipgram
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
-    """The corpus as gensim reads it, once an epoch, and a line in the log after each.
+    """The corpus as gensim reads it, once an epoch, with a line in the log after each epoch.
 
-    gensim reads it in a thread of its own, where an error would leave training waiting for ever: the error ends the
+    gensim reads it in a thread of its own, where an error would leave training waiting for ever. So the error ends the
     sentences instead, and is raised when the epoch is over.
     """
 
@@ -46,14 +48,45 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
         log.info("epoch %d of %d", self.done, self.params.epochs)
 
 
-def count_words(sentences: Iterable[list[str]]) -> tuple[Counter[str], int]:
-    """How often each word occurs, and the number of sentences."""
+@dataclass(frozen=True)
+class WordCounts:
+    """How often each word occurs in a corpus of so many `sentences`."""
+
+    words: Counter[str]
+    sentences: int
+
+    def rare(self, minimum_count: int) -> int:
+        """Return how many words occur less often than `minimum_count`."""
+        return sum(count < minimum_count for count in self.words.values())
+
+
+def count_words(sentences: Iterable[list[str]]) -> WordCounts:
+    """Count the words of `sentences`."""
     counts: Counter[str] = Counter()
     total = 0
     for words in sentences:
         counts.update(words)
         total += 1
-    return counts, total
+    return WordCounts(counts, total)
+
+
+def count_corpus(directory: Path, params: Skipgram) -> WordCounts:
+    """Count the words of a corpus that training will see.
+
+    Args:
+        directory: the cleaned corpus, `part-*.parquet`.
+        params: `tokens` says which words count, `minimum_count` which of them get a vector.
+
+    Raises:
+        InputError: a part cannot be read, or no word is frequent enough for a vector.
+    """
+    counts = count_words(read_sentences(directory, params.tokens))
+    if counts.rare(params.minimum_count) == len(counts.words):
+        raise InputError(
+            f"{directory} has {len(counts.words)} words in {counts.sentences} sentences, none of them "
+            f"{params.minimum_count} times; lower minimum_count or bring more text."
+        )
+    return counts
 
 
 def stable_hash(text: str) -> int:
@@ -61,8 +94,20 @@ def stable_hash(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", errors="surrogatepass"))
 
 
-def train(directory: Path, params: Skipgram, counts: Counter[str], sentences: int) -> WordVectors:
-    """Train on the parts in `directory`, whose words occur `counts` times in so many `sentences`."""
+def train(directory: Path, params: Skipgram, counts: WordCounts) -> WordVectors:
+    """Train skip-gram vectors.
+
+    Args:
+        directory: the cleaned corpus, `part-*.parquet`.
+        params: how to train.
+        counts: what `count_corpus` says of the same directory.
+
+    Returns:
+        A (words, dimension) float32 vector for each word that occurs `minimum_count` times, most frequent first.
+
+    Raises:
+        InputError: a part cannot be read.
+    """
     model = Word2Vec(
         sg=1,
         vector_size=params.dimension,
@@ -73,8 +118,14 @@ def train(directory: Path, params: Skipgram, counts: Counter[str], sentences: in
         workers=params.workers,
         hashfxn=stable_hash,
     )
-    model.build_vocab_from_freq(counts, corpus_count=sentences)
+    model.build_vocab_from_freq(counts.words, corpus_count=counts.sentences)
     epochs = Epochs(directory, params)
-    model.train(epochs, total_examples=sentences, total_words=counts.total(), epochs=params.epochs, callbacks=[epochs])
+    model.train(
+        epochs,
+        total_examples=counts.sentences,
+        total_words=counts.words.total(),
+        epochs=params.epochs,
+        callbacks=[epochs],
+    )
     words = list(model.wv.index_to_key)
-    return WordVectors(words, np.array([counts[word] for word in words], dtype=np.int64), model.wv.vectors)
+    return WordVectors(words, np.array([counts.words[word] for word in words], dtype=np.int64), model.wv.vectors)

@@ -1,6 +1,6 @@
 """Weighted sentence embeddings and what is taken out of them afterwards, for any encoder of tokens.
 
-    v(S) = 1/|S| sum_{w in S} a_w x_w               paper 1, equation 8; `sentence_distillery.io.ragged.TokenIds.means` computes it
+    v(S) = 1/|S| sum_{w in S} a_w x_w               paper 1, equation 8; `TokenIds.means` in io/ragged.py computes it
 
 The weight a_w of a token comes from corpus statistics; the vector x_w from a table of word vectors or from a
 transformer. Principal directions are fitted once on sentence vectors of the corpus, saved, and reused for new text:
@@ -108,11 +108,15 @@ class Components:
 
     @classmethod
     def load(cls, path: Path) -> "Components":
-        """Raises InputError where the file is no valid safetensors file or its rows are not orthonormal."""
+        """Read directions that `save` wrote.
+
+        Raises:
+            InputError: the file is not a valid safetensors file, or its rows are not orthonormal.
+        """
         removed = read_tensors(path, {"removed": (None, None)})["removed"]
         # a comparison with NaN is false, so this catches rows that are not finite too
         if not (np.abs(removed @ removed.T - np.eye(len(removed))) < 1e-3).all():
-            raise InputError(f"{path}: the rows of 'removed' are not orthonormal; remove it and run `dvc repro`.")
+            raise InputError(f"{path}: the rows of 'removed' are not orthonormal; fit and save them again.")
         return cls(removed.astype(np.float32))
 
 
@@ -130,7 +134,7 @@ def fit_components(weighting: Weighting, vectors: Floats, threshold: float = 0.9
     if len(exact) == 0 or (exact == exact[0]).all():
         raise InputError(
             f"{weighting} cannot be fitted: {len(exact)} sentence vectors, none unlike the first. Fit on more text, or "
-            "look whether the encoder has collapsed."
+            "see whether the encoder has collapsed."
         )
     if weighting is Weighting.SIF:
         return Components(principal_directions(exact)[1][:1].astype(np.float32))

@@ -1,40 +1,41 @@
-"""Stage `fine_tuned_labels`: the corpus embedded by the teachers that people's scores have tuned, for the student `gold`.
+"""Stage `fine_tuned_labels`: embed the corpus by the fine-tuned teachers, for the fine-tuned student.
 
-As `soft_labels`, with the encoders of stage `fine_tuned_teacher` (sentence_distillery/distillation/fine_tuned_teacher.py).
+As `soft_labels`, with the encoders that stage `fine_tuned_teacher` wrote to models/fine_tuned_teacher. Writes
+data/fine_tuned_labels; variant.json says why this run has none, or null.
 """
 
-from pathlib import Path
-
-from sentence_distillery.distillation.soft_labels import label
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from stages.params import Params
+from stages import paths
 from stages.stage import stage
 
-FINE_TUNED_TEACHER = Path("models/fine_tuned_teacher")  # a directory for each teacher, 0, 1, ...
-FINE_TUNED_LABELS = Path("data/fine_tuned_labels")
-SHARDS = Path("data/checkpoints/fine_tuned_labels")
-VARIANT = "variant.json"  # why there is none, or null
 
-
-def tuned_teachers(params: Params) -> list[Teacher]:
-    """The teachers of the run as they are after `fine_tuned_teacher`."""
-    lengths = [teacher.maximum_length for teacher in (params.teacher, *params.soft_labels.additional_teachers)]
+def tuned_teachers(teachers: list[Teacher]) -> list[Teacher]:
+    """Return the teachers as stage `fine_tuned_teacher` wrote them."""
     return [
-        Teacher(reference=str(FINE_TUNED_TEACHER / str(number)), revision=None, sha256=None, maximum_length=length)
-        for number, length in enumerate(lengths)
+        Teacher(
+            reference=str(paths.FINE_TUNED_TEACHER / str(number)),
+            revision=None,
+            sha256=None,
+            maximum_length=teacher.maximum_length,
+        )
+        for number, teacher in enumerate(teachers)
     ]
 
 
 def main() -> None:
     with (
         stage("fine_tuned_labels", unit="sentences") as (params, counters),
-        atomic_directory(FINE_TUNED_LABELS) as target,
+        atomic_directory(paths.FINE_TUNED_LABELS) as target,
     ):
-        absent = read_json(FINE_TUNED_TEACHER / VARIANT)["absent"]
+        absent = read_json(paths.FINE_TUNED_TEACHER / VARIANT)["absent"]
         if absent is None:
-            precision = params.fine_tuned_teacher.precision
-            label(tuned_teachers(params), params.soft_labels, precision, params.shards, counters, target, SHARDS)
+            teachers = [params.teacher, *params.soft_labels.additional_teachers]
+            settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
+            directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)
+            label(tuned_teachers(teachers), settings, params.shards, directories, counters)
         write_json(target / VARIANT, {"absent": absent})
 
 

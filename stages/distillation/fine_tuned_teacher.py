@@ -1,17 +1,28 @@
-"""Stage `fine_tuned_teacher`: the teachers of the run tuned on people's scores, those of STS-B train, for the student `gold`."""
+"""Stage `fine_tuned_teacher`: fine-tune the teachers on the human ratings of STS-B train, for the fine-tuned student.
 
-from sentence_distillery.distillation.fine_tuned_teacher import tune_into, why_absent
+Reads data/benchmarks, writes models/fine_tuned_teacher: an encoder for each teacher, 0, 1, ..., and variant.json, which
+says why this run has none, or null.
+"""
+
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers, why_absent
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, write_json
-from stages.distillation.fine_tuned_labels import FINE_TUNED_TEACHER, VARIANT
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
     with (
         stage("fine_tuned_teacher", unit="pairs") as (params, counters),
-        atomic_directory(FINE_TUNED_TEACHER) as directory,
+        atomic_directory(paths.FINE_TUNED_TEACHER) as directory,
     ):
-        reason = why_absent(params) or tune_into(directory, params, counters)
+        data = BenchmarkData(paths.BENCHMARKS)
+        reason = why_absent(params.student, params.fine_tuned_student, data)
+        if reason is None:
+            teachers = [params.teacher, *params.soft_labels.additional_teachers]
+            checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS
+            reason = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)
         write_json(directory / VARIANT, {"absent": reason})
 
 

@@ -1,24 +1,38 @@
-"""Stage `deep`: the student with a hidden layer behind its sum, a variant of its own: a deep averaging network."""
+"""Stage `mlp_head`: train a hidden layer behind the student's sum, a variant of its own.
+
+Reads models/student, data/corpus/sentences, data/soft_labels and data/benchmarks, writes models/mlp_head; variant.json
+says why this run has none, or null.
+"""
 
 import torch
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.distillation.mlp_head import CHECKPOINT, with_mlp_head
-from sentence_distillery.encoder.static_encoder import CONFIG, MLP_HEAD, STUDENT, VARIANT, StaticEncoder
+from sentence_distillery.distillation.mlp_head import train_mlp_head, why_no_head
+from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
+from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT, StaticEncoder
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from stages import paths
 from stages.stage import stage
+
+CHECKPOINT = paths.MODEL_CHECKPOINTS / "mlp_head.safetensors"
 
 
 def main() -> None:
-    with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(MLP_HEAD) as directory:
+    with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(paths.MLP_HEAD) as directory:
         torch.set_num_threads(1)  # on a machine that others use, more of them wait for each other five times as long
-        found = with_mlp_head(StaticEncoder.load(STUDENT), params.mlp_head, counters)
-        if isinstance(found, StaticEncoder):
-            config = read_json(STUDENT / CONFIG)
+        student = StaticEncoder.load(paths.STUDENT)
+        absent = why_no_head(student, params.mlp_head)
+        if absent is None:
+            corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
+            development = development_pairs(BenchmarkData(paths.BENCHMARKS))
+            encoder = train_mlp_head(student, params.mlp_head, corpus, counters, CHECKPOINT, development)
+            config = read_json(paths.STUDENT / CONFIG)
             made_from = {name: config[name] for name in ("profile", "language", "teacher", "sentences")}
             made_from |= {"epochs": params.mlp_head.epochs, "seed": params.mlp_head.seed}
-            write_card("model_card.md", write_model(found, made_from, directory) | {"path": MLP_HEAD}, directory)
-        write_json(directory / VARIANT, {"absent": found if isinstance(found, str) else None})
+            described = write_model(encoder, made_from, directory)
+            write_card("model_card.md", described | {"path": paths.MLP_HEAD}, directory)
+        write_json(directory / VARIANT, {"absent": absent})
     CHECKPOINT.unlink(missing_ok=True)
 
 

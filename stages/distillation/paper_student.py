@@ -1,31 +1,29 @@
-"""Stage `paper_student`: paper 1's own student (sentence_distillery/distillation/paper_student.py), trained beside ours, as a row of its tables.
+"""Stage `paper_student`: train paper 1's own student beside ours, as a row of its tables.
 
-It learns from the same soft labels over this run's refined vectors, so it is MyModel as far as the run has what the
-paper had: `teacher` and `refine` say from whom and from what.
+Reads data/corpus/sentences, data/soft_labels, models/refined and data/benchmarks, writes models/paper_student. It
+learns from the same soft labels over this run's refined vectors, so it is the paper's model as far as the run has what
+the paper had: `teacher` and `refine` in its config.json say from whom and from what.
 """
 
-from pathlib import Path
-
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
-from sentence_distillery.distillation.student import PROBE, card, train_paper
-from sentence_distillery.distillation.training import refuse_collapsed
-from sentence_distillery.encoder.static_encoder import PAPER_STUDENT
-from sentence_distillery.io.artifacts import read_json
-from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.distillation.student import LabelledCorpus, card, development_pairs, train_paper
+from sentence_distillery.word_vectors.model import WordVectors
+from stages import paths
 from stages.stage import stage
 
-CHECKPOINT = Path("models/checkpoints/paper_student.safetensors")
+CHECKPOINT = paths.MODEL_CHECKPOINTS / "paper_student.safetensors"
 
 
 def main() -> None:
     with stage("paper_student", unit="sentences") as (params, counters):
-        teacher = read_json(SOFT_LABELS / TEACHER)
-        encoder, tokens, _ = train_paper(params.paper_student, teacher["dimension"], counters, CHECKPOINT)
-        probe = tokens.take(range(min(PROBE, len(tokens))))
-        refuse_collapsed(unit_rows(encoder.pool(probe)), "paper's student")
-        made_from = card(params.profile, params.clean.language, params.paper_student, teacher, counters.kept)
-        export(encoder, made_from | {"refined": params.refine.objective}, PAPER_STUDENT)
+        corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
+        refined = WordVectors.load(paths.REFINED)
+        development = development_pairs(BenchmarkData(paths.BENCHMARKS))
+        trained = train_paper(params.paper_student, refined, corpus, counters, CHECKPOINT, development)
+        trained.refuse_collapsed("paper's student")
+        made_from = card(params.profile, params.clean.language, params.paper_student, corpus.teacher, counters.kept)
+        export(trained.encoder, made_from | {"refined": params.refine.objective}, paths.PAPER_STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 
 

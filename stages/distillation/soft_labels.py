@@ -1,19 +1,20 @@
-"""Stage `soft_labels`: the corpus and its words embedded by the teachers (sentence_distillery/distillation/soft_labels.py)."""
+"""Stage `soft_labels`: embed the corpus and its words by the teachers.
 
-from pathlib import Path
+Reads data/corpus/sentences, writes data/soft_labels. Embeddings are kept between runs in data/checkpoints/soft_labels,
+which DVC does not know: neither `dvc repro` nor `dvc exp run` empties it.
+"""
 
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, label
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.io.artifacts import atomic_directory
+from stages import paths
 from stages.stage import stage
-
-SHARDS = Path("data/checkpoints/soft_labels")
 
 
 def main() -> None:
-    with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(SOFT_LABELS) as target:
+    with stage("soft_labels", unit="sentences") as (params, counters), atomic_directory(paths.SOFT_LABELS) as target:
         teachers = [params.teacher, *params.soft_labels.additional_teachers]
-        settings = params.soft_labels
-        label(teachers, settings, settings.precision, params.shards, counters, target, SHARDS)
+        directories = LabelDirectories(paths.SENTENCES, target, paths.SOFT_LABEL_SHARDS)
+        label(teachers, params.soft_labels, params.shards, directories, counters)
 
 
 if __name__ == "__main__":

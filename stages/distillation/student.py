@@ -1,34 +1,42 @@
-"""Stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model."""
+"""Stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
+Reads data/corpus/sentences, data/soft_labels, data/benchmarks and, for a student of kind paper, models/refined. Writes
+models/student and the losses and figures of each epoch.
+"""
+
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
 from sentence_distillery.distillation.student import (
-    CHECKPOINT,
-    PROBE,
+    LabelledCorpus,
     card,
-    development,
+    development_pairs,
     train_paper,
     train_static,
     write_curve,
 )
-from sentence_distillery.distillation.training import refuse_collapsed
-from sentence_distillery.encoder.static_encoder import STUDENT
-from sentence_distillery.io.artifacts import read_json
-from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.word_vectors.model import WordVectors
+from stages import paths
 from stages.stage import stage
+
+CHECKPOINT = paths.MODEL_CHECKPOINTS / "student.safetensors"
+CURVE = paths.CURVES / "student.csv"
 
 
 def main() -> None:
     with stage("student", unit="sentences") as (params, counters):
-        teacher = read_json(SOFT_LABELS / TEACHER)
-        train = train_static if params.student.kind == "static" else train_paper
-        encoder, tokens, curve = train(params.student, teacher["dimension"], counters)
-        probe = tokens.take(range(min(PROBE, len(tokens))))
-        refuse_collapsed(unit_rows(encoder.pool(probe)), "student")
-        write_curve(curve)
-        if pairs := development():
-            counters.details["development"] = f"{pairs.name}/{pairs.split}"
-        export(encoder, card(params.profile, params.clean.language, params.student, teacher, counters.kept), STUDENT)
+        corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
+        development = development_pairs(BenchmarkData(paths.BENCHMARKS))
+        if params.student.kind == "static":
+            trained = train_static(params.student, corpus, counters, CHECKPOINT, development)
+        else:
+            refined = WordVectors.load(paths.REFINED)
+            trained = train_paper(params.student, refined, corpus, counters, CHECKPOINT, development)
+        trained.refuse_collapsed("student")
+        write_curve(CURVE, trained.curve)
+        if development:
+            counters.details["development"] = f"{development.name}/{development.split}"
+        made_from = card(params.profile, params.clean.language, params.student, corpus.teacher, counters.kept)
+        export(trained.encoder, made_from, paths.STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 
 

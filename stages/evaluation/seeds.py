@@ -1,21 +1,17 @@
-"""Stage `seeds@{seed}`: what trains in minutes, trained again with another seed."""
+"""Stage `seeds@{seed}`: train again with another seed what trains in minutes, and score it.
+
+Reads the corpus, its soft labels, the refined vectors and the benchmark sets, writes reports/seeds/<seed>.csv with the
+columns of results.csv.
+"""
 
 import argparse
 import logging
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.seeds import (
-    contrasted,
-    measured,
-    paper_student,
-    refuse_own_seed,
-    scored_sets,
-    students,
-    subwords,
-    word_vectors,
-)
+from sentence_distillery.evaluation.seeds import TRAININGS, SeedInputs, SeedOptions, measured, rated_sets
 from sentence_distillery.runtime.progress import track
-from stages.paths import SEEDS
+from stages import paths
 from stages.stage import stage
 
 
@@ -25,14 +21,33 @@ def main() -> None:
     seed = parser.parse_args().seed
     with stage(f"seeds@{seed}", unit="trainings") as (params, counters):
         logging.getLogger("gensim").setLevel(logging.WARNING)
-        refuse_own_seed(params, seed)
-        sets, results = scored_sets(), list[Result]()
-        trainings = (word_vectors, subwords, paper_student, contrasted, students)
-        for train in track(trainings, len(trainings), "trainings"):
-            for system in train(params, seed):
+        options = SeedOptions(
+            skipgram=params.skipgram,
+            fasttext=params.fasttext,
+            refine=params.refine,
+            contrastive=params.contrastive,
+            paper_student=params.paper_student,
+            simcse=params.simcse,
+            student=params.student,
+            mlp_head=params.mlp_head,
+            fine_tuned_student=params.fine_tuned_student,
+            batch_tokens=params.soft_labels.batch_tokens,
+        ).with_seed(seed)
+        inputs = SeedInputs(
+            sentences=paths.SENTENCES,
+            soft_labels=paths.SOFT_LABELS,
+            fine_tuned_labels=paths.FINE_TUNED_LABELS,
+            refined=paths.REFINED,
+            benchmarks=BenchmarkData(paths.BENCHMARKS),
+            checkpoints=paths.MODEL_CHECKPOINTS / "seeds",
+            seed=seed,
+        )
+        sets, results = rated_sets(inputs.benchmarks), list[Result]()
+        for train in track(TRAININGS, len(TRAININGS), "trainings"):
+            for system in train(options, inputs):
                 results.extend(measured(system, sets))
             counters.keep()
-        write_results(SEEDS / f"{seed}.csv", results)
+        write_results(paths.SEEDS / f"{seed}.csv", results)
 
 
 if __name__ == "__main__":

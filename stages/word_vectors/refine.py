@@ -1,12 +1,17 @@
-"""Stage: refinement of the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1)."""
+"""Stage `refine`: refine the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1).
+
+Reads data/corpus/sentences and models/skipgram, writes models/refined and the figures of each iteration. The objective
+is Algorithm 1 as printed (`repulsion`) or related sentences against unrelated ones (`contrastive`).
+"""
 
 import torch
 
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_sentences
-from sentence_distillery.word_vectors.model import CONFIG, REFINED, SKIPGRAM, WordVectors
-from sentence_distillery.word_vectors.refinement import CURVE, contrast, repel, write_curve
+from sentence_distillery.word_vectors.corpus import read_documents, read_sentences
+from sentence_distillery.word_vectors.model import CONFIG, WordVectors
+from sentence_distillery.word_vectors.refinement import contrast, repel, write_curve
+from stages import paths
 from stages.stage import stage
 
 
@@ -14,16 +19,17 @@ def main() -> None:
     with stage("refine", unit="sentences") as (params, counters):
         # with small matrices more threads only wait for each other, and the last bits depend on their number
         torch.set_num_threads(1)
-        model = WordVectors.load(SKIPGRAM)
-        sentences = TokenIds.from_words(read_sentences(SENTENCES, params.skipgram.tokens), model.index)
+        model = WordVectors.load(paths.SKIPGRAM)
+        sentences = TokenIds.from_words(read_sentences(paths.SENTENCES, params.skipgram.tokens), model.index)
         if params.refine.objective == "repulsion":
             settings = params.refine.model_dump()
             refined, curve = repel(model, sentences, params.refine, counters)
         else:
             settings = params.contrastive.model_dump() | {"objective": params.refine.objective}
-            refined, curve = contrast(model, sentences, params.contrastive, counters)
-        refined.save(REFINED, settings | {"skipgram": read_json(SKIPGRAM / CONFIG)})
-        write_curve(CURVE, curve)
+            documents = read_documents(paths.SENTENCES)
+            refined, curve = contrast(model, sentences, documents, params.contrastive, counters)
+        refined.save(paths.REFINED, settings | {"skipgram": read_json(paths.SKIPGRAM / CONFIG)})
+        write_curve(paths.CURVES / "refine.csv", curve)
         counters.details["displacement"] = round(curve[-1].displacement, 6)
 
 

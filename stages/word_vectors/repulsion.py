@@ -1,39 +1,34 @@
-"""Stage `repulsion`: what Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations."""
+"""Stage `repulsion`: show what Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations.
+
+Reads data/corpus/sentences, models/skipgram and a benchmark set of rated pairs, writes reports/curves/repulsion.csv.
+"""
 
 import torch
 
-from sentence_distillery.benchmarks.metrics import correlations, cosines
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.runtime.progress import track
-from sentence_distillery.word_vectors import kld
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_sentences
-from sentence_distillery.word_vectors.model import SKIPGRAM, WordVectors
-from sentence_distillery.word_vectors.refinement import draw
-from sentence_distillery.word_vectors.repulsion import CURVE, Point, benchmark, course, sides, write_points
-from sentence_distillery.word_vectors.weighting import Weighting, frequencies, token_weights
+from sentence_distillery.word_vectors.corpus import read_sentences
+from sentence_distillery.word_vectors.model import WordVectors
+from sentence_distillery.word_vectors.repulsion import Point, development_pairs, sides, sweep, write_points
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
     with stage("repulsion", unit="points") as (params, counters):
         torch.set_num_threads(1)  # as in refine
-        model = WordVectors.load(SKIPGRAM)
-        corpus = TokenIds.from_words(read_sentences(SENTENCES, params.skipgram.tokens), model.index)
-        weights = token_weights(Weighting.TF_IDF, frequencies(corpus, len(model.words)))
-        batches = kld.batches(draw(corpus, params.refine), weights, params.refine.batch_size)
-        rates, iterations = params.repulsion.learning_rates, params.repulsion.iterations
-        pairs, points = benchmark(), []
+        model = WordVectors.load(paths.SKIPGRAM)
+        corpus = TokenIds.from_words(read_sentences(paths.SENTENCES, params.skipgram.tokens), model.index)
+        pairs = development_pairs(BenchmarkData(paths.BENCHMARKS))
+        points = list[Point]()
         if pairs is not None and pairs.scores is not None:
             counters.details["benchmark"] = f"{pairs.name}/{pairs.split}"
-            left, right = sides(pairs, params.skipgram.tokens, model.index)
-            for rate in track(rates, len(rates), "learning rates"):
-                for iteration, displacement, vectors in course(model, batches, rate, iterations):
-                    found = correlations(cosines(left.means(vectors), right.means(vectors)), pairs.scores)["spearman"]
-                    if isinstance(found, float):
-                        points.append(Point(rate, iteration, displacement, found))
+            both = sides(pairs, params.skipgram.tokens, model.index)
+            points += sweep(model, corpus, both, pairs.scores, params.repulsion, params.refine)
+        planned = len(params.repulsion.learning_rates) * len(set(params.repulsion.iterations))
         counters.keep(len(points))
-        counters.drop("without a figure", len(rates) * len(set(iterations)) - len(points))
-        write_points(CURVE, points)
+        counters.drop("without a figure", planned - len(points))
+        write_points(paths.CURVES / "repulsion.csv", points)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,26 @@
-"""Stage: skip-gram word vectors of the corpus (paper 1, section 3.1), trained by gensim."""
+"""Stage `skipgram`: train skip-gram word vectors of the corpus (paper 1, section 3.1).
+
+Reads data/corpus/sentences, writes models/skipgram. A word rarer than `skipgram.minimum_count` is dropped, counted.
+"""
 
 import logging
 
 import gensim
 
-from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_sentences
-from sentence_distillery.word_vectors.model import SKIPGRAM
-from sentence_distillery.word_vectors.skipgram import count_words, train
+from sentence_distillery.word_vectors.skipgram import count_corpus, train
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
     with stage("skipgram", unit="words") as (params, counters):
         logging.getLogger("gensim").setLevel(logging.WARNING)
-        counts, sentences = count_words(read_sentences(SENTENCES, params.skipgram.tokens))
-        rare = sum(count < params.skipgram.minimum_count for count in counts.values())
-        if rare == len(counts):
-            raise InputError(
-                f"{SENTENCES} has {len(counts)} words in {sentences} sentences, none of them "
-                f"{params.skipgram.minimum_count} times; lower skipgram.minimum_count or bring more text."
-            )
-        model = train(SENTENCES, params.skipgram, counts, sentences)
-        corpus = {"sentences": sentences, "corpus_tokens": counts.total()}
-        model.save(SKIPGRAM, params.skipgram.model_dump() | corpus | {"gensim": gensim.__version__})
+        counts = count_corpus(paths.SENTENCES, params.skipgram)
+        model = train(paths.SENTENCES, params.skipgram, counts)
+        corpus = {"sentences": counts.sentences, "corpus_tokens": counts.words.total()}
+        model.save(paths.SKIPGRAM, params.skipgram.model_dump() | corpus | {"gensim": gensim.__version__})
         counters.keep(len(model.words))
-        counters.drop("rare", rare)
+        counters.drop("rare", counts.rare(params.skipgram.minimum_count))
         counters.details.update(corpus)
 
 

@@ -9,24 +9,23 @@ import pyarrow as pa
 import pytest
 import torch
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.text import STOP_WORDS, content_tokens, tokenize
 from sentence_distillery.distillation.export import export
 from sentence_distillery.distillation.soft_labels import (
-    SOFT_LABELS,
     TEACHER,
     WORDS,
     embedding_column,
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, content_tokenizer, count_words, static_tokenizer
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.word_vectors.model import REFINED, WordVectors
-from stages.distillation.fine_tuned_labels import FINE_TUNED_LABELS, VARIANT
+from sentence_distillery.word_vectors.model import WordVectors
+from stages.paths import BENCHMARKS, FINE_TUNED_LABELS, REFINED, SOFT_LABELS
 from tests.word_vectors.conftest import write_corpus, write_params
 
 CARD = {
@@ -119,8 +118,8 @@ def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> 
     write_json(directory / TEACHER, teacher | {"maximum_length": 128, "dimension": DIMENSION, "additional": []})
 
 
-def write_gold_labels() -> None:
-    """Those of tuned teachers, which are the others' here."""
+def write_fine_tuned_labels() -> None:
+    """Write those of fine-tuned teachers, which are the others' here."""
     write_soft_labels(directory=FINE_TUNED_LABELS)
     write_json(FINE_TUNED_LABELS / VARIANT, {"absent": None})
 
@@ -144,13 +143,11 @@ def write_benchmarks(**splits: tuple[str, ...]) -> None:
             rows += [(split, *pair, 5 * _overlap(*pair), None) for pair in pairs]
             evaluated += [text for pair in pairs for text in pair if split != "train"]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        write_table(BENCHMARKS_DIRECTORY / f"{name}.parquet", pa.table(columns, schema=PAIRS))
+        write_table(BENCHMARKS / f"{name}.parquet", pa.table(columns, schema=PAIRS))
         sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": dict.fromkeys(listed, 30)}
     marks = pa.array(fingerprints(evaluated), pa.uint64())
-    write_table(
-        BENCHMARKS_DIRECTORY / "evaluation_fingerprints.parquet", pa.table([marks], schema=EVALUATION_FINGERPRINTS)
-    )
-    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": sets, "absent": {}})
+    write_table(BENCHMARKS / "evaluation_fingerprints.parquet", pa.table([marks], schema=EVALUATION_FINGERPRINTS))
+    write_json(BENCHMARKS / PROVENANCE, {"sets": sets, "absent": {}})
 
 
 def _overlap(one: str, other: str) -> float:

@@ -1,4 +1,4 @@
-"""Teachers tuned on people's scores, and the corpus as they embed it."""
+"""Teachers that are fine-tuned on human ratings, and the corpus as they embed it."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS
+from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import write_table
 from sentence_distillery.io.ragged import unit_rows
 from stages.distillation import fine_tuned_labels as fine_tuned_labels
-from stages.distillation import fine_tuned_teacher as gold_teacher_stage
+from stages.distillation import fine_tuned_teacher as teacher_stage
 from stages.distillation import soft_labels
-from stages.distillation.fine_tuned_labels import FINE_TUNED_LABELS, FINE_TUNED_TEACHER, VARIANT, tuned_teachers
 from stages.params import load_params
+from stages.paths import BENCHMARKS, FINE_TUNED_LABELS, FINE_TUNED_TEACHER, SOFT_LABELS
 from tests.distillation.conftest import DOCUMENTS, files, write_benchmarks
 from tests.pairs.small import encoder, reference, write_encoder
 from tests.word_vectors.conftest import write_corpus
@@ -60,25 +60,25 @@ def reason(directory: Path = FINE_TUNED_TEACHER) -> str | None:
 
 def agreement(directory: Path) -> float:
     """Spearman correlation of a teacher's cosines and the scores of dev."""
-    found, pairs = encoder(directory), load_pairs("stsb", "dev")
+    found, pairs = encoder(directory), BenchmarkData(BENCHMARKS).pairs("stsb", "dev")
     left, right = (unit_rows(found.embed(found.tokens(side))) for side in (pairs.sentences1, pairs.sentences2))
     return float(spearmanr((left * right).sum(axis=1), pairs.scores).statistic)
 
 
 def test_each_teacher_agrees_better() -> None:
     """fault 27: and two runs write the same bytes."""
-    gold_teacher_stage.main()
+    teacher_stage.main()
     assert reason() is None
     for number, name in enumerate(("one", "other")):
         assert agreement(FINE_TUNED_TEACHER / str(number)) > agreement(Path(name))
     first = files(FINE_TUNED_TEACHER)
-    gold_teacher_stage.main()
+    teacher_stage.main()
     assert files(FINE_TUNED_TEACHER) == first
 
 
 def test_the_corpus_has_their_labels_side_by_side() -> None:
     """In the files of `soft_labels`, and of the same shape, but other embeddings."""
-    gold_teacher_stage.main()
+    teacher_stage.main()
     fine_tuned_labels.main()
     soft_labels.main()
     assert reason(FINE_TUNED_LABELS) is None
@@ -87,18 +87,20 @@ def test_the_corpus_has_their_labels_side_by_side() -> None:
     about = json.loads((FINE_TUNED_LABELS / "teacher.json").read_text(encoding="utf-8"))
     assert (about["reference"], about["dimension"], len(about["additional"])) == ("models/fine_tuned_teacher/0", 32, 1)
     assert (FINE_TUNED_LABELS / "part-00000.parquet").read_bytes() != (SOFT_LABELS / "part-00000.parquet").read_bytes()
-    assert [teacher.maximum_length for teacher in tuned_teachers(load_params())] == [32, 32]
+    params = load_params()
+    teachers = fine_tuned_labels.tuned_teachers([params.teacher, *params.soft_labels.additional_teachers])
+    assert [teacher.maximum_length for teacher in teachers] == [32, 32]
 
 
 def test_pairs_that_are_scored_on_are_left_out() -> None:
     """fault 18: a dev pair among the training pairs is counted and not learnt."""
-    gold_teacher_stage.main()
+    teacher_stage.main()
     clean = files(FINE_TUNED_TEACHER)
-    path = BENCHMARKS_DIRECTORY / "stsb.parquet"
+    path = BENCHMARKS / "stsb.parquet"
     rows = pq.read_table(path).to_pylist()
     leaked = next(row for row in rows if row["split"] == "dev") | {"split": "train"}
     write_table(path, pa.Table.from_pylist([*rows, leaked], schema=PAIRS))
-    gold_teacher_stage.main()
+    teacher_stage.main()
     counted = json.loads(Path("reports/counters/fine_tuned_teacher.json").read_text(encoding="utf-8"))
     assert (counted["kept"], counted["dropped"]) == (30, {"sentence in an evaluation set": 1})
     assert files(FINE_TUNED_TEACHER) == clean
@@ -116,7 +118,7 @@ def test_why_there_is_none(changes: dict[str, dict[str, object]], expected: str)
     write_settings(**changes)
     if not changes:
         write_benchmarks(samples=("dev",))
-    gold_teacher_stage.main()
+    teacher_stage.main()
     fine_tuned_labels.main()
     assert reason() == reason(FINE_TUNED_LABELS) == expected
     assert [file.name for file in FINE_TUNED_LABELS.iterdir()] == [VARIANT]

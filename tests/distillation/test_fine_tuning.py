@@ -1,4 +1,4 @@
-"""The student tuned on people's scores: the loss by hand, what it learns, and what it must not see."""
+"""The student that is fine-tuned on human ratings: the loss by hand, what it learns, and what it must not see."""
 
 import json
 from pathlib import Path
@@ -11,21 +11,20 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
-from sentence_distillery.distillation import fine_tuning as gold
-from sentence_distillery.distillation.fine_tuning import Rated, Turned, batches, pearson_loss, tune
+from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
+from sentence_distillery.distillation.fine_tuning import MappedStudent, RatedPairs, batches, pearson_loss, tune
 from sentence_distillery.distillation.options import FineTunedStudent
 from sentence_distillery.distillation.soft_labels import TEACHER
-from sentence_distillery.encoder.static_encoder import CONFIG, FINE_TUNED_STUDENT, STUDENT, VARIANT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import TokenIds, unit_rows
-from stages.distillation import fine_tuned_student as gold_stage
+from stages.distillation import fine_tuned_student as stage
 from stages.distillation import student
-from stages.distillation.fine_tuned_labels import FINE_TUNED_LABELS
+from stages.paths import BENCHMARKS, FINE_TUNED_LABELS, FINE_TUNED_STUDENT, MODEL_CHECKPOINTS, STUDENT
 from tests.workspace import demo_params, write_params
 
-from .conftest import files, table, write_benchmarks, write_gold_labels
+from .conftest import files, table, write_benchmarks, write_fine_tuned_labels
 
 PARAMS = FineTunedStudent(**demo_params()["fine_tuned_student"] | {"batch_size": 16, "epochs": 20})
 SECTIONS: dict[str, Any] = {
@@ -39,7 +38,7 @@ SECTIONS: dict[str, Any] = {
 def place(workspace: Path) -> None:
     """The labels of tuned teachers, a student that never saw them, and a set in the place of STS-B."""
     write_params(**SECTIONS)
-    write_gold_labels()
+    write_fine_tuned_labels()
     student.main()
     write_benchmarks(stsb=("train", "dev"))
 
@@ -51,7 +50,7 @@ def reason() -> str | None:
 
 def agreement(found: StaticEncoder) -> float:
     """Pearson correlation of cosines and scores on the training pairs."""
-    pairs = load_pairs("stsb", "train")
+    pairs = BenchmarkData(BENCHMARKS).pairs("stsb", "train")
     left, right = (found.encode(side) for side in (pairs.sentences1, pairs.sentences2))
     return float(pearsonr((left * right).sum(axis=1), pairs.scores).statistic)
 
@@ -70,7 +69,7 @@ def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
     """v(S) by loops over tokens, and as the folded student has it."""
     hidden = (table(4, 2)[1:], table(3, 3)[1:]) if deep else None
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abcd"]), table(5, 3), hidden=hidden)
-    model = Turned(encoder)
+    model = MappedStudent(encoder)
     model.turn.data = torch.randn(3, 3, generator=torch.Generator().manual_seed(1))
     model.weights.data = torch.arange(5) / 10
     model.direction.data = torch.tensor([0.5, -1.0, 2.0])
@@ -86,7 +85,7 @@ def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
     units = unit_rows((expected @ turn).astype(np.float32))
     np.testing.assert_allclose(unit_rows(model(tokens).detach().numpy()), units, atol=1e-5)
     np.testing.assert_allclose(model.folded(encoder.tokenizer).embed(tokens), units, atol=1e-5)
-    same = Turned(encoder).folded(encoder.tokenizer)
+    same = MappedStudent(encoder).folded(encoder.tokenizer)
     np.testing.assert_allclose(same.table, vectors, atol=1e-7)
     np.testing.assert_allclose(same.embed(tokens), encoder.embed(tokens), atol=1e-6)
 
@@ -100,7 +99,7 @@ def test_every_pair_once_an_epoch() -> None:
 
 def test_the_tuned_student_agrees_better() -> None:
     """fault 27: and two runs write the same bytes."""
-    gold_stage.main()
+    stage.main()
     assert reason() is None
     before, after = agreement(StaticEncoder.load(STUDENT)), agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
     assert after > before + 0.1
@@ -109,32 +108,32 @@ def test_the_tuned_student_agrees_better() -> None:
         encoding="utf-8"
     )
     first = files(FINE_TUNED_STUDENT)
-    gold_stage.main()
+    stage.main()
     assert files(FINE_TUNED_STUDENT) == first
 
 
 def test_it_is_deep_where_the_run_has_a_deep_student() -> None:
-    gold_stage.main()
+    stage.main()
     static = agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
     write_params(**SECTIONS | {"mlp_head": {"units": 8, "epochs": 3, "batch_size": 32}})
-    gold_stage.main()
+    stage.main()
     found = StaticEncoder.load(FINE_TUNED_STUDENT)
     assert found.kind == "deep"
     assert agreement(found) > static - 0.05
-    assert not list(gold.CHECKPOINTS.iterdir())
+    assert not list((MODEL_CHECKPOINTS / "fine_tuned_student").iterdir())
 
 
 def test_pairs_that_are_scored_on_are_left_out() -> None:
     """fault 18: a dev pair among the training pairs, its sides swapped, is found, counted and not learnt."""
-    gold_stage.main()
+    stage.main()
     clean = files(FINE_TUNED_STUDENT)
-    path = BENCHMARKS_DIRECTORY / "stsb.parquet"
+    path = BENCHMARKS / "stsb.parquet"
     rows = pq.read_table(path).to_pylist()
     dev = next(row for row in rows if row["split"] == "dev")
     leaked = dev | {"split": "train", "sentence1": dev["sentence2"].upper(), "sentence2": dev["sentence1"]}
     write_table(path, pa.Table.from_pylist([*rows, leaked], schema=PAIRS))
-    gold_stage.main()
-    counted = json.loads(Path("reports/counters/gold.json").read_text())
+    stage.main()
+    counted = json.loads(Path("reports/counters/fine_tuned_student.json").read_text())
     assert (counted["kept"], counted["dropped"]) == (30, {"sentence in an evaluation set": 1})
     assert files(FINE_TUNED_STUDENT) == clean
 
@@ -142,7 +141,7 @@ def test_pairs_that_are_scored_on_are_left_out() -> None:
 def test_why_there_is_none() -> None:
     """What stage `fine_tuned_teacher` said, handed on."""
     write_json(FINE_TUNED_LABELS / VARIANT, {"absent": "STS-B is absent from this run"})
-    gold_stage.main()
+    stage.main()
     assert reason() == "STS-B is absent from this run"
     assert [file.name for file in FINE_TUNED_STUDENT.iterdir()] == [VARIANT]
 
@@ -150,14 +149,14 @@ def test_why_there_is_none() -> None:
 def test_a_rate_that_is_too_high() -> None:
     """fault 23: it ends with what to lower."""
     scores = np.array([1, 2, 5], np.float32)
-    pairs = Rated(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
+    pairs = RatedPairs(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))
-    with pytest.raises(InputError, match=r"not finite; lower the rates of section gold"):
+    with pytest.raises(InputError, match=r"not finite; lower map_learning_rate, token_weight_learning_rate or"):
         tune(encoder, pairs, PARAMS.model_copy(update={"token_weight_learning_rate": 1e4}))
 
 
 def test_the_card_names_the_tuned_teacher() -> None:
     tuned = json.loads((FINE_TUNED_LABELS / TEACHER).read_text()) | {"reference": "models/fine_tuned_teacher/0"}
     write_json(FINE_TUNED_LABELS / TEACHER, tuned)
-    gold_stage.main()
+    stage.main()
     assert json.loads((FINE_TUNED_STUDENT / CONFIG).read_text())["teacher"] == tuned

@@ -8,13 +8,13 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.distillation import mlp_head as deep
 from sentence_distillery.distillation.mlp_head import HiddenLayer
 from sentence_distillery.distillation.static_student import principal_directions
-from sentence_distillery.encoder.static_encoder import MLP_HEAD, STUDENT, VARIANT, StaticEncoder
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
-from stages.distillation import mlp_head as deep_stage
+from stages.distillation import mlp_head as mlp_head_stage
 from stages.distillation import student
+from stages.paths import MLP_HEAD, STUDENT
 from tests.word_vectors.conftest import write_params
 
 from .conftest import files, static_encoder, student_params, texts, word_table
@@ -25,7 +25,9 @@ SENTENCES = [text for part in texts() for text in part]
 def params(**changes: object) -> None:
     """params.yaml as the student had it, with a small layer."""
     trained = {"kind": "static", "dimension": 6, "epochs": 1, "batch_size": 32, "learning_rate": 0.02}
-    write_params(student=trained, deep={"units": 4, "epochs": 10, "batch_size": 32, "learning_rate": 0.02} | changes)
+    write_params(
+        student=trained, mlp_head={"units": 4, "epochs": 10, "batch_size": 32, "learning_rate": 0.02} | changes
+    )
 
 
 def taught() -> Floats:
@@ -64,7 +66,7 @@ def test_it_learns_more_than_the_sum(workspace: Path) -> None:
     student_params("static", epochs=1)
     student.main()
     params()
-    deep_stage.main()
+    mlp_head_stage.main()
     assert reason() is None
     found = StaticEncoder.load(MLP_HEAD)
     assert agreement(found) > agreement(StaticEncoder.load(STUDENT)) + 0.02
@@ -73,9 +75,9 @@ def test_it_learns_more_than_the_sum(workspace: Path) -> None:
     theirs = SentenceTransformer(str(MLP_HEAD), device="cpu").encode(SENTENCES)
     np.testing.assert_allclose(found.encode(SENTENCES), theirs, atol=1e-5)
     assert "a hidden layer" in (MLP_HEAD / "README.md").read_text(encoding="utf-8")
-    assert not deep.CHECKPOINT.exists()
+    assert not mlp_head_stage.CHECKPOINT.exists()
     first = files(MLP_HEAD)
-    deep_stage.main()
+    mlp_head_stage.main()
     assert files(MLP_HEAD) == first
 
 
@@ -87,6 +89,6 @@ def test_why_there_is_none(workspace: Path, kind: str, units: int, why: str) -> 
     student_params(kind)
     student.main()
     params(units=units)
-    deep_stage.main()
+    mlp_head_stage.main()
     assert reason() == why
     assert [file.name for file in MLP_HEAD.iterdir()] == [VARIANT]

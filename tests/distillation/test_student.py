@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS, load_pairs
+from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
-from sentence_distillery.distillation import student
-from sentence_distillery.distillation.soft_labels import SOFT_LABELS, TEACHER
-from sentence_distillery.distillation.student import CHECKPOINT, CURVE
-from sentence_distillery.encoder.static_encoder import PAPER_STUDENT, STUDENT, StaticEncoder
+from sentence_distillery.distillation.soft_labels import TEACHER
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import write_json, write_table
 from stages.distillation import paper_student as paper_student
 from stages.distillation import student as student_stage
+from stages.distillation.student import CHECKPOINT, CURVE
+from stages.paths import BENCHMARKS, PAPER_STUDENT, SOFT_LABELS, STUDENT
 from tests.waiting import wait_until
-from tests.word_vectors.conftest import write_corpus
+from tests.word_vectors.conftest import write_corpus, write_params
 
 from .conftest import (
     DIMENSION,
@@ -78,7 +78,7 @@ def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
     student_stage.main()
     with CURVE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    pairs = load_pairs("samples", "dev")
+    pairs = BenchmarkData(BENCHMARKS).pairs("samples", "dev")
     assert pairs.scores is not None
     left, right = (StaticEncoder.load(STUDENT).encode(side) for side in (pairs.sentences1, pairs.sentences2))
     expected = similarity_figures(cosines(left, right), pairs.scores, (0.0, 5.0))
@@ -95,9 +95,9 @@ def test_without_development_pairs(workspace: Path) -> None:
     student_stage.main()
     assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational"
     write_benchmarks(samples=("dev",))
-    table = pq.read_table(BENCHMARKS_DIRECTORY / "samples.parquet").cast(PAIRS)
+    table = pq.read_table(BENCHMARKS / "samples.parquet").cast(PAIRS)
     constant = table.set_column(3, PAIRS.field("score"), pa.array([2.5] * len(table), pa.float32()))
-    write_table(BENCHMARKS_DIRECTORY / "samples.parquet", constant)
+    write_table(BENCHMARKS / "samples.parquet", constant)
     student_stage.main()
     assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational,dev_mae"
 
@@ -149,7 +149,7 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
 ) -> None:
     """fault 2: the paper's student starts afresh when only the refined vectors have changed."""
     student_params("paper")
-    monkeypatch.setattr(student, "export", lambda *_: sys.exit("killed"))
+    monkeypatch.setattr(student_stage, "export", lambda *_: sys.exit("killed"))
     with pytest.raises(SystemExit, match="killed"):
         student_stage.main()
     assert CHECKPOINT.exists()
@@ -166,7 +166,7 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
 def test_soft_labels_of_other_sentences(workspace: Path) -> None:
     student_params("static")
     write_corpus(DOCUMENTS[:2], part=1)
-    with pytest.raises(SystemExit, match=r"part-00001\.parquet was not made from .*; run `dvc repro soft_labels`"):
+    with pytest.raises(SystemExit, match=r"part-00001\.parquet was not made from .*; label the corpus again"):
         student_stage.main()
 
 
@@ -187,7 +187,7 @@ def test_soft_labels_of_another_dimension(workspace: Path) -> None:
 
 def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
     student_params("static", dimension=13)
-    with pytest.raises(SystemExit, match=r"student\.dimension = 13, but the teacher has only 12; lower it"):
+    with pytest.raises(SystemExit, match=r"dimension = 13, but the teacher has only 12; lower it"):
         student_stage.main()
 
 
@@ -220,6 +220,22 @@ def test_a_collapsed_student(workspace: Path, kind: str) -> None:
     before = files(STUDENT)
     write_soft_labels(constant=True)
     student_params(kind, epochs=60, relational_weight=0.0, dimension=2)
-    with pytest.raises(SystemExit, match=r"The student has collapsed: the mean cosine of 288 different sentences is"):
+    with pytest.raises(
+        SystemExit, match=r"The student has collapsed: the mean cosine of 288 different sentences is"
+    ) as caught:
         student_stage.main()
     assert files(STUDENT) == before
+    assert ("relational_weight" in str(caught.value)) == (kind == "static")
+    assert "Lower learning_rate, which is 0.0" in str(caught.value)
+
+
+def test_a_collapsed_paper_student_is_told_what_it_has(workspace: Path) -> None:
+    """fault 23: paper 1's student has no relational weight that could be raised."""
+    write_soft_labels(constant=True)
+    write_params(paper_student={"epochs": 60, "learning_rate": 0.05})
+    with pytest.raises(
+        SystemExit, match=r"The paper's student has collapsed: .*Lower learning_rate, which is 0\.05"
+    ) as caught:
+        paper_student.main()
+    assert "relational_weight" not in str(caught.value)
+    assert not PAPER_STUDENT.exists()

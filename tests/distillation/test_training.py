@@ -23,6 +23,7 @@ PARAMS = Student(
     seed=1,
 )
 COUNT = 10
+REMEDY = "Lower learning_rate"
 TARGETS = torch.from_numpy(np.random.default_rng(0).normal(size=(COUNT, 2)).astype(np.float32))
 
 
@@ -126,7 +127,7 @@ def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
         training.run(loss, COUNT, PARAMS)
     assert "The loss is nan at epoch 2, step 2" in str(caught.value)
     assert f"on the batch of sentences {seen[-1].tolist()} and 0 more" in str(caught.value)
-    assert "Lower student.learning_rate" in str(caught.value)
+    assert "Lower learning_rate, which is 0.1" in str(caught.value)
     assert torch.isfinite(model.weight).all()
 
 
@@ -135,13 +136,13 @@ def test_collapse() -> None:
     with pytest.raises(
         InputError, match=r"The student has collapsed: the mean cosine of 5 different sentences is 1\.0"
     ):
-        refuse_collapsed(np.tile(np.array([[0.6, 0.8]], dtype=np.float32), (5, 1)), "student")
-    with pytest.raises(InputError, match="all its vectors are zero"):
-        refuse_collapsed(np.zeros((5, 2), dtype=np.float32), "student")
-    refuse_collapsed(np.eye(5, dtype=np.float32), "student")
-    refuse_collapsed(np.ones((1, 1), dtype=np.float32), "student")
+        refuse_collapsed(np.tile(np.array([[0.6, 0.8]], dtype=np.float32), (5, 1)), "student", REMEDY)
+    with pytest.raises(InputError, match=rf"all its vectors are zero\. {REMEDY}"):
+        refuse_collapsed(np.zeros((5, 2), dtype=np.float32), "student", REMEDY)
+    refuse_collapsed(np.eye(5, dtype=np.float32), "student", REMEDY)
+    refuse_collapsed(np.ones((1, 1), dtype=np.float32), "student", REMEDY)
 
 
 def test_collapse_by_hand() -> None:
     """Cosines 1, 0.6 and 0.6: their mean is 2.2 / 3, below the limit."""
-    refuse_collapsed(np.array([[1, 0], [1, 0], [0.6, 0.8]], dtype=np.float32), "student")
+    refuse_collapsed(np.array([[1, 0], [1, 0], [0.6, 0.8]], dtype=np.float32), "student", REMEDY)

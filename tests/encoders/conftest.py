@@ -82,9 +82,10 @@ def directory(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def on_the_processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One thread of the processor, so that bytes can be compared."""
+def on_the_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """One thread of the processor, so that bytes can be compared, and a cache of the test's own."""
     monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    monkeypatch.setenv("DISTILLERY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

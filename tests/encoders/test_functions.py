@@ -53,7 +53,7 @@ def test_rows_keep_their_order_over_chunks() -> None:
         ("some_encoder:short", r"returns an array of \(1, 2\) for 2 texts"),
         ("some_encoder:flat", r"returns an array of \(2,\) for 2 texts"),
         ("some_encoder:ragged", "fails on 'a' and 1 more"),
-        ("some_encoder:broken", "returns no finite numbers for 'b'"),
+        ("some_encoder:broken", "returns numbers that are not finite for 'b'"),
     ],
 )
 def test_what_a_function_must_return(name: str, problem: str) -> None:
@@ -63,5 +63,7 @@ def test_what_a_function_must_return(name: str, problem: str) -> None:
 
 @pytest.mark.parametrize("name", ["some_encoder:embedd", "no_such_encoder:embed"])
 def test_a_function_that_is_not_there(name: str) -> None:
-    with pytest.raises(InputError, match=f"functions: {name} is not to be had .*; put its module beside params.yaml"):
+    with pytest.raises(
+        InputError, match=f"The function {name} cannot be imported .*; put its module in the working directory"
+    ):
         load_function(name)

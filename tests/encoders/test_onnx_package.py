@@ -12,7 +12,7 @@ from onnx.reference import ReferenceEvaluator
 
 from sentence_distillery.encoders import onnx_package
 from sentence_distillery.encoders.onnx_package import OnnxPackage
-from sentence_distillery.encoders.packages import MADE
+from sentence_distillery.encoders.packages import made
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -42,7 +42,8 @@ def test_two_first_loads_at_once(tmp_path: Path) -> None:
     ]
     assert len({load.communicate()[0] for load in loads}) == 1
     assert [load.returncode for load in loads] == [0, 0, 0]
-    (target,) = (tmp_path / MADE).iterdir()
+    target = made(f"{NAME}-{metadata.version(NAME)}")
+    assert list(made("").iterdir()) == [target]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= {file.name for file in target.iterdir()}
 
 

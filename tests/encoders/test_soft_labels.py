@@ -16,8 +16,6 @@ import yaml
 from safetensors.torch import load, load_file, save_file
 
 from sentence_distillery.distillation.soft_labels import (
-    SENTENCES,
-    SOFT_LABELS,
     TEACHER,
     WORDS,
     Shelf,
@@ -32,7 +30,8 @@ from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.word_vectors.glove import glove_words
 from stages.distillation import soft_labels
-from stages.distillation.soft_labels import SHARDS
+from stages.paths import SENTENCES, SOFT_LABELS
+from stages.paths import SOFT_LABEL_SHARDS as SHARDS
 from tests.encoders.conftest import teacher
 from tests.waiting import wait_until
 from tests.word_vectors.conftest import write_corpus, write_params

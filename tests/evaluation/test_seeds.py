@@ -8,28 +8,26 @@ from typing import Any
 import pytest
 import torch
 
-from sentence_distillery.distillation import fine_tuning as gold
-from sentence_distillery.distillation import mlp_head as deep
-from sentence_distillery.distillation import student
-from sentence_distillery.encoder.static_encoder import (
-    FINE_TUNED_STUDENT,
-    MLP_HEAD,
-    PAPER_STUDENT,
-    STUDENT,
-    StaticEncoder,
-)
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import loading, seeds
 from sentence_distillery.evaluation.results import as_row, read_results
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
-from sentence_distillery.pairs import simcse
-from sentence_distillery.word_vectors import fasttext, skipgram
-from sentence_distillery.word_vectors import refinement as refine
-from sentence_distillery.word_vectors.model import REFINED, SKIPGRAM, WordVectors
-from stages.distillation import paper_student as paper_student
+from sentence_distillery.word_vectors.model import WordVectors
+from stages import paths
+from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
 from stages.evaluation import seeds as seeds_stage
+from stages.pairs import simcse
 from stages.params import load_params
 from stages.paths import SEEDS
-from tests.distillation.conftest import DOCUMENTS, write_benchmarks, write_gold_labels, write_refined, write_soft_labels
+from stages.word_vectors import fasttext, refine, skipgram
+from tests.distillation.conftest import (
+    DOCUMENTS,
+    write_benchmarks,
+    write_fine_tuned_labels,
+    write_refined,
+    write_soft_labels,
+)
 from tests.tiny_bert import write_tiny_bert
 from tests.word_vectors.conftest import write_corpus, write_params
 
@@ -62,7 +60,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_corpus(DOCUMENTS[:4], part=0)
         write_corpus(DOCUMENTS[4:], part=1)
         write_soft_labels()
-        write_gold_labels()
+        write_fine_tuned_labels()
         write_refined()
         write_benchmarks(stsb=("train", "dev", "test"))
         Path("tiny").mkdir()
@@ -101,21 +99,19 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """What a seed gives is what the stages of the run give with it."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, deep, gold):
+    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
         stage.main()
-    sets = seeds.scored_sets()
-    contrasted = loading.load_simcse(
-        Path("models/simcse"), load_params().simcse, load_params().soft_labels.batch_tokens
-    )
+    sets = seeds.rated_sets(BenchmarkData(paths.BENCHMARKS))
+    contrasted = loading.load_simcse(paths.SIMCSE, load_params().simcse, load_params().soft_labels.batch_tokens)
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
-        WordSystem("skip-gram", WordVectors.load(SKIPGRAM), content_only=True),
-        WordSystem("refined", WordVectors.load(REFINED), content_only=True),
-        StudentSystem(StaticEncoder.load(PAPER_STUDENT), "paper student"),
+        WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),
+        WordSystem("refined", WordVectors.load(paths.REFINED), content_only=True),
+        StudentSystem(StaticEncoder.load(paths.PAPER_STUDENT), "paper student"),
         contrasted,
-        StudentSystem(StaticEncoder.load(STUDENT)),
-        StudentSystem(StaticEncoder.load(MLP_HEAD), "student, MLP head"),
-        StudentSystem(StaticEncoder.load(FINE_TUNED_STUDENT), "student, fine-tuned"),
+        StudentSystem(StaticEncoder.load(paths.STUDENT)),
+        StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
+        StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
     ]
     found = [as_row(result) for system in own for result in seeds.measured(system, sets)]
     assert found == [row for row in read_results(SEEDS / "2.csv") if row["system"] != "FastText"]

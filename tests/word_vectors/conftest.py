@@ -10,7 +10,7 @@ import torch
 from gensim.test.utils import datapath
 
 from sentence_distillery.io.artifacts import write_table
-from sentence_distillery.word_vectors.corpus import SENTENCES
+from stages.paths import SENTENCES
 from tests.workspace import write_params as write_params
 
 STOP_WORDS = {"the", "a", "an", "of", "to", "in", "and", "is", "are", "was", "on", "for", "that", "it", "by", "at"}

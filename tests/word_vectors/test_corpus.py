@@ -6,7 +6,8 @@ import pytest
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_documents, read_sentences
+from sentence_distillery.word_vectors.corpus import read_documents, read_sentences
+from stages.paths import SENTENCES
 
 from .conftest import write_corpus
 

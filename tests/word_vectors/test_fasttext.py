@@ -12,9 +12,10 @@ import pytest
 from gensim.models import FastText
 
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_sentences
-from sentence_distillery.word_vectors.fasttext import FASTTEXT, NGRAMS, SubwordVectors
+from sentence_distillery.word_vectors.corpus import read_sentences
+from sentence_distillery.word_vectors.fasttext import NGRAMS, SubwordVectors
 from sentence_distillery.word_vectors.model import WordVectors
+from stages.paths import FASTTEXT, SENTENCES
 from stages.word_vectors import fasttext as fasttext_stage
 from tests.word_vectors.conftest import write_params
 
@@ -39,7 +40,7 @@ def test_words_and_counters(small: Path) -> None:
     fasttext_stage.main()
     counts = Counter(word for words in read_sentences(SENTENCES, "content") for word in words)
     frequent = {word: count for word, count in counts.items() if count >= 2}
-    found = SubwordVectors.load()
+    found = SubwordVectors.load(FASTTEXT)
     assert dict(zip(found.model.words, found.model.counts.tolist(), strict=True)) == frequent
     assert found.model.vectors.shape == (len(frequent), 50)
     assert found.ngrams.shape == (BUCKETS, 50)
@@ -56,7 +57,7 @@ def test_vectors_are_those_of_gensim(small: Path) -> None:
         sg=1, vector_size=50, window=5, min_count=2, negative=5, epochs=2,
         min_n=3, max_n=6, bucket=BUCKETS, seed=1, workers=1,
     )  # fmt: skip
-    model = SubwordVectors.load()
+    model = SubwordVectors.load(FASTTEXT)
     assert not set(UNKNOWN) & set(model.model.index)
     extended = model.extended([*UNKNOWN, model.model.words[0], "qwxz"])
     assert extended.words == [*model.model.words, *UNKNOWN]
@@ -78,7 +79,7 @@ def test_the_same_bytes_in_different_processes(small: Path) -> None:
 
 def test_no_word_is_frequent_enough(small: Path) -> None:
     write_params(fasttext={"minimum_count": 100_000})
-    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower fasttext\.minimum_count"):
+    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower minimum_count"):
         fasttext_stage.main()
     assert not FASTTEXT.exists()
 
@@ -96,7 +97,7 @@ def test_damaged_n_grams(small: Path) -> None:
     with pytest.raises(InputError, match=r"ngrams\.safetensors: tensor 'ngrams' has shape"):
         config = json.loads((FASTTEXT / "config.json").read_text())
         (FASTTEXT / "config.json").write_text(json.dumps(config | {"buckets": 7}))
-        SubwordVectors.load()
+        SubwordVectors.load(FASTTEXT)
     (FASTTEXT / NGRAMS).unlink()
     with pytest.raises(InputError, match=r"ngrams\.safetensors"):
-        SubwordVectors.load()
+        SubwordVectors.load(FASTTEXT)

@@ -122,7 +122,7 @@ def test_not_finite(saved: Path) -> None:
 @pytest.mark.parametrize("dimension", [None, "2", 0, True])
 def test_config_without_a_dimension(saved: Path, dimension: object) -> None:
     write_json(saved / "config.json", {"dimension": dimension})
-    refused(saved, "config.json", "no positive integer")
+    refused(saved, "config.json", "not a positive integer")
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PAIRS
+from sentence_distillery.benchmarks.data import PAIRS
 from sentence_distillery.io.artifacts import write_json, write_table
-from sentence_distillery.word_vectors import repulsion
-from sentence_distillery.word_vectors.corpus import SENTENCES
-from sentence_distillery.word_vectors.model import SKIPGRAM, WordVectors
+from sentence_distillery.word_vectors.model import WordVectors
+from stages.paths import BENCHMARKS, CURVES, SENTENCES, SKIPGRAM
 from stages.word_vectors import repulsion as repulsion_stage
 from tests.workspace import write_params
 
+CURVE = CURVES / "repulsion.csv"
 WORDS = [f"word{number}" for number in range(30)]
 RATES, ITERATIONS = [1e-4, 1e-2, 0.3], [0, 2, 5]
 
@@ -33,9 +33,9 @@ def write_pairs(**names: str) -> None:
     sets = {}
     for name, split in names.items():
         rows = pa.table([[split] * 40, *sides, scores, [None] * 40], schema=PAIRS)
-        write_table(BENCHMARKS_DIRECTORY / f"{name}.parquet", rows)
+        write_table(BENCHMARKS / f"{name}.parquet", rows)
         sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": {split: 40}}
-    write_json(BENCHMARKS_DIRECTORY / "provenance.json", {"sets": sets, "absent": {}})
+    write_json(BENCHMARKS / "provenance.json", {"sets": sets, "absent": {}})
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def points() -> list[dict[str, str]]:
     repulsion_stage.main()
-    with repulsion.CURVE.open(encoding="utf-8", newline="") as file:
+    with CURVE.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -82,7 +82,7 @@ def test_a_row_for_each_rate_and_iteration() -> None:
 def test_start_is_the_skip_gram_vectors() -> None:
     """Iteration 0 is alike at each rate: nothing has moved, and Spearman is that of the vectors as they are."""
     model = WordVectors.load(SKIPGRAM)
-    table = pq.read_table(BENCHMARKS_DIRECTORY / "stsb.parquet")
+    table = pq.read_table(BENCHMARKS / "stsb.parquet")
     means = [
         np.stack([model.vectors[[model.index[word] for word in text.split()]].mean(axis=0) for text in side])
         for side in (table["sentence1"].to_pylist(), table["sentence2"].to_pylist())
@@ -102,7 +102,7 @@ def test_vectors_move_farther_with_rate_and_iterations() -> None:
 
 def test_lee_where_sts_b_is_absent() -> None:
     write_pairs(lee="test")
-    (BENCHMARKS_DIRECTORY / "stsb.parquet").unlink()
+    (BENCHMARKS / "stsb.parquet").unlink()
     points()
     assert counters()["details"] == {"benchmark": "lee/test"}
 

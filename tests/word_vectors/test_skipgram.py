@@ -13,9 +13,10 @@ from gensim.models import Word2Vec
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.word_vectors import skipgram
-from sentence_distillery.word_vectors.corpus import SENTENCES, read_sentences
-from sentence_distillery.word_vectors.model import SKIPGRAM, WordVectors
+from sentence_distillery.word_vectors.corpus import read_sentences
+from sentence_distillery.word_vectors.model import WordVectors
 from stages.params import load_params
+from stages.paths import SENTENCES, SKIPGRAM
 from stages.word_vectors import skipgram as skipgram_stage
 
 from .conftest import write_corpus, write_params
@@ -74,7 +75,7 @@ def test_the_same_bytes_in_different_processes(workspace: Path) -> None:
 
 def test_no_word_is_frequent_enough(workspace: Path) -> None:
     write_params(skipgram={"minimum_count": 100_000})
-    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower skipgram\.minimum_count"):
+    with pytest.raises(SystemExit, match=r"none of them 100000 times; lower minimum_count"):
         skipgram_stage.main()
     assert not SKIPGRAM.exists()
 
@@ -90,10 +91,10 @@ def test_damaged_part(workspace: Path) -> None:
 def test_part_damaged_while_training(workspace: Path) -> None:
     """fault 15: an error in gensim's reading thread ends the training instead of leaving it waiting."""
     params = load_params().skipgram
-    counts, sentences = skipgram.count_words(read_sentences(SENTENCES, "content"))
+    counts = skipgram.count_words(read_sentences(SENTENCES, "content"))
     (SENTENCES / "part-00001.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"part-00001\.parquet cannot be read"):
-        skipgram.train(SENTENCES, params, counts, sentences)
+        skipgram.train(SENTENCES, params, counts)
 
 
 def test_sentences_without_content_words(workspace: Path) -> None:
