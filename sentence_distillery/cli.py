@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PROGRAM = "sentence-distillery"
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 def encode(options: argparse.Namespace) -> None:
