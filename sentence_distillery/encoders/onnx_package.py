@@ -63,7 +63,7 @@ def converted(name: str, like: Path) -> Path:
 
 
 def tensors(model: "ModelProto") -> dict[str, NDArray[np.float32]]:
-    """The weights of an exported encoder under the names that `transformers` has for them."""
+    """Return the weights of an exported encoder under the names that `transformers` has for them."""
     return dict(_tensors(model))
 
 
