@@ -1,9 +1,9 @@
-"""How fast `clean` is and how much memory it takes, on the articles of this checkout and on many times as many.
+"""Measure the speed and the memory of `clean`, on the articles of this checkout and on many times as many.
 
     python -m benchmarks.cleaning --copies 10 --processes 1 2
 
-Of the copies after the first, one article in four stays as it is, one has one word in a hundred exchanged (a near
-duplicate), and two have one word in three exchanged (new text). Works in a temporary directory, on the clean section of
+In each copy after the first, one article in four is unchanged, one has one word in a hundred exchanged (a near
+duplicate), and two have one word in three exchanged (new text). Works in a temporary directory, with section `clean` of
 params.yaml; prints a line for each number of processes.
 """
 
@@ -23,18 +23,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sentence_distillery.corpus.cleaning import EVALUATION_FINGERPRINTS_FILE
-from sentence_distillery.corpus.schema import ARTICLES, ARTICLES_DIRECTORY, SENTENCES_DIRECTORY
+from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.io.artifacts import read_json, table_parts, write_table
+from stages import paths
 from stages.params import PARAMS
-from stages.paths import COUNTERS
 
 EXCHANGED = (0.0, 0.01, 1 / 3, 1 / 3)  # share of the words, of one article in four each
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
 def copies(parts: Sequence[Path], count: int) -> Iterator[pa.Table]:
-    """The articles of all parts, then `count` - 1 altered copies of them, one part in memory at a time."""
+    """Yield the articles of all parts, then `count` - 1 altered copies of them, one part in memory at a time."""
     for copy in range(count):
         for part in parts:
             table = pq.read_table(part, schema=ARTICLES)
@@ -57,24 +56,24 @@ def _exchange(text: str, words: list[str], share: float, generator: random.Rando
 def prepare(directory: Path, count: int) -> float:
     """Write a workspace for `clean` below `directory`; returns the size of its texts in MB."""
     size = 0
-    for number, table in enumerate(copies(table_parts(ARTICLES_DIRECTORY), count)):
+    for number, table in enumerate(copies(table_parts(paths.ARTICLES), count)):
         size += sum(len(text.encode()) for text in table["text"].to_pylist())
-        write_table(directory / ARTICLES_DIRECTORY / f"part-{number:05d}.parquet", table)
-    (directory / EVALUATION_FINGERPRINTS_FILE).parent.mkdir(parents=True)
-    shutil.copy(EVALUATION_FINGERPRINTS_FILE, directory / EVALUATION_FINGERPRINTS_FILE)
+        write_table(directory / paths.ARTICLES / f"part-{number:05d}.parquet", table)
+    (directory / paths.EVALUATION_FINGERPRINTS).parent.mkdir(parents=True)
+    shutil.copy(paths.EVALUATION_FINGERPRINTS, directory / paths.EVALUATION_FINGERPRINTS)
     return size / 1e6
 
 
 def clean(directory: Path, processes: int) -> dict[str, Any]:
-    """Run the stage in `directory` and return its counters; nothing is left of an earlier run that it would replace."""
-    shutil.rmtree(directory / SENTENCES_DIRECTORY, ignore_errors=True)
+    """Run the stage in `directory` and return its counters; the outputs of an earlier run are removed before."""
+    shutil.rmtree(directory / paths.SENTENCES, ignore_errors=True)
     os.sync()
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
     params["shards"] = {"processes": processes, "dask": None}
     (directory / PARAMS).write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
     subprocess.run([sys.executable, "-m", "stages.corpus.clean"], cwd=directory, env=environment, check=True)
-    counters: dict[str, Any] = read_json(directory / COUNTERS / "clean.json")
+    counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json")
     return counters
 
 

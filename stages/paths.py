@@ -13,9 +13,12 @@ TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
+BROUGHT = (EXTERNAL, SAMPLES, RELEASED, PARSER)  # below what stages write, but no stage writes them
+WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus
 BENCHMARKS = Path("data/benchmarks")
+EVALUATION_FINGERPRINTS = BENCHMARKS / "evaluation_fingerprints.parquet"
 ARTICLES = Path("data/corpus/articles")
 SENTENCES = Path("data/corpus/sentences")
 
@@ -71,6 +74,7 @@ PAGE = REPORTS / "index.html"
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
+CRAWL_STATE = DATA_CHECKPOINTS / "crawl"
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings
 SOFT_LABEL_SHARDS = DATA_CHECKPOINTS / "soft_labels"
 FINE_TUNED_LABEL_SHARDS = DATA_CHECKPOINTS / "fine_tuned_labels"

@@ -28,8 +28,9 @@ from stages.process import HeldError, end_with_parent, held
 def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
 
-    InputError ends the process with its message and status 1; any other error keeps its traceback. A second process
-    of the same stage, here, is refused; one that DVC started ends with DVC.
+    InputError ends the process with its message and status 1, and with the command that rebuilds the file if a stage
+    wrote it; any other error keeps its traceback. A second process of the same stage, here, is refused; one that DVC
+    started ends with DVC.
     """
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
@@ -41,7 +42,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     counters = Counters(unit)
     try:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
-            target.unlink(missing_ok=True)  # a stage that fails must not stand there with the counts of an earlier run
+            target.unlink(missing_ok=True)  # a stage that fails must not leave the counts of an earlier run
             params = load_params()
             yield params, counters
             write_json(target, counters.summary() | _cost(started))
@@ -50,8 +51,15 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     except TeacherError as error:
         sys.exit(f"{name}: {error}{_place(params, error)}")
     except InputError as error:
-        sys.exit(f"{name}: {error}")
+        sys.exit(f"{name}: {error}{_remedy(error)}")
     logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")
+
+
+def _remedy(error: InputError) -> str:
+    """Name the command that rebuilds the file that is wrong, if it is an output of a stage."""
+    if error.path is None or any(map(error.path.is_relative_to, paths.BROUGHT)):
+        return ""
+    return " Here `dvc repro` rebuilds it." if any(map(error.path.is_relative_to, paths.WRITTEN)) else ""
 
 
 def _place(params: Params, error: TeacherError) -> str:

@@ -1,4 +1,4 @@
-"""Files between stages: whole or not at all when written, and checked when read."""
+"""Files: whole or not at all when written, and checked when read."""
 
 import json
 import os
@@ -64,7 +64,7 @@ WRITERS: dict[str, Writer] = {
 
 def run(program: str, directory: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own, in `directory`."""
-    imports = "import os, signal, shutil\nfrom pathlib import Path\nfrom stages import artifacts\n"
+    imports = "import os, signal, shutil\nfrom pathlib import Path\nfrom sentence_distillery.io import artifacts\n"
     command = [sys.executable, "-c", imports + textwrap.dedent(program)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
@@ -246,13 +246,13 @@ def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b'{"a": 1'])
 def test_broken_json(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"config\.json cannot be read: .* Rebuild it with `dvc repro`"):
+    with pytest.raises(InputError, match=r"config\.json cannot be read: .* Restore or rebuild it\.$"):
         read_json(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize("read", [read_json, lambda path: read_table(path, SCHEMA)])
 def test_missing_file(read: Callable[[Path], Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent cannot be read: it does not exist\. Rebuild it with `dvc repro`"):
+    with pytest.raises(InputError, match=r"absent cannot be read: it does not exist\. Restore or rebuild it\.$"):
         read(tmp_path / "absent")
 
 
@@ -282,7 +282,7 @@ def test_truncated_table(tmp_path: Path) -> None:
     data = path.read_bytes()
     for length in [0, 3, 4, 8, *range(9, len(data), 97), len(data) - 1]:
         path.write_bytes(data[:length])
-        with pytest.raises(InputError, match=r"words\.parquet cannot be read: .* Rebuild it with `dvc repro`"):
+        with pytest.raises(InputError, match=r"words\.parquet cannot be read: .* Restore or rebuild it\.$"):
             read_table(path, SCHEMA)
 
 
@@ -314,9 +314,12 @@ def test_other_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (pa.schema([("words", pa.string())]), r"has no column 'words' \(it has word, count\); run `dvc repro`"),
-        (pa.schema([("count", pa.int32())]), r"column 'count' is int64, expected int32; run `dvc repro`"),
-        (pa.schema([("word", pa.list_(pa.string()))]), r"column 'word' is string, expected list<.*string>; run"),
+        (
+            pa.schema([("words", pa.string())]),
+            r"has no column 'words' \(it has word, count\)\. Restore or rebuild it\.$",
+        ),
+        (pa.schema([("count", pa.int32())]), r"column 'count' is int64, expected int32\. Restore or rebuild it\.$"),
+        (pa.schema([("word", pa.list_(pa.string()))]), r"column 'word' is string, expected list<.*string>\. Restore"),
     ],
 )
 def test_other_columns(schema: pa.Schema, message: str, tmp_path: Path) -> None:
@@ -326,7 +329,7 @@ def test_other_columns(schema: pa.Schema, message: str, tmp_path: Path) -> None:
 
 
 def test_parts_in_order(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no part-\*\.parquet; run `dvc repro`"):
+    with pytest.raises(InputError, match=r"holds no part-\*\.parquet\. Restore or rebuild it\.$"):
         table_parts(tmp_path)
     for name in ("part-00010", "part-00002", "dropped", ".part-00000.parquet.partial"):
         (tmp_path / f"{name}.parquet").touch()
@@ -384,7 +387,9 @@ def _header(header: object, data: bytes = b"\0" * 16) -> bytes:
 def test_damaged_tensors(content: bytes, tmp_path: Path) -> None:
     """fault 22: an oversized header, bad offsets, impossible shapes, a truncated file: one clean error each."""
     (tmp_path / "model.safetensors").write_bytes(content)
-    with pytest.raises(InputError, match=r"model\.safetensors is not a readable safetensors file .* `dvc repro`"):
+    with pytest.raises(
+        InputError, match=r"model\.safetensors is not a readable safetensors file .* Restore or rebuild it\.$"
+    ):
         read_tensors(tmp_path / "model.safetensors", {"x": (4,)})
 
 

@@ -162,3 +162,20 @@ def test_sigterm_reaps_children(workspace: Path) -> None:
     process.communicate(timeout=LIMIT)
     assert process.returncode == 143
     assert not Path(f"/proc/{child}").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("data/corpus/sentences/part-00000.parquet", " Here `dvc repro` rebuilds it."),
+        ("models/student/config.json", " Here `dvc repro` rebuilds it."),
+        ("data/external/stsb/config.json", ""),
+        ("models/released/config.json", ""),
+        ("mine/config.json", ""),
+    ],
+)
+def test_what_a_stage_wrote_can_be_rebuilt(workspace: Path, path: str, remedy: str) -> None:
+    """fault 15: the library says what is wrong; the frame adds the command if a stage writes the file."""
+    status, stderr = run(f"from sentence_distillery.io.artifacts import read_json\nread_json(Path('{path}'))")
+    assert status == 1
+    assert stderr == f"thing: {path} cannot be read: it does not exist. Restore or rebuild it.{remedy}\n"

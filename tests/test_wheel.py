@@ -113,7 +113,12 @@ def test_what_needs_an_extra_says_which(name: str, python: Path, tmp_path: Path)
 
 def test_the_command_line(python: Path, tmp_path: Path) -> None:
     program = python.parent / "sentence-distillery"
-    command: list[str | Path] = [program, "similarity", "The storm closed the port.", "The harbour was shut by the gale."]
+    command: list[str | Path] = [
+        program,
+        "similarity",
+        "The storm closed the port.",
+        "The harbour was shut by the gale.",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert float(done.stdout) > 0.5
     done = subprocess.run(

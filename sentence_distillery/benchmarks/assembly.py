@@ -1,8 +1,11 @@
-"""The benchmarks stage: every set that evaluation scores on, checked and in one format.
+"""All benchmark sets, checked and in one format: `<name>.parquet`, `provenance.json` and the fingerprints.
 
-Writes data/benchmarks/<name>.parquet, `provenance.json` (where each set comes from, what is absent, what the sets
-share) and `evaluation_fingerprints.parquet`: the fingerprint of every text that evaluation scores on, which the corpus room drops from
-what models are trained on. Lee and IMDB texts are held out as whole documents, not sentence by sentence.
+`provenance.json` says where each set comes from, which sets are absent, and what the sets share.
+`evaluation_fingerprints.parquet` has the fingerprint of each text of a dev or test split; `sentence_distillery.corpus`
+drops these texts from the training corpus. Documents (Lee, IMDB) are compared whole, not sentence by sentence.
+
+    write_benchmarks(["samples", "stsb"], Sources(Path("external"), Path("samples")), Path("benchmarks"))
+    BenchmarkData(Path("benchmarks")).pairs("stsb", "test")
 """
 
 import hashlib
@@ -14,39 +17,80 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sentence_distillery.benchmarks import external
-from sentence_distillery.benchmarks.overlaps import Group, group, overlaps
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
+from sentence_distillery.benchmarks.overlaps import Group, group, overlaps, union
 from sentence_distillery.benchmarks.readers import BadDataError
-from sentence_distillery.benchmarks.registry import BENCHMARKS, Benchmark, TableSpec, build
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.benchmarks.registry import BENCHMARKS, Benchmark, Sources, TableSpec, build
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
+from sentence_distillery.io.counters import Counters
 
 Tables = dict[str, tuple[Benchmark, TableSpec, pa.Table]]
 Groups = dict[tuple[str, str], Group]
 
 
+def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, counters: Counters) -> None:
+    """Read and check the sets, and write their tables, their provenance and the fingerprints to `target`.
+
+    Args:
+        names: Names of `registry.BENCHMARKS`. An external set without any file is listed as absent.
+        sources: Directories of the files that do not come with a package.
+        target: Directory to write; it is replaced as a whole, or not at all.
+        counters: Counts rows, in all and by table, and lists the absent sets.
+
+    Raises:
+        InputError: If a name is unknown, only some files of a set are there, a file is not the pinned one, or a row is
+            not as the registry says.
+    """
+    hashes: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
+    tables: Tables = {}
+    for benchmark in chosen(names):
+        if is_absent(benchmark, sources):
+            directory, remedy = benchmark.directory(sources), benchmark.remedy(sources)
+            absent[benchmark.name] = f"{directory} holds none of its files; {remedy}"
+        else:
+            hashes[benchmark.name] = checksums(benchmark, sources)
+            tables |= read(benchmark, sources)
+    groups = groups_of(tables)
+    evaluated = union(found for (_, split), found in groups.items() if split != "train")
+    about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets()}
+    with atomic_directory(target) as directory:
+        for name, (_, _, table) in tables.items():
+            write_table(directory / f"{name}.parquet", table)
+            counters.keep(table.num_rows)
+            counters.details[f"rows_{name}"] = table.num_rows
+        write_table(directory / FINGERPRINTS, pa.table([evaluated], EVALUATION_FINGERPRINTS))
+        write_json(directory / PROVENANCE, about)
+    counters.details |= {"evaluated": len(evaluated), "absent": ", ".join(absent) or "none"}
+
+
 def chosen(names: Sequence[str]) -> list[Benchmark]:
-    """The sets of these names, each once; raises InputError for an unknown one."""
+    """Return the sets of these names, each once; raises InputError for an unknown one."""
     for name in names:
         if name not in BENCHMARKS:
-            raise InputError(f"params.yaml: benchmarks.sets has '{name}'; known sets are {', '.join(BENCHMARKS)}.")
+            raise InputError(f"benchmarks.sets has '{name}'; known sets are {', '.join(BENCHMARKS)}.")
     return [BENCHMARKS[name] for name in dict.fromkeys(names)]
 
 
-def is_absent(benchmark: Benchmark) -> bool:
-    """Whether no file of an external set is there; raises InputError where some are, or a set of ours has a gap."""
-    missing = [file for file in benchmark.files if not (benchmark.directory / file).is_file()]
+def is_absent(benchmark: Benchmark, sources: Sources) -> bool:
+    """Tell whether an external set has no file at all; raises InputError if any other set lacks a file."""
+    directory = benchmark.directory(sources)
+    missing = [file for file in benchmark.files if not (directory / file).is_file()]
     if missing and not (benchmark.external and len(missing) == len(benchmark.files)):
-        raise InputError(f"{benchmark.directory} lacks {', '.join(missing)} of {benchmark.name}; {benchmark.remedy}.")
+        remedy = benchmark.remedy(sources)
+        raise InputError(f"{directory} lacks {', '.join(missing)} of {benchmark.name}; {remedy}.")
     return bool(missing)
 
 
-def checksums(benchmark: Benchmark) -> dict[str, str]:
-    """SHA-256 of each file; raises InputError where an external file is not the pinned one."""
-    found = {file: _sha256(benchmark.directory / file) for file in benchmark.files}
-    for file, sha256 in found.items():
+def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
+    """Compute the SHA-256 of each file; raises InputError if an external file is not the pinned one."""
+    directory = benchmark.directory(sources)
+    sums = {file: _sha256(directory / file) for file in benchmark.files}
+    for file, sha256 in sums.items():
         if benchmark.external and sha256 != (pinned := external.checksum(benchmark.name, file)):
-            path = benchmark.directory / file
-            raise InputError(f"{path} has SHA-256 {sha256}, expected {pinned}; {benchmark.remedy}.")
-    return found
+            remedy = benchmark.remedy(sources)
+            raise InputError(f"{directory / file} has SHA-256 {sha256}, expected {pinned}; {remedy}.")
+    return sums
 
 
 def _sha256(path: Path) -> str:
@@ -57,16 +101,17 @@ def _sha256(path: Path) -> str:
         raise InputError(f"{path} cannot be read: {error.strerror}. Make it readable, then run again.") from error
 
 
-def read(benchmark: Benchmark) -> Tables:
-    """The tables of a set; raises InputError with value, file, line and remedy for what is not as the registry says."""
+def read(benchmark: Benchmark, sources: Sources) -> Tables:
+    """Read the tables of a set; raises InputError with value, file, line and remedy if a row is not as specified."""
     try:
-        return {spec.name: (benchmark, spec, build(spec, benchmark.directory)) for spec in benchmark.tables}
+        directory = benchmark.directory(sources)
+        return {spec.name: (benchmark, spec, build(spec, directory)) for spec in benchmark.tables}
     except BadDataError as error:
-        raise InputError(f"{error} To mend it, {benchmark.remedy}.") from error
+        raise InputError(f"{error} To mend it, {benchmark.remedy(sources)}.") from error
 
 
 def groups_of(tables: Tables) -> Groups:
-    """The fingerprints of each split of the sentence and document sets; word sets share nothing that matters."""
+    """Fingerprint each split of the sentence and document sets; word sets are left out, as words alone leak nothing."""
     groups: Groups = {}
     for name, (_, spec, table) in tables.items():
         if spec.kind == "words":
@@ -79,8 +124,8 @@ def groups_of(tables: Tables) -> Groups:
 
 
 def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups) -> dict[str, Any]:
-    """What provenance.json says of each table, by name."""
-    found = overlaps(groups)
+    """Describe each table, by name, as `provenance.json` has it."""
+    shared = overlaps(groups)
     return {
         name: {
             "kind": spec.kind,
@@ -90,12 +135,12 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
             "rows": dict(spec.rows),
             "scale": list(spec.scale) if spec.scale else None,
             "distinct": {split: groups[name, split].distinct for split in spec.rows if (name, split) in groups},
-            "overlaps": found.get(name, {}),
+            "overlaps": shared.get(name, {}),
         }
         for name, (benchmark, spec, _) in tables.items()
     }
 
 
 def pair_sets() -> list[str]:
-    """The names of all sets of pairs that can be had, here or not."""
+    """Return the names of all known sets of pairs, whether they are present or not."""
     return [spec.name for benchmark in BENCHMARKS.values() for spec in benchmark.tables if spec.kind == "pairs"]

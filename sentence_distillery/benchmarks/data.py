@@ -1,7 +1,8 @@
-"""The tables of data/benchmarks and how later stages read them.
+"""The benchmark sets as one format, and how to read them.
 
-for name in available():
-    pairs = load_pairs(name, "test")    # sentences1, sentences2, scores on pairs.scale, labels
+data = BenchmarkData(Path("benchmarks"))        # as assembly.write_benchmarks wrote it
+for name in data.available("pairs"):
+    pairs = data.pairs(name, "test")            # sentences1, sentences2, scores on pairs.scale, labels
 """
 
 from collections.abc import Sequence
@@ -39,6 +40,7 @@ DOCUMENTS = pa.schema(
         pa.field("label", pa.string(), nullable=False),
     ]
 )
+# As corpus.schema has it, which is not imported: a reader of pairs does not depend on how a corpus is cleaned.
 EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])
 
 
@@ -58,14 +60,14 @@ class PairSet:
     scale: tuple[float, float] | None
 
     def take(self, rows: NDArray[np.int64]) -> "PairSet":
-        """The pairs at `rows`, in that order."""
+        """Return the pairs at `rows`, in that order."""
         left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
         scores = None if self.scores is None else self.scores[rows]
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
 
     def unit_scores(self) -> NDArray[np.float32]:
-        """The scores on [0, 1], (pairs,); raises InputError where there are none."""
+        """Return the scores on [0, 1], (pairs,) float32; raises InputError if there are none."""
         if self.scores is None or self.scale is None:
             raise InputError(f"Benchmark set '{self.name}' has no scores; take one that has, such as stsb or sick.")
         low, high = self.scale
@@ -84,7 +86,9 @@ class DocumentSet:
 
 @dataclass(frozen=True)
 class BenchmarkData:
-    """The benchmark sets that the stage `benchmarks` wrote to a directory.
+    """The benchmark sets that `assembly.write_benchmarks` wrote to a directory.
+
+    A method that reads raises InputError, with the file, if it is missing or damaged.
 
     >>> data = BenchmarkData(Path("data/benchmarks"))           # doctest: +SKIP
     >>> [name for name in data.available("pairs")]              # doctest: +SKIP
@@ -94,7 +98,7 @@ class BenchmarkData:
     directory: Path
 
     def provenance(self) -> Any:
-        """What the stage wrote of each set: kind, splits, rows, scale, where it comes from."""
+        """Read what is known of each set: kind, splits, rows, scale, where it comes from."""
         return read_json(self.directory / PROVENANCE)
 
     def available(self, kind: Kind | None = None) -> list[str]:
@@ -138,9 +142,8 @@ class BenchmarkData:
 
     def fingerprints(self) -> NDArray[np.uint64]:
         """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
-        found: NDArray[np.uint64] = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)[
-            "fingerprint"
-        ].to_numpy()
+        table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
+        found: NDArray[np.uint64] = table["fingerprint"].to_numpy()
         return found
 
     def _read(
@@ -154,7 +157,8 @@ class BenchmarkData:
         if entry is None:
             raise InputError(
                 f"{self.directory / PROVENANCE} has no set '{name}' (it has {', '.join(provenance['sets'])}); "
-                "add it to benchmarks.sets in params.yaml and run `dvc repro`."
+                "add it to benchmarks.sets and write the sets again.",
+                self.directory / PROVENANCE,
             )
         if entry["kind"] not in kinds:
             raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")

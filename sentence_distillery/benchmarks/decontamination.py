@@ -1,13 +1,13 @@
-"""What is scored on is never trained on: rows that share a text with it are taken out and counted, or a run is refused.
+"""Decontamination: training rows that share a text with an evaluation split are dropped and counted, or refused.
 
-    rows   (a, b), (c, d), (e, f)     scored on: b, x     shared: True, False, False
+    rows   (a, b), (c, d), (e, f)     evaluated: b, x     shared: True, False, False
 
-Texts are compared by their fingerprint (sentence_distillery/benchmarks/overlaps.py), so a swapped pair, other capitals and other
-punctuation make no difference. Whoever trains on labelled rows takes those out that `shared_rows` marks. The corpus has
-been through the same comparison in `clean`; `refuse_shared` makes sure of it before anything is scored.
+Texts are compared by their fingerprint (corpus/fingerprints.py), so order within a pair, case and punctuation make no
+difference. `shared_rows` marks the training rows to drop. `corpus.cleaning` drops such sentences from the corpus;
+`refuse_shared` makes sure of that before anything is scored.
 
-Sets of pairs that share most of their sentences by design (SICK, MRPC) are trained on without the pairs that are scored
-on: `guarded`, where a single text in common is none.
+The splits of SICK and of MRPC share most of their sentences by design, so there `guarded` drops whole pairs only: one
+sentence in common does not count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, EVALUATION_FINGERPRINTS, PairSet
+from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, BenchmarkData, PairSet
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 
 Key = tuple[int, int]  # the fingerprints of a pair's texts
@@ -43,36 +43,34 @@ P = TypeVar("P", bound=Pairs)
 
 
 def load_evaluation_fingerprints(directory: Path = BENCHMARKS_DIRECTORY) -> NDArray[np.uint64]:
-    """The fingerprint of every text of a dev or test split, (texts,)."""
-    found: NDArray[np.uint64] = read_table(directory / "evaluation_fingerprints.parquet", EVALUATION_FINGERPRINTS)[
-        "fingerprint"
-    ].to_numpy()
-    return found
+    """Read the fingerprint of every text of a dev or test split, (texts,) uint64."""
+    return BenchmarkData(directory).fingerprints()
 
 
 def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """(rows,) whether one of a row's texts, one from each column, is held out; a text without letters never is."""
+    """Mark the rows, (rows,) bool, with an evaluated text in one of their columns; a text without letters never is."""
     marks = np.stack([fingerprints(column) for column in columns])
     found: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
     return found
 
 
-def unseen(pairs: PairSet, counters: Counters) -> PairSet:
-    """The pairs that share no text with what is scored on; the others are dropped and counted."""
-    shared = shared_rows((pairs.sentences1, pairs.sentences2), load_evaluation_fingerprints())
+def unseen(pairs: PairSet, counters: Counters, evaluated: NDArray[np.uint64] | None = None) -> PairSet:
+    """Return the pairs without a text of `evaluated`, fingerprints (texts,); the others are dropped and counted."""
+    marks = load_evaluation_fingerprints() if evaluated is None else evaluated
+    shared = shared_rows((pairs.sentences1, pairs.sentences2), marks)
     counters.drop("sentence in an evaluation set", int(shared.sum()))
     counters.keep(int((~shared).sum()))
     return pairs.take(np.flatnonzero(~shared))
 
 
 def pair_keys(pairs: Pairs) -> list[Key]:
-    """Each pair's two fingerprints in ascending order, so that (a, b) and (b, a) are alike."""
+    """Return each pair's two fingerprints in ascending order, so that (a, b) and (b, a) are alike."""
     both = np.sort(np.stack([fingerprints(pairs.sentences1), fingerprints(pairs.sentences2)], axis=1), axis=1)
     return [(low, high) for low, high in both.tolist()]
 
 
 def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
-    """`train` without the pairs that stand in `scored`, in either order; each is dropped under the name it is in."""
+    """Return `train` without the pairs of `scored`, in either order; each is counted under the name of its set."""
     own = pair_keys(train)
     kept = np.ones(len(own), dtype=bool)
     for name, pairs in scored.items():
@@ -84,7 +82,7 @@ def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
 
 
 def refuse_shared(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64], where: str, remedy: str) -> None:
-    """Raises InputError with the count and an example where models were trained on a text that is to be scored on."""
+    """Raise InputError, with the count and an example, if a row has a text that evaluation scores on."""
     shared = shared_rows(columns, evaluated)
     if shared.any():
         row = int(shared.argmax())

@@ -1,10 +1,10 @@
-"""Fill data/external with the benchmark data that the user has, or that its public homes still serve.
+"""Bring the files of external benchmark sets, from a directory or from their public homes.
 
-    python -m stages.benchmarks.fetch --from DIR     # copy from DIR/<set>/<file>
-    python -m stages.benchmarks.fetch                # download
+    fetch(EXTERNAL, Path("external"), download())
+    fetch(EXTERNAL, Path("external"), copy_from(Path("mine")))     # mine/<set>/<file>
 
-Every file is checked against its pinned SHA-256 before it appears under its name; what is there and right is left
-alone. The exit status is 0 when at least one set is complete and no file had a wrong checksum, else 1.
+Each file is checked against its pinned SHA-256 before it appears under its name. A file that is already right is left
+alone.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ CHUNK_BYTES = 2**18
 
 
 class UnavailableError(Exception):
-    """A file that did not come; the message says why."""
+    """A file that a source does not have; the message says why."""
 
 
 Source = Callable[[ExternalSet, ExternalFile], bytes]
@@ -35,7 +35,7 @@ Source = Callable[[ExternalSet, ExternalFile], bytes]
 
 @dataclass
 class Report:
-    """What became of one set, by file name."""
+    """The files of one set: already right, fetched, wrong or missing, by file name with the reason."""
 
     name: str
     already: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Report:
         return not self.wrong and not self.missing
 
     def line(self) -> str:
-        """One line for a person; files with the same reason share it."""
+        """Describe the set in one line for a person; files with the same reason share it."""
         there = len(self.already) + len(self.fetched)
         state = "complete" if self.complete else "incomplete" if there else "absent"
         counts = f"{len(self.fetched)} fetched, {len(self.already)} already there"
@@ -60,7 +60,7 @@ class Report:
 
 
 def copy_from(directory: Path) -> Source:
-    """Read from `directory`/<set>/<file>."""
+    """Return a source that reads `directory`/<set>/<file>."""
 
     def read(entry: ExternalSet, file: ExternalFile) -> bytes:
         path = directory / entry.name / file.name
@@ -75,7 +75,7 @@ def copy_from(directory: Path) -> Source:
 
 
 def download() -> Source:
-    """Read from the public homes; a host that could not be reached is not asked again."""
+    """Return a source that downloads from the public homes; a host that cannot be reached is not asked again."""
     unreachable: dict[str, str] = {}
 
     def read(entry: ExternalSet, file: ExternalFile) -> bytes:
@@ -97,9 +97,9 @@ def download() -> Source:
 
 
 def _get(url: str) -> bytes:
-    """The body at `url`, asked for once more after a failure that may pass.
+    """Download `url`, with a second attempt after a failure that may pass.
 
-    Raises OSError or HTTPException where no body came, UnavailableError where it had no end.
+    Raises OSError or HTTPException if no body comes, UnavailableError if it does not end within the limits.
     """
     try:
         return _get_once(url)
@@ -126,7 +126,7 @@ def _get_once(url: str) -> bytes:
 
 
 def fetch_set(entry: ExternalSet, target: Path, source: Source) -> Report:
-    """Bring each file of `entry` that is not yet right in `target`/<set>; raises InputError where it cannot write."""
+    """Bring each file of `entry` that is not yet right in `target`/<set>; raises InputError if it cannot write."""
     report = Report(entry.name)
     for file in entry.files:
         path = target / entry.name / file.name
@@ -161,14 +161,17 @@ def sha256_of(content: bytes) -> str:
 
 
 def fetch(sets: Sequence[ExternalSet], target: Path, source: Source) -> list[Report]:
-    """Bring every set and print a line for each, then what to do about the rest."""
-    reports = [fetch_set(entry, target, source) for entry in sets]
-    for report in reports:
-        print(report.line())
-    lacking = [report.name for report in reports if not report.complete]
-    if lacking:
-        print(
-            f"To bring {', '.join(lacking)}: put the files into <directory>/<set>/ under the names above and run "
-            "`make benchmarks FROM=<directory>`. The pipeline runs without a set that is absent, and says so."
-        )
-    return reports
+    """Bring the files of external benchmark sets.
+
+    Args:
+        sets: Sets to bring, such as `external.EXTERNAL`.
+        target: Directory that gets `<set>/<file>`.
+        source: Where files come from: `download()` or `copy_from(directory)`.
+
+    Returns:
+        A report for each set, in order.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    return [fetch_set(entry, target, source) for entry in sets]

@@ -1,7 +1,7 @@
-"""The files below data/external: what each must hash to, and where it lives in public.
+"""The files of external benchmark sets: the SHA-256 that each must have, and its public home.
 
 A `home` names one file whose bytes have the pinned SHA-256, so a moved branch or another edition is noticed, never
-read. None says that no public file has these bytes: the set was packed or rebuilt, and has to be brought.
+read. None says that no public file has these bytes: the set was packed or rebuilt, and the user has to bring it.
 """
 
 from dataclasses import dataclass
@@ -88,10 +88,10 @@ EXTERNAL = (
 
 
 def licence(name: str) -> str:
-    """The licence of an external set as its owners state it."""
+    """Return the licence of an external set as its owners state it."""
     return next(entry.licence for entry in EXTERNAL if entry.name == name)
 
 
 def checksum(name: str, file: str) -> str:
-    """The pinned SHA-256 of `file` of an external set."""
+    """Return the pinned SHA-256 of `file` of an external set."""
     return next(item.sha256 for entry in EXTERNAL if entry.name == name for item in entry.files if item.name == file)

@@ -20,7 +20,7 @@ IMDB = pa.schema([("label", pa.int8()), ("text", pa.string())])
 
 
 class BadDataError(ValueError):
-    """A row, a column or a count that does not fit; the message has the value and the place, the caller the remedy."""
+    """A row, a column or a count that does not fit; the message has value and place, the caller adds the remedy."""
 
 
 class Pair(NamedTuple):
@@ -44,7 +44,7 @@ def records(
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, field by column) for each row that does not start with `comment`.
 
-    `columns` must be in the header, or name all fields where there is none.
+    `columns` must be in the header, or name all fields if the file has no header.
 
     Raises BadDataError with file and line for a missing column, a wrong number of fields, a stray quote, or bytes that
     are not UTF-8.
@@ -72,17 +72,17 @@ def records(
 
 
 def _undecodable(path: Path) -> int:
-    """The first line that is not UTF-8; a text file is decoded ahead of the row that is read."""
+    """Find the first line that is not UTF-8, since a text file is decoded ahead of the row that is read."""
     with path.open("rb") as file:
         return next(number for number, line in enumerate(file, 1) if line.decode("utf-8", "replace").encode() != line)
 
 
 def number(text: str, place: str) -> float:
-    """`text` as a number; raises BadDataError."""
+    """Convert `text` to a number; raises BadDataError."""
     try:
         return float(text)
     except ValueError:
-        raise BadDataError(f"{place}: score {text!r} is no number.") from None
+        raise BadDataError(f"{place}: score {text!r} is not a number.") from None
 
 
 def read_stsb(directory: Path) -> Iterator[Pair]:

@@ -1,7 +1,7 @@
-"""The benchmark sets that the pipeline knows, and what each must look like: rows by split, score scale, labels.
+"""The benchmark sets, and what each must look like: rows by split, score scale, labels.
 
 The counts are those of the published sets. A set that differs in one row is another set, and its scores could not be
-compared with anybody's.
+compared with published ones.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 
@@ -17,7 +18,6 @@ from sentence_distillery.benchmarks import external, readers
 from sentence_distillery.benchmarks.data import DOCUMENTS, PAIRS, Kind
 from sentence_distillery.benchmarks.readers import BadDataError, Document, Pair
 
-SAMPLES_DIRECTORY = Path("data/samples")
 GENSIM = distribution("gensim")
 GENSIM_DIRECTORY = Path(str(GENSIM.locate_file("gensim/test/test_data")))
 
@@ -25,9 +25,22 @@ BINARY = ("0", "1")
 ENTAILMENT = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
 
 
+Origin = Literal["package", "samples", "external"]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Directories that benchmark sets are read from, and what to do if a file there is missing or wrong."""
+
+    external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` brings them
+    samples: Path  # pairs.csv and reviews.csv of this project
+    external_remedy: str = "bring its files, or fetch them with sentence_distillery.benchmarks.download"
+    samples_remedy: str = "restore it from the project's repository"
+
+
 @dataclass(frozen=True)
 class TableSpec:
-    """One data/benchmarks/<name>.parquet: its rows by split, the scale of its scores or None, its labels if any."""
+    """One <name>.parquet: its rows by split, the scale of its scores or None, its labels if any."""
 
     name: str
     kind: Kind
@@ -43,27 +56,47 @@ class TableSpec:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A set: the files that it is read from and the tables that it becomes; `external` sets may be absent."""
+    """A set: the files that it is read from, and the tables that it becomes; `external` sets may be absent."""
 
     name: str
     source: str
     licence: str
-    directory: Path
+    origin: Origin
     files: tuple[str, ...]
     tables: tuple[TableSpec, ...]
-    remedy: str
-    external: bool = False
+
+    @property
+    def external(self) -> bool:
+        return self.origin == "external"
+
+    def directory(self, sources: Sources) -> Path:
+        """Return the directory of the set's files."""
+        match self.origin:
+            case "package":
+                return GENSIM_DIRECTORY
+            case "samples":
+                return sources.samples
+            case "external":
+                return sources.external / self.name
+
+    def remedy(self, sources: Sources) -> str:
+        """Say what to do if a file is missing or wrong."""
+        match self.origin:
+            case "package":
+                return "reinstall gensim: `pip install --force-reinstall gensim`"
+            case "samples":
+                return sources.samples_remedy
+            case "external":
+                return sources.external_remedy
 
 
 def _external(name: str, source: str, files: tuple[str, ...], table: TableSpec) -> Benchmark:
-    directory = external.EXTERNAL_DIRECTORY / name
-    return Benchmark(name, source, external.licence(name), directory, files, (table,), external.REMEDY, external=True)
+    return Benchmark(name, source, external.licence(name), "external", files, (table,))
 
 
 def _packaged(name: str, licence: str, files: tuple[str, ...], table: TableSpec) -> Benchmark:
     source = f"gensim {GENSIM.version}, gensim/test/test_data"
-    remedy = "reinstall gensim as requirements.lock has it"
-    return Benchmark(name, source, licence, GENSIM_DIRECTORY, files, (table,), remedy)
+    return Benchmark(name, source, licence, "package", files, (table,))
 
 
 _SETS = (
@@ -89,7 +122,7 @@ _SETS = (
         "samples",
         "written for this project",
         "Apache-2.0",
-        SAMPLES_DIRECTORY,
+        "samples",
         ("pairs.csv", "reviews.csv"),
         (
             TableSpec(
@@ -115,7 +148,6 @@ _SETS = (
                 labels=BINARY,
             ),
         ),
-        remedy="restore it with `git checkout data/samples`",
     ),
     _external(
         "stsb",
@@ -153,7 +185,10 @@ BENCHMARKS = {benchmark.name: benchmark for benchmark in _SETS}
 
 
 def build(spec: TableSpec, directory: Path) -> pa.Table:
-    """Read and check one table; raises BadDataError for the first row or count that is not as `spec` says."""
+    """Read and check one table from the directory of its set.
+
+    Returns a table of `spec.schema`. Raises BadDataError for the first row or count that is not as `spec` says.
+    """
     rows = [_checked(row, spec) for row in spec.read(directory)]
     counts = Counter(row.split for row in rows)
     for split, expected in spec.rows.items():

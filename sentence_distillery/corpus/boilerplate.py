@@ -1,7 +1,7 @@
-"""What news pages and wire copy add to their text, as named rules.
+"""Boilerplate: text that news pages and wire services add to articles, as named rules.
 
-Repairs take a piece out of a paragraph (a dateline, an address); sentence rules take a whole sentence. Each is bounded
-or possessive, so that no input makes it backtrack for long.
+Repairs remove a piece of a paragraph (a dateline, an address); sentence rules drop a whole sentence. Each pattern is
+bounded or possessive, so that no input makes it backtrack for long.
 """
 
 import re
@@ -32,6 +32,15 @@ _RULE = re.compile(r"-{3,}")
 # "the world 's", "hadn 't": some crawlers' tokenisers leave a space before what follows the apostrophe.
 _DETACHED = re.compile(r"(?<=[a-z]) (?='(?:s|t|re|ve|ll|d|m)\b)")
 
+# Repairs of a paragraph, in the order in which `without_boilerplate` applies them.
+REPAIRS = {
+    "dateline": "where and when the report was filed, and by which agency",
+    "sign-off": "the wire's own marks of an end or of a further page",
+    "url": "web addresses",
+    "e-mail": "e-mail addresses",
+    "space before an apostrophe": "a space that a tokeniser left, as in `the world 's`",
+    "symbol": "bullets, rules, emphasis, escapes and old line ends",
+}
 # Each must match the whole sentence, from its first character to its last.
 _SENTENCE_RULES = {
     # "(Reporting by Jane Doe in Paris; Editing by John Roe)": only names and connecting words may follow.
@@ -57,12 +66,18 @@ _SENTENCE_RULES = {
 # The first two letters of whatever a rule matches, but for what begins with ( or ©.
 _BEGINNINGS = "ac ad al ba by cl co e- ed em fo fu le li ma mo ou re sh si sk st su ta th tw we wr yo"
 _MAY_MATCH = frozenset(_BEGINNINGS.split())
-RULES = tuple(_SENTENCE_RULES)
+RULES = {
+    "credits": "who reported, wrote or edited the article",
+    "rights": "copyright notices",
+    "share": "buttons and labels of the page around the article",
+    "cookies": "consent banners",
+    "contact": "how to reach the author or the editors",
+}
 _SENTENCES = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _SENTENCE_RULES.items()))
 
 
 def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
-    """`paragraph` without datelines, sign-offs, addresses and symbols; `removed` counts them by name."""
+    """Apply REPAIRS to a paragraph; `removed` counts by name what they remove."""
     beginning = paragraph[:_LONGEST_DATELINE]
     has_dash = "-" in beginning or "–" in beginning or "—" in beginning
     dateline = _DATELINE.match(beginning) if has_dash else None
@@ -87,7 +102,7 @@ def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
 
 
 def boilerplate_rules(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The sentences, by number, that fall under a rule as a whole, and its name."""
+    """Yield the number of each sentence that is boilerplate as a whole, and the name of its rule in RULES."""
     candidates = [  # a few in a hundred, found in a fraction of the time
         number
         for number, sentence in enumerate(sentences)

@@ -1,60 +1,120 @@
-"""Articles to sentences: one clean sentence a row, and every dropped one beside it with the reason.
+"""Cleaning: from articles to clean sentences, one a row, and every dropped sentence with the reason.
 
-Three steps. Examine, on any core: each article's sentences, words and fingerprints. Decide, here: what is dropped and
-why, from the fingerprints alone. Write, in threads: what is kept and what is dropped. Between the first and the last
-step the sentences wait in files beside the target, so that the memory in use hardly grows with the corpus.
+Three steps. Examine, on any core: the sentences, words and fingerprints of each article. Decide, here: what is dropped
+and why, from the fingerprints alone (`decisions.RULES`). Write, in threads: what is kept and what is dropped. Between
+the first and the last step the sentences wait in files beside the target, so that memory hardly grows with the corpus.
 
-Counters count sentences. A dropped document counts all its sentences under the document's reason (one where it has
-none) and stands as one row, at position -1, in dropped.parquet. Only the body of an article is read: headlines are no
-sentences.
+Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
+and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
+
+    options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
+                    line_repeats=10, shard_documents=1000)
+    counters = Counters("sentences")
+    clean(articles_from_texts(texts), Path("sentences"), options, counters=counters)
+    counters.summary()              # kept, and dropped by reason
 """
 
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, joined
-from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences
-from sentence_distillery.corpus.overview import Written
-from sentence_distillery.corpus.schema import (
-    DROPPED,
-    SENTENCES,
-)
+from sentence_distillery.corpus.articles import Articles, Origins
+from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, decide, joined
+from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
+from sentence_distillery.corpus.language import shared_model
+from sentence_distillery.corpus.options import Clean
+from sentence_distillery.corpus.overview import Overview, Written
+from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES
 from sentence_distillery.corpus.words import encoded, without_stop_words
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.runtime.options import Shards
+from sentence_distillery.runtime.progress import track
+from sentence_distillery.runtime.shards import map_shards, processes_here
 
-EVALUATION_FINGERPRINTS_FILE = Path("data/benchmarks/evaluation_fingerprints.parquet")
-BATCH_ROWS = 500
+HERE = Shards(processes=1, dask=None)
 EXAMINED_AT_ONCE = 200
 EXAMINED_CHARACTERS = 500_000
-# Nobody asks for the smallest and largest text of a page, which take a fifth of the time to write.
+# No reader filters by the smallest and largest text of a page, and these take a fifth of the time to write.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def article_texts(parts: list[Path]) -> Iterator[str]:
-    """The texts of all articles in order, a few hundred in memory; raises InputError where a part cannot be read."""
-    for part in parts:
-        try:
-            file = pq.ParquetFile(part, page_checksum_verification=True)
-            for batch in file.iter_batches(BATCH_ROWS, columns=["text"]):
-                yield from batch.column("text").to_pylist()
-        except (OSError, KeyError, UnicodeDecodeError, pa.ArrowException) as error:
-            raise InputError(f"{part} cannot be read: {error}. Rebuild it with `dvc repro --force crawl`.") from error
+def clean(
+    articles: Path | pa.Table,
+    target: Path,
+    options: Clean,
+    fingerprints: NDArray[np.uint64] | None = None,
+    where: Shards = HERE,
+    counters: Counters | None = None,
+) -> dict[str, Any]:
+    """Clean articles and write `part-*.parquet` (SENTENCES) and `dropped.parquet` (DROPPED) to a directory.
+
+    Args:
+        articles: A directory of part-*.parquet files, or a table, of the schema ARTICLES; `articles_from_texts` makes
+            one of plain texts.
+        target: Directory to write; it is replaced as a whole, or not at all.
+        options: Language, lengths and thresholds.
+        fingerprints: Fingerprints of texts that evaluation scores on, (texts,) uint64; their sentences are dropped.
+        where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
+        counters: Counts sentences that are kept, and those that are dropped, by reason.
+
+    Returns:
+        The corpus at a glance, as JSON can hold it: documents, sentences and words by source and by time, the growth
+        of the vocabulary, and examples of what was kept and dropped.
+
+    Raises:
+        InputError: If an article file is missing or damaged, the language is unknown, no sentence is kept, or the
+            target cannot be written.
+    """
+    given = Articles(articles)
+    evaluated = np.empty(0, np.uint64) if fingerprints is None else fingerprints
+    with atomic_directory(target) as directory:
+        spool = Spool(directory / "spool", options.shard_documents)
+        origins = _examine(given, spool, options, where)
+        threads = processes_here(where)
+        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads)
+        count(decisions, spool.removed, Counters("sentences") if counters is None else counters)
+        overview = Overview(origins, decisions, spool.parts)
+        write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=options.language)
+        with pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file:
+            for written in in_threads(write, range(spool.parts), threads):
+                dropped_file.write_table(written.dropped)
+                overview.add(written)
+        spool.directory.rmdir()
+        return overview.summary()
+
+
+def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
+    """Examine all articles and write their sentences to `spool`; return where the articles are from."""
+    work = partial(  # without `options` itself, for which each worker would load pydantic
+        examine,
+        language=options.language,
+        minimum_tokens=options.minimum_tokens,
+        maximum_tokens=options.maximum_tokens,
+    )
+    texts = track(articles.texts(), len(articles), "articles")
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(articles.origins)  # while the processes start
+        drawn = shards(texts, options.shard_documents)
+        with map_shards(work, drawn, where, prepare=shared_model) as findings:
+            spool.fill(findings)
+        return reading.result()
 
 
 def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, list[str]]]:
-    """A few articles at a time, with the number of the first; none of them fall in two parts."""
+    """Yield a few articles at a time, with the number of the first; no shard has articles of two parts."""
     shard: list[str] = []
     size = number = 0
     for number, text in enumerate(texts, start=1):
@@ -68,7 +128,7 @@ def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, lis
 
 
 class Spool:
-    """The sentences found so far, a file for each part, and in memory what is decided from."""
+    """The sentences found so far, in a file for each part, and in memory the numbers that decisions need."""
 
     def __init__(self, directory: Path, part_documents: int) -> None:
         directory.mkdir()
@@ -91,26 +151,26 @@ class Spool:
             self.parts = number + 1
 
     def take(self) -> tuple[Documents, Sentences]:
-        """What the documents and the sentences say of themselves; it is not held any longer."""
+        """Return what is known of all documents and sentences, and release it."""
         documents, sentences = joined(self._documents), joined(self._sentences)
         self._documents, self._sentences = [], []
         return documents, sentences
 
     def path(self, number: int) -> Path:
-        """The file of a part."""
+        """Return the file of a part."""
         return self.directory / f"part-{number:05d}.arrow"
 
     def read(self, number: int) -> pa.Table:
-        """The sentences of a part, in the file's own memory; the file is removed."""
+        """Map the sentences of a part into memory and remove its file."""
         path = self.path(number)
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
         path.unlink()
-        return table.combine_chunks()  # or the bytes of the result would tell how many documents were examined at once
+        return table.combine_chunks()  # or the bytes of the result would depend on the size of the shards
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
-    """Write what is kept of a part below `target`."""
+    """Write the kept sentences of a part to `target`, and return what was dropped of it."""
     first = number * spool.part_documents
     found = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
@@ -119,7 +179,7 @@ def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, la
     columns = [*kept.columns[:-1], tokens, without_stop_words(tokens, language)]
     schema = pa.schema([field.with_type(column.type) for field, column in zip(SENTENCES, columns, strict=True)])
     kept = pa.table(columns, schema=schema)
-    # The file says what its columns are, strings; the schema that Arrow would add says how they stand in memory.
+    # The columns of the file are strings; the schema that Arrow would add says that they are dictionaries in memory.
     pq.write_table(kept, target / f"part-{number:05d}.parquet", store_schema=False, **PARQUET)
     dropped = pa.concat_tables([_dropped_sentences(found, own), _dropped_documents(found, own, first)])
     dropped = dropped.sort_by([("document", "ascending"), ("position", "ascending")])
@@ -127,7 +187,7 @@ def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, la
 
 
 def _dropped_sentences(found: pa.Table, own: Decisions) -> pa.Table:
-    """The sentences of kept documents that are dropped, DROPPED."""
+    """Select the dropped sentences of kept documents, DROPPED."""
     mask = own.in_kept & (own.sentences > 0)
     dropped = found.drop_columns("tokens").filter(pa.array(mask))
     reasons = pa.array(SENTENCE_REASONS).take(pa.array(own.sentences[mask]))
@@ -135,7 +195,7 @@ def _dropped_sentences(found: pa.Table, own: Decisions) -> pa.Table:
 
 
 def _dropped_documents(found: pa.Table, own: Decisions, first: int) -> pa.Table:
-    """The documents that are dropped, each one row: DROPPED."""
+    """Make one row of each dropped document, DROPPED."""
     rows = []
     for place in np.flatnonzero(own.documents).tolist():
         begin, end = own.starts[place : place + 2] - own.starts[0]
@@ -146,7 +206,7 @@ def _dropped_documents(found: pa.Table, own: Decisions, first: int) -> pa.Table:
 
 
 def in_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """`function` of each item, in order; as many at once as there are threads, and as many more wait to be taken."""
+    """Yield `function(item)` in order; as many run at once as there are threads, and as many more wait."""
     if threads == 1:
         yield from map(function, items)
         return
@@ -160,19 +220,8 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
             yield waiting.popleft().result()
 
 
-def count_articles(parts: list[Path]) -> int:
-    """The number of articles in `parts`, by their footers."""
-    total = 0
-    for part in parts:
-        try:
-            total += int(pq.read_metadata(part).num_rows)
-        except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{part} cannot be read: {error}. Rebuild it with `dvc repro --force crawl`.") from error
-    return total
-
-
 def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> None:
-    """Count what is kept and dropped; raises InputError where nothing is kept."""
+    """Count what is kept and dropped; raises InputError if nothing is kept."""
     kept, dropped, documents = decisions.counts()
     counters.keep(kept)
     counters.dropped.update(dropped)
@@ -183,5 +232,5 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> No
     if not kept:
         raise InputError(
             f"no sentence of {len(decisions.documents)} articles was kept (dropped: {dict(counters.dropped)}); "
-            "see whether clean.language and clean.minimum_tokens fit the articles."
+            "see whether `language` and `minimum_tokens` fit the articles."
         )

@@ -1,30 +1,57 @@
-"""What is dropped and why, decided on the whole corpus at once from a few numbers for each document and sentence.
+"""The rules of cleaning, and the decision what is dropped and why, on the whole corpus at once.
 
-    document   empty · duplicate · language · near-duplicate                                               in this order
-    sentence   boilerplate: <rule> · symbols · short · long · boilerplate: repeated line · held-out · limit · duplicate
+RULES lists them in the order in which they apply: repairs of a paragraph, then reasons to drop a document, then reasons
+to drop a sentence of a kept document. The first reason counts.
 
-Of equals the first is kept, in the order of the articles, so an earlier snapshot's. A line that stands in many
-documents of one source is boilerplate wherever it stands (a byline, a teaser, a disclaimer); only kept documents count,
-or an article that was published often would lose all its lines.
+Of duplicates the first in the order of the articles is kept, so that of the earlier snapshot. A line that occurs in
+many documents of one source is boilerplate (a byline, a teaser, a disclaimer). Only kept documents count for it, or an
+article that was published often would lose all its lines.
 
-What is held in memory: 26 bytes a sentence and 284 a document, 300 MB for seven million sentences of 700,000 documents.
+Memory: 26 bytes for each sentence and 284 for each document, 300 MB for seven million sentences of 700,000 documents.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.corpus.documents import FAULTS, Documents, Sentences
+from sentence_distillery.corpus.boilerplate import REPAIRS
+from sentence_distillery.corpus.boilerplate import RULES as BOILERPLATE
+from sentence_distillery.corpus.documents import Documents, Sentences
 from sentence_distillery.corpus.duplicates import near_duplicates
 from sentence_distillery.corpus.identities import among, repeats
 from sentence_distillery.corpus.options import Clean
 
-DOCUMENT_REASONS = ("", "empty", "duplicate", "language", "near-duplicate")
-SENTENCE_REASONS = (*FAULTS, "boilerplate: repeated line", "in an evaluation set", "limit", "duplicate")
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of cleaning; its name is the reason in `dropped.parquet`, or in the counters what it removed."""
+
+    unit: Literal["paragraph", "document", "sentence"]
+    name: str
+    description: str
+
+
+RULES = (
+    *(Rule("paragraph", name, f"removes {what}") for name, what in REPAIRS.items()),
+    Rule("document", "empty", "no sentence is left of it"),
+    Rule("document", "duplicate", "an earlier document has the same words in the same order"),
+    Rule("document", "language", "it is in another language than `language`"),
+    Rule("document", "near-duplicate", "it shares `near_duplicate_threshold` of its word 3-grams with an earlier one"),
+    *(Rule("sentence", f"boilerplate: {name}", what) for name, what in BOILERPLATE.items()),
+    Rule("sentence", "symbols", "fewer than half of its characters are letters"),
+    Rule("sentence", "short", "it has fewer words than `minimum_tokens`"),
+    Rule("sentence", "long", "it has more words than `maximum_tokens`"),
+    Rule("sentence", "boilerplate: repeated line", "its line occurs in `line_repeats` documents of the source"),
+    Rule("sentence", "in an evaluation set", "evaluation scores on a text with the same letters and digits"),
+    Rule("sentence", "limit", "it is beyond the first 1,048,576 sentences of its document"),
+    Rule("sentence", "duplicate", "an earlier sentence has the same letters and digits"),
+)
+DOCUMENT_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "document"))
+SENTENCE_REASONS = ("", *(rule.name for rule in RULES if rule.unit == "sentence"))
 # A sentence's identity elsewhere is document * 2**20 + position.
 POSITIONS = 2**20
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -46,18 +73,18 @@ class Decisions:
 
     @property
     def in_kept(self) -> NDArray[np.bool_]:
-        """(sentences,) whether the document of each is kept."""
+        """Mark the sentences, (sentences,) bool, whose document is kept."""
         return np.repeat(self.documents == 0, np.diff(self.starts))
 
     def part(self, first: int, last: int) -> "Decisions":
-        """Those on the documents first ... last - 1 alone; what `starts` and `originals` count, they count over all."""
+        """Return those on the documents first ... last - 1; `starts` and `originals` still count over all documents."""
         rows = slice(self.starts[first], self.starts[min(last, len(self.documents))])
         return Decisions(
             self.documents[first:last], self.sentences[rows], self.originals[first:last], self.starts[first : last + 1]
         )
 
     def counts(self) -> tuple[int, Counter[str], Counter[str]]:
-        """Sentences that are kept, sentences that are dropped by reason, and documents by reason ("": kept)."""
+        """Count the kept sentences, the dropped sentences by reason, and the documents by reason ("": kept)."""
         in_kept, sizes = self.in_kept, np.maximum(np.diff(self.starts), 1)
         own = np.bincount(self.sentences[in_kept], minlength=len(SENTENCE_REASONS)).tolist()
         dropped = Counter(dict(zip(SENTENCE_REASONS[1:], own[1:], strict=True)))
@@ -70,7 +97,7 @@ class Decisions:
 
 
 def joined(parts: Iterable[Parts]) -> Parts:
-    """The findings of all parts in one."""
+    """Join the columns of all parts."""
     parts = list(parts)
     kind = type(parts[0])
     columns: dict[str, Any] = {
@@ -87,7 +114,16 @@ def decide(
     clean: Clean,
     threads: int = 1,
 ) -> Decisions:
-    """Decide on documents and their sentences; `sources` numbers the source of each document."""
+    """Decide which documents and sentences are dropped, and why.
+
+    Args:
+        documents: What `examine` found of all documents.
+        sentences: What it found of their sentences.
+        sources: The source of each document, (documents,), as any number.
+        evaluated: Fingerprints of texts that evaluation scores on, (texts,).
+        clean: Thresholds.
+        threads: How many threads compare near duplicates.
+    """
     reasons, originals = _document_reasons(documents, clean.near_duplicate_threshold, threads)
     starts = np.concatenate([[0], np.cumsum(documents.sentences)])
     kept = _sentence_reasons(documents, sentences, reasons == 0, sources, evaluated, clean)
@@ -135,13 +171,13 @@ def _sentence_reasons(
 
 
 def _frequent(values: NDArray[np.uint64], counted: NDArray[np.bool_], least: int) -> NDArray[np.bool_]:
-    """Whether each value stands at `least` times or more among those that are counted."""
+    """Mark the values that occur `least` times or more among those that are counted."""
     distinct, counts = np.unique(values[counted], return_counts=True)
     return among(values, distinct[counts >= least])
 
 
 def _beyond(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(sentences,) whether each stands at a position of its document that has no number."""
+    """Mark the sentences, (sentences,) bool, at a position of their document that has no number."""
     beyond = np.zeros(counts.sum(), bool)
     ends = np.cumsum(counts)
     for document in np.flatnonzero(counts > POSITIONS):

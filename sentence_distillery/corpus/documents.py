@@ -1,8 +1,8 @@
-"""From articles to their sentences, and what each says of itself; on any core, some articles at a time.
+"""Examine articles: split them into sentences, and compute what the decisions on each need; on any core, in shards.
 
-A sentence's identity is its fingerprint: sentences count as alike where letters and digits agree, whatever their case,
-spaces and punctuation. A document's is a hash of its words, a line's is made of those of its sentences; a line is a
-paragraph of the page.
+A sentence's identity is its fingerprint: two sentences are equal if their letters and digits agree, whatever their
+case, spaces and punctuation. A document's identity is a hash of its words; that of a line, a paragraph of the page, is
+a hash of the identities of its sentences.
 """
 
 import itertools
@@ -22,17 +22,17 @@ from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.corpus.text import normalise, paragraphs, without_markup
 from sentence_distillery.corpus.words import Words, find_words
 
-# Why a sentence is dropped whatever stands elsewhere; "" where it is not. They are kept as their places in this tuple.
+# Why a sentence is dropped, whatever the other sentences are; "" if it is not. Stored as places in this tuple.
 FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-# What is written of a sentence, but for what follows from its words.
+# The columns that are written of a sentence, without those that follow from its words.
 FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens"])
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """What some sentences say of themselves, an entry a sentence."""
+    """What is known of some sentences, one entry for each."""
 
     fault: NDArray[np.uint8]  # of FAULTS
     identity: NDArray[np.uint64]
@@ -42,7 +42,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Documents:
-    """What some documents say of themselves, an entry a document."""
+    """What is known of some documents, one entry for each."""
 
     sentences: NDArray[np.int64]
     identity: NDArray[np.uint64]
@@ -52,7 +52,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Findings:
-    """Some documents in a row, the first of which has the number `first`; `table` is of FOUND."""
+    """Some consecutive documents, of which the first has the number `first`; `table` has the schema FOUND."""
 
     first: int
     table: pa.Table
@@ -68,11 +68,11 @@ def read_lines(raw: str, language: str, removed: Counter[str]) -> list[list[str]
 
 
 def examine(articles: tuple[int, list[str]], language: str, minimum_tokens: int, maximum_tokens: int) -> Findings:
-    """Read some articles, given with the number of the first, and find out what each says of itself.
+    """Split some articles, given with the number of the first, into sentences, and examine each.
 
-    The other arguments are keys of section `clean`; raises InputError where the language is unknown.
+    The other arguments are options of `corpus.options.Clean`; raises InputError if the language is unknown.
     """
-    check_language(language)  # here, so that only the processes that tell languages load the half second of it
+    check_language(language)  # here, so that only processes that need the language model load it, in half a second
     first, texts = articles
     removed: Counter[str] = Counter()
     documents = [read_lines(text, language, removed) for text in texts]
@@ -101,16 +101,16 @@ def _table(first: int, counts: NDArray[np.int64], sentences: list[str], words: W
 
 
 def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> NDArray[np.uint8]:
-    """(sentences,) the first fault of each, as its place in FAULTS.
+    """Find the first fault of each sentence, (sentences,) uint8, as its place in FAULTS.
 
-    Where fewer than half of its characters are letters it is "symbols": a row of a table, a score, a rule.
+    "symbols": fewer than half of the characters are letters, as in a row of a table, a score, a rule.
     """
     count = np.diff(words.offsets)
     faults = np.where(count > maximum, FAULTS.index("long"), 0).astype(np.uint8)
     faults[count < minimum] = FAULTS.index("short")
     faults[2 * words.letters < words.characters] = FAULTS.index("symbols")
     for number, rule in boilerplate_rules(sentences):
-        faults[number] = 1 + RULES.index(rule)
+        faults[number] = FAULTS.index(f"boilerplate: {rule}")
     return faults
 
 

@@ -38,7 +38,7 @@ def _identifier() -> LanguageIdentifier:
 
 
 def shared_model() -> Callable[[], None]:
-    """What gives another process the model of this one; to unpack it takes a third of a second and 68 MB."""
+    """Return a function that gives another process this model, since unpacking it takes 0.3 s and 68 MB."""
     model = _identifier()
     tables = (model.tk_nextmove, model.tk_output, model.tk_row)
     return partial(_adopt, model.nb_ptc, model.nb_pc, model.nb_classes, *map(np.asarray, tables))
@@ -58,14 +58,14 @@ def _adopt(
 
 @cache
 def check_language(language: str) -> None:
-    """Raise InputError where no document could be told to be in `language`, given as ISO 639-1 code."""
+    """Raise InputError if py3langid does not know `language`, an ISO 639-1 code."""
     known = sorted(label for label in _identifier().labels if len(label) == 2)
     if language not in known:
-        raise InputError(f"clean.language = '{language}' is unknown to py3langid; use one of {', '.join(known)}.")
+        raise InputError(f"language '{language}' is unknown to py3langid; use one of {', '.join(known)}.")
 
 
 def is_in_language(text: str, language: str) -> bool:
-    """Whether `text` is in `language`, or too short to tell."""
+    """Tell whether `text` is in `language`, or too short to tell."""
     if len(text) < SHORTEST:
         return True
     sample = text[:SAMPLE]
@@ -73,7 +73,7 @@ def is_in_language(text: str, language: str) -> bool:
 
 
 def are_plain(words: pa.StringArray, boundaries: NDArray[np.int64], language: str) -> NDArray[np.bool_]:
-    """(documents,) whether the first words of each, which lies between two `boundaries`, tell its language alone."""
+    """Mark the documents, (documents,) bool, whose first words tell the language; they lie between two `boundaries`."""
     lengths = np.minimum(np.diff(boundaries), SAMPLE_WORDS)
     ends = np.cumsum(lengths)
     sample = np.arange(lengths.sum()) + np.repeat(boundaries[:-1] - ends + lengths, lengths)

@@ -1,4 +1,4 @@
-"""The corpus at a glance, for the report: reports/corpus.json.
+"""The corpus at a glance, for a report.
 
 Documents, sentences and words by source and by time, the growth of the vocabulary, and texts to read: sentences that
 were kept, sentences dropped for each reason, lines that repeat, documents beside those that they nearly repeat. The
@@ -6,20 +6,18 @@ texts are drawn at random with a fixed seed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from sentence_distillery.corpus.articles import NO_DAY, Origins
 from sentence_distillery.corpus.decisions import SENTENCE_REASONS, Decisions
-from sentence_distillery.io.artifacts import InputError
 
 KEPT_EXAMPLES = 12
 DROPPED_EXAMPLES = 3
@@ -30,19 +28,9 @@ PERIODS = 40
 POINTS = 50
 EXCERPT = 240  # characters
 SEED = 1
-NO_DAY = int(np.iinfo(np.int32).min)
 EPOCH = date(1970, 1, 1)
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Origins:
-    """Where each document is from: its source, as a place in `names`, and its day since 1970 or NO_DAY."""
-
-    names: list[str]
-    sources: NDArray[np.int32]
-    days: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -56,24 +44,8 @@ class Written:
     dropped: pa.Table
 
 
-def read_origins(parts: Sequence[Path]) -> Origins:
-    """The origins of all articles; raises InputError where a part cannot be read."""
-    names: dict[str, int] = {}
-    sources, days = [], []
-    for part in parts:
-        try:
-            table = pq.read_table(part, columns=["source", "published"], page_checksum_verification=True)
-        except (OSError, KeyError, UnicodeDecodeError, pa.ArrowException) as error:
-            raise InputError(f"{part} cannot be read: {error}. Rebuild it with `dvc repro --force crawl`.") from error
-        encoded = table["source"].combine_chunks().dictionary_encode()
-        codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
-        sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
-        days.append(table["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
-    return Origins(list(names), np.concatenate(sources), np.concatenate(days))
-
-
 class Overview:
-    """What is added up while the parts are written, in their order."""
+    """Sums and examples, added up while the parts are written, in their order."""
 
     def __init__(self, origins: Origins, decisions: Decisions, parts: int) -> None:
         self._origins = origins
@@ -93,7 +65,7 @@ class Overview:
         self._document_texts: dict[int, str] = {}
 
     def add(self, part: Written) -> None:
-        """Add up a part."""
+        """Add a part to the sums."""
         documents = part.kept["document"].to_numpy()
         tokens = part.kept["tokens"].combine_chunks()
         np.add.at(self._sentences, documents, 1)
@@ -111,7 +83,7 @@ class Overview:
             self._different.append(words.dictionary.take(pc.unique(piece)))
 
     def _growth(self) -> list[tuple[int, int]]:
-        """How many words were read, and how many different ones, after each piece."""
+        """List how many words, and how many different ones, there are after each piece."""
         codes = pa.chunked_array(self._different, pa.string()).dictionary_encode()  # by their first appearance
         known = np.maximum.accumulate([pc.max(chunk.indices).as_py() + 1 for chunk in codes.chunks])
         return [(0, 0), *zip(np.cumsum(self._lengths).tolist(), known.tolist(), strict=True)]
@@ -127,7 +99,7 @@ class Overview:
                 self._document_texts[document] = _shortened(" ".join(texts[begin:end][:10].to_pylist()))
 
     def summary(self) -> Row:
-        """All that the report shows."""
+        """Return everything that a report shows, as JSON can hold it."""
         return {
             "sources": self._by(self._origins.sources, self._origins.names.__getitem__, SOURCES),
             "times": self._by_time(),
@@ -141,7 +113,7 @@ class Overview:
         }
 
     def _by(self, keys: NDArray[np.integer], name: Callable[[int], str | None], most: int) -> list[Row]:
-        """Sums over the documents of each key; those with the most words, at most `most` of them."""
+        """Sum over the documents of each key, and keep the `most` keys with the most words."""
         distinct, groups = np.unique(keys, return_inverse=True)
         columns = {
             "documents": np.bincount(groups),
@@ -156,7 +128,7 @@ class Overview:
         ]
 
     def _by_time(self) -> list[Row]:
-        """By day, month or year, whichever gives PERIODS at most, in order; documents without a day come last."""
+        """Sum by day, month or year, whichever gives at most PERIODS rows; documents without a day come last."""
         days = self._origins.days
         known = np.unique(days[days != NO_DAY])
         texts = {int(day): (EPOCH + timedelta(days=int(day))).isoformat() for day in known}
@@ -170,7 +142,7 @@ class Overview:
 
 
 def _draw_sentences(decisions: Decisions, generator: np.random.Generator) -> dict[int, str]:
-    """Rows of sentences to show, with the reason for which each was dropped ("": it was kept)."""
+    """Draw sentences to show, by row, with the reason for which each was dropped ("": it was kept)."""
     in_kept = decisions.in_kept
     drawn: dict[int, str] = {}
     for code, reason in enumerate(SENTENCE_REASONS):
@@ -185,6 +157,6 @@ def _shortened(text: str) -> str:
 
 
 def _thinned(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """POINTS of them at most, evenly spaced, the first and the last included."""
+    """Take at most POINTS of the points, evenly spaced, with the first and the last."""
     places = np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))
     return [points[place] for place in places]

@@ -1,13 +1,11 @@
-"""The tables of the corpus room and where they stand."""
+"""The tables of a corpus: articles, sentences, and what was dropped."""
 
 from pathlib import Path
 
 import pyarrow as pa
 
-ARTICLES_DIRECTORY = Path("data/corpus/articles")
 SENTENCES_DIRECTORY = Path("data/corpus/sentences")
 DROPPED_FILE = "dropped.parquet"
-OVERVIEW = Path("reports/corpus.json")
 
 ARTICLES = pa.schema(
     [
@@ -51,4 +49,6 @@ DROPPED = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
-EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64())])
+
+# The fingerprint of each text that evaluation scores on.
+EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])

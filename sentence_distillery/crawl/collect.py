@@ -1,7 +1,10 @@
-"""Articles from where `crawl.source` says into one schema: url, source, published, title, text.
+"""Collect articles from one of three sources in one schema: url, source, published, title, text.
 
-`package` is the Lee background corpus inside gensim's wheel, 300 articles of the Australian Broadcasting Corporation;
-`files` are the user's own, below data/external, which DVC watches; `web` is what section `web` of the parameters names.
+    packaged_articles()                                     the Lee background corpus of gensim's package
+    read_files(inputs, counters)                            files: text, lines, CoNLL-U, JSON lines, CSV, Parquet
+    web_articles(web, state, directory, counters)           a crawl of news sites (crawl/snapshot.py)
+
+`collect` writes the articles of the source that its options name.
 """
 
 import importlib.util
@@ -14,26 +17,68 @@ from typing import Any
 
 import pyarrow as pa
 
-from sentence_distillery.corpus.dates import parse_date
 from sentence_distillery.corpus.options import Columns
 from sentence_distillery.corpus.readers import SUFFIXES, Row, read_rows
 from sentence_distillery.corpus.schema import ARTICLES
+from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.crawl.options import Crawl, CrawlInput, Web
 from sentence_distillery.crawl.snapshot import web_articles
-from sentence_distillery.io.artifacts import InputError, write_table
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unicode import whole_surrogates
 
-EXTERNAL = Path("data/external")
 PART_ARTICLES = 5000
 UNKNOWN_DATES = "dates not understood"
 IGNORED_FILES = "files of other kinds ignored"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
-def lee_articles() -> Iterator[Row]:
-    """The Lee background corpus, one article a line; gensim itself is not imported."""
+def collect(crawl: Crawl, web: Web, target: Path, root: Path, state: Path, counters: Counters) -> None:
+    """Write the articles of the source that `crawl` names, as part-*.parquet of the schema ARTICLES.
+
+    Args:
+        crawl: Which source, and which files.
+        web: Sites and limits of the source `web`; not used by the others.
+        target: Directory to write; it is replaced as a whole, or not at all.
+        root: Directory that files must lie in.
+        state: Directory in which a crawl keeps pages and progress; it must outlive a run.
+        counters: Counts articles that are kept, and those that are dropped, by reason.
+
+    Raises:
+        InputError: If the source cannot be read, or has no article.
+    """
+    with atomic_directory(target) as directory:
+        write_articles(directory, _articles_of(crawl, web, directory, root, state, counters))
+        if not counters.kept:
+            raise InputError(_NO_ARTICLE[crawl.source].format(dict(counters.dropped) or "none"))
+
+
+def _articles_of(crawl: Crawl, web: Web, directory: Path, root: Path, state: Path, counters: Counters) -> Iterator[Row]:
+    if crawl.source == "web":
+        return web_articles(web, state, directory, counters)
+    if crawl.source == "package":
+        return with_text(packaged_articles(), counters)
+    if not crawl.inputs:
+        raise InputError(f"crawl.inputs is empty; list files below {root}, or set crawl.source to 'package'.")
+    return with_text(read_files(crawl.inputs, counters, root), counters)
+
+
+_NO_ARTICLE = {
+    "package": "the package holds no article; run `pip install --force-reinstall gensim`.",
+    "files": "crawl.inputs hold no article with text; see whether columns.text names the right column.",
+    "web": "the crawl found no article (pages by reason: {}); see web.sites, web.languages and the days.",
+}
+
+
+def packaged_articles() -> Iterator[Row]:
+    """Yield the Lee background corpus, 300 articles of the Australian Broadcasting Corporation, as rows of ARTICLES.
+
+    It is read from gensim's package, without an import of gensim. Raises InputError if gensim is not installed.
+
+    >>> next(packaged_articles())["url"]
+    'package:gensim/lee_background.cor#1'
+    """
     package = importlib.util.find_spec("gensim")
     if package is None or package.origin is None:
         raise InputError("gensim, which holds the Lee corpus, is not installed; run `pip install gensim`.")
@@ -49,10 +94,19 @@ def lee_articles() -> Iterator[Row]:
         yield {"url": url, "source": "lee", "published": None, "title": None, "text": text}
 
 
-def file_articles(inputs: Iterable[CrawlInput], counters: Counters) -> Iterator[Row]:
-    """The articles of all inputs in order; the files of a directory are sorted by name."""
+def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | None = None) -> Iterator[Row]:
+    """Yield the articles of all inputs in order, as rows of ARTICLES; the files of a directory are sorted by name.
+
+    Args:
+        inputs: Files or directories, with their formats and columns.
+        counters: Counts, as details, dates that are not understood and files of other kinds.
+        root: Directory that all inputs must lie in; None allows any.
+
+    Raises:
+        InputError: If an input is missing, lies outside of `root`, cannot be read, or lacks a column.
+    """
     for given in inputs:
-        for path in input_files(given, counters):
+        for path in input_files(given, counters, root):
             format = given.format or SUFFIXES[path.suffix]
             for place, row in read_rows(path, format, given.columns):
                 if format == "text":
@@ -61,27 +115,35 @@ def file_articles(inputs: Iterable[CrawlInput], counters: Counters) -> Iterator[
                     yield _article(place, row, given.columns, path.stem, counters)
 
 
-def input_files(entry: CrawlInput, counters: Counters) -> list[Path]:
-    """The readable files of an input; raises InputError where it is outside data/external, missing, or has none."""
+def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> list[Path]:
+    """List the readable files of an input; raises InputError if it is outside of `root`, missing, or has none."""
     given = Path(entry.path)
-    # Lexically, because what lies below may be a link to a file that is kept elsewhere: DVC follows it, too.
-    if not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / EXTERNAL):
-        raise InputError(f"crawl.inputs: {given} is not below {EXTERNAL}, which DVC watches; put it there.")
+    # Lexically, because the input may be a link to a file that is kept elsewhere, which a watcher of `root` follows.
+    if root is not None and not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / root):
+        raise InputError(f"crawl.inputs: {given} is not below {root}, where changes are seen; put it there.")
     if not given.exists():
         raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
-    below = [path for path in (*given.parents, given) if path.is_relative_to(EXTERNAL) and path != EXTERNAL]
-    for path in (*below, *given.rglob("*")):
-        if path.is_symlink() and path.is_dir():
-            raise InputError(f"crawl.inputs: {path} links to a directory, in which DVC sees no change; link its files.")
+    if root is not None:
+        _refuse_linked_directories(given, root)
     files = sorted(path for path in given.rglob("*") if path.is_file()) if given.is_dir() else [given]
     readable = [path for path in files if entry.format or path.suffix in SUFFIXES]
     if not readable:
         raise InputError(
-            f"crawl.inputs: {given} is no file that can be read; bring {', '.join(SUFFIXES)}, or name its format."
+            f"crawl.inputs: {given} is not a file that can be read; bring {', '.join(SUFFIXES)}, or name its format."
         )
     if len(readable) < len(files):
         _count(counters, IGNORED_FILES, len(files) - len(readable))
     return readable
+
+
+def _refuse_linked_directories(given: Path, root: Path) -> None:
+    """Raise InputError if a directory on the way to `given`, or below it, is a link, behind which changes go unseen."""
+    below = [path for path in (*given.parents, given) if path.is_relative_to(root) and path != root]
+    for path in (*below, *given.rglob("*")):
+        if path.is_symlink() and path.is_dir():
+            raise InputError(
+                f"crawl.inputs: {path} links to a directory, in which no change is seen; link its files instead."
+            )
 
 
 def _text_article(path: Path, row: Row) -> Row:
@@ -89,7 +151,7 @@ def _text_article(path: Path, row: Row) -> Row:
 
 
 def _article(place: str, row: Row, columns: Columns, source: str, counters: Counters) -> Row:
-    """`row` in the schema's own columns; what the file does not name is taken from its place."""
+    """Turn a row of a file into one of ARTICLES; its place stands for a url and a source that it lacks."""
     text = row.get(columns.text)
     if text is not None and not isinstance(text, str):
         raise InputError(f"{place}: column '{columns.text}' holds {type(text).__name__}, expected text.")
@@ -108,7 +170,7 @@ def _string(row: Row, column: str | None) -> str | None:
 
 
 def _published(value: Any, counters: Counters) -> date | None:
-    """The day of a date, a timestamp or a text; None and counted where there is a text that is no date."""
+    """Return the day of a date, a timestamp or a text; None, and counted, for a text that is not a date."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date) or value is None:
@@ -149,21 +211,3 @@ def write_articles(directory: Path, articles: Iterable[Row]) -> None:
 def _write_part(directory: Path, part: int, rows: list[Row]) -> None:
     write_table(directory / f"part-{part:05d}.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
     log.info("%d articles read", part * PART_ARTICLES + len(rows))
-
-
-def articles_of(crawl: Crawl, web: Web, directory: Path, counters: Counters) -> Iterator[Row]:
-    """The articles of the source that params.yaml names; `directory` takes what stands beside them."""
-    if crawl.source == "web":
-        return web_articles(web, directory, counters)
-    if crawl.source == "package":
-        return with_text(lee_articles(), counters)
-    if not crawl.inputs:
-        raise InputError(f"crawl.inputs is empty; list files below {EXTERNAL}, or set crawl.source to 'package'.")
-    return with_text(file_articles(crawl.inputs, counters), counters)
-
-
-_NOTHING = {
-    "package": "the package holds no article; run `pip install --force-reinstall gensim`.",
-    "files": "crawl.inputs hold no article with text; see whether columns.text names the right column.",
-    "web": "the crawl found no article (pages by reason: {}); see web.sites, web.languages and the days.",
-}

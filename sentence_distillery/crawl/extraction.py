@@ -19,7 +19,7 @@ from trafilatura import bare_extraction
 from trafilatura.settings import Document
 from trafilatura.utils import load_html
 
-from sentence_distillery.corpus.dates import parse_date
+from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.crawl.decoding import Unreadable, check_type, decoded, decompressed, gunzipped
 from sentence_distillery.io.unicode import whole_surrogates
 

@@ -31,7 +31,7 @@ FORBIDDEN = "robots.txt forbids it"
 NO_ROBOTS = "robots.txt unreachable"
 PRIVATE = "private address"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 class Gate:

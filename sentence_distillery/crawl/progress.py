@@ -13,7 +13,7 @@ from sentence_distillery.crawl.politeness import Work, work_of
 LOG_SECONDS = 10.0
 BAR_SECONDS = 0.5
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 class Progress:

@@ -15,35 +15,45 @@ from typing import Any
 
 import pyarrow as pa
 
-from sentence_distillery.corpus.dates import parse_date
 from sentence_distillery.corpus.language import check_language, is_in_language
 from sentence_distillery.corpus.schema import CRAWL_DROPPED, DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.crawl.options import Web
 from sentence_distillery.crawl.pages import OUTSIDE_DATES, Pages
 from sentence_distillery.crawl.policy import Link, Refused, Scope
 from sentence_distillery.crawl.robots import AGENT
-from sentence_distillery.crawl.store import DIRECTORY, Store
+from sentence_distillery.crawl.store import Store
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.counters import Counters
 
 Row = dict[str, Any]
 NOT_REACHED = "not reached"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
-def web_articles(web: Web, directory: Path, counters: Counters) -> Iterator[Row]:
-    """Crawl, yield the articles by URL, and write what was not kept to `dropped.parquet` in `directory`."""
+def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> Iterator[Row]:
+    """Crawl news sites and yield their articles by URL, as rows of ARTICLES.
+
+    Args:
+        web: Sites, limits and what is kept. A finished snapshot is read from `state` without the network.
+        state: Directory of the crawler's own: a database and the fetched pages. A crawl that was ended goes on there.
+        directory: Gets `dropped.parquet` (CRAWL_DROPPED), the pages that were not kept, with the reason.
+        counters: Counts articles, and pages that are dropped, by reason.
+
+    Raises:
+        InputError: If no site or no contact is given, a site is refused, `state` is in use, damaged or full.
+    """
     check(web)
     scope = Scope(web)
-    store = Store(web.snapshot, _digest(web), AGENT)
+    store = Store(web.snapshot, _digest(web), AGENT, state)
     try:
         try:
             limit = _crawl(web, scope, store, counters)
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                f"{DIRECTORY} could not be written: {error}. What was fetched is kept; make room, then run again."
+                f"{state} could not be written: {error}. What was fetched is kept; make room, then run again."
             ) from error
         choice = Choice(web, scope, store, limit)
         for row in choice.dropped:
@@ -57,13 +67,15 @@ def web_articles(web: Web, directory: Path, counters: Counters) -> Iterator[Row]
 
 
 def check(web: Web) -> None:
-    """Raise InputError where a crawl must not start."""
+    """Raise InputError if a crawl must not start."""
     if not web.sites:
-        raise InputError("web.sites is empty; name a site, or take a preset: `dvc exp run -S site=china-daily`.")
+        raise InputError(
+            "web.sites is empty; name a site, or take a preset, such as conf/site/china-daily.yaml of the repository."
+        )
     if web.contact is None:
         raise InputError(
             "web.contact is not set; give an e-mail address or a page by which those who run the sites can reach you, "
-            "as in `-S web.contact=you@example.org`. It is sent with each request."
+            "such as you@example.org. It is sent with each request."
         )
     scope = Scope(web)
     for link in scope.seeds():
@@ -72,14 +84,14 @@ def check(web: Web) -> None:
         except Refused as refused:
             raise InputError(
                 f"web.sites: {link.url} is refused ({refused.reason}); list its host in the site's hosts, and in "
-                "web.private_hosts where it stands in a private network."
+                "web.private_hosts if it is in a private network."
             ) from refused
     for language in web.languages:
         check_language(language)
 
 
 def _digest(web: Web) -> str:
-    """What decides which pages are asked for; limits, politeness and what is kept of the pages are not in it."""
+    """Hash what decides which pages are requested; limits, politeness and the choice of articles are not in it."""
     asked = web.model_dump(include={"sites", "since", "until", "depth"})
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -57,7 +57,7 @@ LONGEST_PAUSE = 3600.0
 LONGEST_DELAY = 30.0
 TOO_LARGE = "too large"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 class StoreScheduler(BaseScheduler):

@@ -31,7 +31,6 @@ from sentence_distillery.crawl.policy import QUERIES_OF_A_PATH, TOO_DEEP, TRAP_Q
 from sentence_distillery.crawl.robots import Robots, Ruling
 from sentence_distillery.io.artifacts import InputError
 
-DIRECTORY = Path("data/checkpoints/crawl")
 LOCK_SECONDS = 3.0
 
 _SCHEMA = """
@@ -102,10 +101,10 @@ class Answer:
 class Store:
     """The state of all snapshots and the work on one of them. Not for several threads."""
 
-    def __init__(self, name: str, scope: str, software: str, directory: Path = DIRECTORY) -> None:
+    def __init__(self, name: str, scope: str, software: str, directory: Path) -> None:
         """Open the snapshot that `name` and `scope`, a digest of what is asked for, identify; begin it if it is new.
 
-        Raises InputError where another process crawls here, or the files are damaged.
+        Raises InputError if another process crawls in `directory`, or its files are damaged.
         """
         directory.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(directory / "lock")

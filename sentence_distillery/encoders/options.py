@@ -28,13 +28,14 @@ class TeacherError(InputError):
         field: Literal["reference", "revision", "sha256", "maximum_length"] = "reference",
         value: object = None,
     ) -> None:
-        super().__init__(message, reference, field, value)  # all of them, or it could not be pickled
+        super().__init__(message)
         self.reference = reference
         self.field = field
         self.value = reference if field == "reference" else value
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+    def __reduce__(self) -> tuple[type["TeacherError"], tuple[object, ...]]:
+        """Let a process of its own send the error back with all that it says."""
+        return type(self), (str(self), self.reference, self.field, self.value)
 
 
 class AbsentModelError(TeacherError):

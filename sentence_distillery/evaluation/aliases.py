@@ -21,6 +21,7 @@ NAMES = {  # former -> current
     "mean weights": "model soup",  # the mean of the weights of several seeds
     "stsb+silver": "stsb+augmented",
     "held_out": "validation",  # a field of the cells of paper 2
+    "further": "additional",  # teachers, in the config.json of a student
 }
 LAST = "mean weights"  # renamed where it is one of the parts of a name, too
 FIELDS = {"system", "dataset", "protocol", "encoder", "task", "strategy", "first", "second"}  # those that hold names

@@ -1,12 +1,10 @@
-"""How well `clean` finds sentences and boilerplate: reports/corpus_quality.csv, which the report shows.
+"""How well cleaning finds sentence ends and boilerplate: precision, recall and F1.
 
-    python -m stages.corpus.corpus_quality
-
-Sentences: the ends inside of a paragraph, where each system is given the paragraph; precision, recall and F1 of their
-places, on data/samples/lines.csv and on the test split of UD English EWT. Beside the splitter of `clean` stand
-sentencex, Punkt (trained here, without labels, on the text of EWT's training split; needs `pip install nltk`) and the
-bundled Stanza models (trained on that split's labels). Boilerplate: the lines of the sample that are dropped as
-boilerplate, all in one corpus, so that lines that repeat are found, too.
+Sentences: each system splits whole paragraphs, and the sentence ends inside of a paragraph are compared, on a sample of
+labelled lines and on the test split of UD English EWT. The splitter of `corpus.sentences` is compared with sentencex,
+Punkt (trained here, without labels, on the text of EWT's training split; needs `pip install nltk`) and Stanza models
+(trained on the labels of that split). Boilerplate: the lines of the sample that cleaning drops as boilerplate, all in
+one corpus, so that repeated lines are found, too.
 """
 
 import csv
@@ -21,29 +19,33 @@ from typing import Any
 import numpy as np
 import sentencex
 
-from sentence_distillery.benchmarks import external
 from sentence_distillery.corpus.decisions import SENTENCE_REASONS, decide
 from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, unreadable
 from sentence_distillery.syntax.parser import load_parser
 
-SAMPLE = Path("data/samples/lines.csv")
-EWT = Path("data/external/ud-english-ewt")
-BUNDLED = Path("models/syntax")
-QUALITY = Path("reports/corpus_quality.csv")
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
-LONGEST = 400  # words of a sentence; only what parses asks for it
+LONGEST = 400  # words of a sentence, which a parser asks for and a splitter does not use
 
 Splitter = Callable[[str], list[str]]
 Row = dict[str, str]
 
 
 @dataclass(frozen=True)
+class Sources:
+    """Files that the figures are computed on."""
+
+    sample: Path  # CSV: document, source, boilerplate (1 or 0), text with END between sentences
+    treebank: Path  # directory of UD English EWT's en_ewt-ud-<split>.conllu
+    parser: Path  # directory of Stanza models, which may be absent
+
+
+@dataclass(frozen=True)
 class Paragraph:
-    """One line of text, and where the sentences in it end, but for the last."""
+    """One line of text, and the places where sentences end in it, without the last."""
 
     text: str
     ends: frozenset[int]
@@ -51,7 +53,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the sample; its sentences are divided by END."""
+    """A line of the sample, with END between its sentences."""
 
     document: str
     source: str
@@ -64,25 +66,28 @@ class Line:
 
 
 def paragraph(sentences: Sequence[str], after: Sequence[str]) -> Paragraph:
-    """The paragraph of `sentences`, each with what stands after it."""
+    """Join sentences, each with the space after it, to a paragraph."""
     text = "".join(itertools.chain.from_iterable(zip(sentences, after, strict=True)))
     lengths = [len(sentence) + len(space) for sentence, space in zip(sentences, after, strict=True)]
     ends = (end - len(space) for end, space in zip(itertools.accumulate(lengths), after, strict=True))
     return Paragraph(text.rstrip(), frozenset(list(ends)[:-1]))
 
 
-def read_sample() -> list[Line]:
-    """The lines of data/samples/lines.csv."""
-    with SAMPLE.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+def read_sample(path: Path) -> list[Line]:
+    """Read the labelled lines of a CSV file; raises InputError if it is missing."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise unreadable(path, error.strerror) from error
     return [Line(row["document"], row["source"], row["boilerplate"] == "1", row["text"]) for row in rows]
 
 
-def read_treebank(split: str) -> Iterator[Paragraph]:
-    """The paragraphs of a split of UD English EWT; raises InputError where it is absent."""
-    path = EWT / f"en_ewt-ud-{split}.conllu"
+def read_treebank(directory: Path, split: str) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a split of UD English EWT; raises InputError if it is absent."""
+    path = directory / f"en_ewt-ud-{split}.conllu"
     if not path.is_file():
-        raise InputError(f"{path} does not exist; {external.REMEDY}.")
+        raise InputError(f"{path} does not exist; bring UD English EWT there (`make benchmarks` in the repository).")
     texts: list[str] = []
     after: list[str] = []
     for sentence in path.read_text(encoding="utf-8").strip().split("\n\n"):
@@ -96,7 +101,7 @@ def read_treebank(split: str) -> Iterator[Paragraph]:
 
 
 def inner_ends(text: str, sentences: Sequence[str]) -> set[int]:
-    """Where `sentences`, which a splitter found in `text`, end, but for the last."""
+    """Find the places in `text` where the sentences of a splitter end, without the last."""
     ends, place = set(), 0
     for sentence in sentences:
         place = text.index(sentence, place) + len(sentence)
@@ -105,7 +110,7 @@ def inner_ends(text: str, sentences: Sequence[str]) -> set[int]:
 
 
 def figures(right: int, found: int, expected: int) -> Row:
-    """Precision, recall and F1 as fractions."""
+    """Compute precision, recall and F1, in [0, 1], with n = `expected`."""
     precision, recall = right / found, right / expected
     f1 = 2 * precision * recall / (precision + recall)
     shares = {"precision": precision, "recall": recall, "f1": f1}
@@ -113,14 +118,14 @@ def figures(right: int, found: int, expected: int) -> Row:
 
 
 def score_splitter(split: Splitter, paragraphs: Sequence[Paragraph]) -> Row:
-    """The figures of a splitter on the inner ends of all paragraphs."""
+    """Score a splitter on the inner sentence ends of all paragraphs."""
     found = [inner_ends(one.text, split(one.text)) for one in paragraphs]
     right = sum(len(ends & one.ends) for ends, one in zip(found, paragraphs, strict=True))
     return figures(right, sum(map(len, found)), sum(len(one.ends) for one in paragraphs))
 
 
 def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
-    """The figures of the lines that are dropped as boilerplate, or of which nothing is left."""
+    """Score cleaning on the lines that it drops as boilerplate, or of which it leaves nothing."""
     documents = [list(group) for _, group in itertools.groupby(lines, lambda line: line.document)]
     texts = ["\n\n".join(line.paragraph.text for line in document) for document in documents]
     names = sorted({line.source for line in lines})
@@ -144,39 +149,50 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     return figures(right, dropped, sum(line.boilerplate for line in lines))
 
 
-def punkt() -> Splitter | str:
-    """Punkt, trained on the text of EWT's training split, or why it isn't here."""
+def punkt(treebank: Path) -> Splitter | str:
+    """Train Punkt on the text of EWT's training split, or say why it is not available."""
     try:
         module: Any = importlib.import_module("nltk.tokenize.punkt")
     except ModuleNotFoundError:
         return "not available here: pip install nltk"
     trainer = module.PunktTrainer()
     trainer.INCLUDE_ALL_COLLOCS = True
-    trainer.train("\n\n".join(one.text for one in read_treebank("train")), finalize=True)
+    trainer.train("\n\n".join(one.text for one in read_treebank(treebank, "train")), finalize=True)
     tokenizer = module.PunktSentenceTokenizer(trainer.get_params())
     return lambda text: list(tokenizer.tokenize(text))
 
 
-def stanza() -> Splitter | str:
-    """The bundled Stanza models, or why they aren't here."""
-    if not BUNDLED.exists():
-        return f"not available here: no {BUNDLED}"
-    pipeline = load_parser(BUNDLED, LONGEST).pipeline
+def stanza(directory: Path) -> Splitter | str:
+    """Load the Stanza models of a directory, or say why they are not available."""
+    if not directory.exists():
+        return f"not available here: no {directory}"
+    pipeline = load_parser(directory, LONGEST).pipeline
     return lambda text: [sentence.text for sentence in pipeline(text, processors="tokenize").sentences]
 
 
-def rows(clean: Clean) -> Iterator[Row]:
-    """All figures."""
-    lines = read_sample()
+def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
+    """Score all systems on all sets.
+
+    Args:
+        clean: Thresholds of cleaning.
+        sources: Files that the figures are computed on.
+
+    Yields:
+        A row with COLUMNS for each figure; a system that is not available has a note instead.
+
+    Raises:
+        InputError: If the sample or the treebank is absent.
+    """
+    lines = read_sample(sources.sample)
     sets = {
         "sample": [line.paragraph for line in lines if not line.boilerplate],
-        "UD English EWT test": list(read_treebank("test")),
+        "UD English EWT test": list(read_treebank(sources.treebank, "test")),
     }
     systems: dict[str, Splitter | str] = {
         "clean": lambda text: split_sentences(text, "en"),
         "sentencex": lambda text: [sentence.strip() for sentence in sentencex.segment("en", text) if sentence.strip()],
-        "Punkt": punkt(),
-        "Stanza": stanza(),
+        "Punkt": punkt(sources.treebank),
+        "Stanza": stanza(sources.parser),
     }
     for (name, paragraphs), (system, split) in itertools.product(sets.items(), systems.items()):
         absent = dict.fromkeys(COLUMNS, "") | {"note": str(split)}

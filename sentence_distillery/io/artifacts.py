@@ -1,4 +1,4 @@
-"""Files between stages: written whole or not at all, and read with an error that names the file and the remedy.
+"""Files, written whole or not at all, and read with an error that says what is wrong with which file.
 
 A writer fills a partial file beside its target and renames it at the end, so that a process that is killed leaves
 nothing at a final path. The partial file's name is fixed, so the next run overwrites it.
@@ -28,8 +28,18 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }  # what map_tensors knows
 
 
+RESTORE = "Restore or rebuild it."
+
+
 class InputError(Exception):
-    """Something that the user gave is wrong; the message has the value, the file and the remedy."""
+    """Something that the user gave is wrong; the message has the value, the file and the remedy.
+
+    `path` is the file or directory to restore or rebuild, if that is the remedy.
+    """
+
+    def __init__(self, message: str = "", path: Path | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def _partial(target: Path) -> Path:
@@ -55,7 +65,7 @@ def _sync(path: Path) -> None:
 def atomic_file(target: Path) -> Iterator[Path]:
     """Yield a partial path beside `target` and rename it to `target` when the block ends without an error.
 
-    Raises InputError, naming the path, where the disk is full or the directory cannot be written.
+    Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
     partial = _partial(target)
     try:
@@ -73,7 +83,10 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
-    """Yield an empty partial directory beside `target` that replaces `target` when the block ends without an error."""
+    """Yield an empty partial directory beside `target` that replaces `target` when the block ends without an error.
+
+    Raises InputError, naming the path, if the disk is full or the directory cannot be written.
+    """
     partial = _partial(target)
     try:
         _remove(partial)
@@ -113,17 +126,17 @@ def _cannot_write(target: Path, error: Exception) -> str:
 
 
 def write_json(target: Path, value: object) -> None:
-    """Write `value` as indented JSON; NaN and infinity are refused, since JSON has no word for them."""
+    """Write `value` as indented JSON; NaN and infinity are refused, since JSON cannot write them."""
     with atomic_file(target) as partial:
         partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; raises InputError where it is missing or not JSON."""
+    """Read a JSON file; raises InputError if it is missing or is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(_cannot_read(path, error)) from error
+        raise _cannot_read(path, error) from error
 
 
 def write_table(target: Path, table: pa.Table) -> None:
@@ -135,7 +148,7 @@ def write_table(target: Path, table: pa.Table) -> None:
 def read_table(path: Path, schema: pa.Schema) -> pa.Table:
     """Read the columns of `schema` from a Parquet file.
 
-    Raises InputError where the file is missing, truncated or altered, or a column is absent or of another type.
+    Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
@@ -144,28 +157,26 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
             if table.num_rows != file.metadata.num_rows:  # the footer has no checksum that would tell
                 raise pa.ArrowInvalid(f"it has {table.num_rows} rows, but should have {file.metadata.num_rows}")
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise InputError(_cannot_read(path, error)) from error
+        raise _cannot_read(path, error) from error
     return table.select(schema.names).replace_schema_metadata(None)
 
 
 def _check_columns(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
     for field in schema:
         if field.name not in found.names:
-            raise InputError(
-                f"{path} has no column '{field.name}' (it has {', '.join(found.names)}); run `dvc repro` to rebuild it."
-            )
+            raise InputError(f"{path} has no column '{field.name}' (it has {', '.join(found.names)}). {RESTORE}", path)
         if found.field(field.name).type != field.type:
             raise InputError(
-                f"{path}: column '{field.name}' is {found.field(field.name).type}, expected {field.type}; "
-                "run `dvc repro` to rebuild it."
+                f"{path}: column '{field.name}' is {found.field(field.name).type}, expected {field.type}. {RESTORE}",
+                path,
             )
 
 
 def table_parts(directory: Path) -> list[Path]:
-    """The `part-*.parquet` files of `directory` in order; raises InputError where there is none."""
+    """Return the `part-*.parquet` files of `directory` in order; raises InputError if there is none."""
     parts = sorted(directory.glob("part-*.parquet"))
     if not parts:
-        raise InputError(f"{directory} holds no part-*.parquet; run `dvc repro` to rebuild it.")
+        raise InputError(f"{directory} holds no part-*.parquet. {RESTORE}", directory)
     return parts
 
 
@@ -178,8 +189,8 @@ def write_tensors(target: Path, tensors: Tensors) -> None:
 def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
     """Read the arrays named in `shapes` from a safetensors file; None stands for any size.
 
-    Raises InputError where the file is no valid safetensors file (a pickle, a bad header, bad offsets), an array is
-    missing, or it has another shape.
+    Raises InputError if the file is not a valid safetensors file (a pickle, a bad header, bad offsets), if an array is
+    missing, or if it has another shape.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -188,14 +199,14 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
                 raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(file.keys()))}).")
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (OSError, SafetensorError) as error:
-        raise InputError(_no_tensors(path, error)) from error
+        raise _not_tensors(path, error) from error
     for name, shape in shapes.items():
         _check_shape(path, name, tensors[name].shape, shape)
     return tensors
 
 
 def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
-    """As `read_tensors`, but the arrays are read-only views of the file, which the system reads page by page."""
+    """Do as `read_tensors`, but return read-only views of the file, which the system reads page by page."""
     names = tensor_names(path)
     if missing := sorted(set(shapes) - set(names)):
         raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
@@ -215,12 +226,12 @@ def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tenso
 
 
 def tensor_names(path: Path) -> list[str]:
-    """The names of a file's tensors; raises InputError where it is no valid safetensors file."""
+    """Return the names of a file's tensors; raises InputError if it is not a valid safetensors file."""
     try:
         with safe_open(path, framework="numpy") as file:
             return list(file.keys())
     except (OSError, SafetensorError) as error:
-        raise InputError(_no_tensors(path, error)) from error
+        raise _not_tensors(path, error) from error
 
 
 def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence[int | None]) -> None:
@@ -228,13 +239,18 @@ def _check_shape(path: Path, name: str, found: Sequence[int], expected: Sequence
         raise InputError(f"{path}: tensor '{name}' has shape {tuple(found)}, expected {tuple(expected)}.")
 
 
-def _no_tensors(path: Path, error: Exception) -> str:
-    return (
+def _not_tensors(path: Path, error: Exception) -> InputError:
+    return InputError(
         f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-        "convert them to safetensors, or rebuild this one with `dvc repro`."
+        f"convert them to safetensors. {RESTORE}",
+        path,
     )
 
 
-def _cannot_read(path: Path, error: Exception) -> str:
-    reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error).strip()
-    return f"{path} cannot be read: {reason}. Rebuild it with `dvc repro`, or restore the file that you brought."
+def _cannot_read(path: Path, error: Exception) -> InputError:
+    return unreadable(path, "it does not exist" if isinstance(error, FileNotFoundError) else str(error).strip())
+
+
+def unreadable(path: Path, reason: object) -> InputError:
+    """Return the error to raise for a file that cannot be read."""
+    return InputError(f"{path} cannot be read: {reason}. {RESTORE}", path)

@@ -178,7 +178,7 @@ def _anchor(name: str, places: Mapping[str, tuple[float, float]], frame: Frame) 
 
 
 def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) -> Curve:
-    """One line over an axis that starts at zero where no value is below it."""
+    """Draw one line over an axis that starts at zero if no value is below it."""
     frame = CURVE
     levels = ticks(min(0.0, *ys), max(ys), count=3)
     span = [xs[0], xs[-1]] if xs[-1] > xs[0] else [xs[0] - 1, xs[0] + 1]
@@ -204,7 +204,7 @@ def heat_map(
     cosines: Sequence[Sequence[float]],
     left_out: Sequence[str],
 ) -> HeatMap:
-    """A square for each two words; the labels stand left of the rows and, slanted, above the columns."""
+    """Draw a square for each two words; the labels stand left of the rows and, slanted, above the columns."""
     left, top = (
         12.0 + LETTER * max((len(word) for word in words), default=0) * part
         for words, part in ((rows, 1), (columns, 0.75))

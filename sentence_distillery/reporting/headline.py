@@ -1,6 +1,6 @@
 """The figures that a reader looks for first: each system's Spearman under its own mean, and its speed.
 
-The sets are STS-B test and SICK test where anything was scored on them, and Lee-50 otherwise.
+The sets are STS-B test and SICK test if anything was scored on them, and Lee-50 otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ class Headline:
         return self.quality.get(system) or [None] * len(self.sets)
 
     def shares(self, system: str) -> list[float | None]:
-        """What the system reaches of its teacher's quality, for each set where both are above 0."""
+        """Return the share of its teacher's quality for each set; None unless both are above 0."""
         pairs = zip(self.scores(system), self.scores(TEACHER), strict=True)
         return [own / teacher if own and teacher and min(own, teacher) > 0 else None for own, teacher in pairs]
 
@@ -62,7 +62,7 @@ def headline(rows: Sequence[Row], sets: Mapping[str, Any]) -> Headline:
 
 
 def sentence(figures: Headline) -> str:
-    """The student beside its teacher, as far as there are figures of both."""
+    """Compare the student with its teacher in a sentence, as far as there are figures of both."""
     named = zip(figures.shares(STUDENT), figures.sets, strict=True)
     shares = [(share, name) for share, name in named if share is not None]
     times = figures.times(STUDENT)
@@ -80,7 +80,7 @@ def sentence(figures: Headline) -> str:
 
 
 def panels(figures: Headline) -> list[charts.Scatter]:
-    """A chart for each set with a system whose quality and speed are both known."""
+    """Draw a chart for each set with a system whose quality and speed are both known."""
     points = [
         {
             system: (figures.speed[system], score)

@@ -27,7 +27,7 @@ class Metric:
         return f"{value * self.factor:,.{self.digits}f}".replace("-", "\N{MINUS SIGN}")
 
     def printed(self, value: float) -> str:
-        """A figure of a paper, which prints three digits of a fraction."""
+        """Show a figure of a paper, which prints three digits of a fraction."""
         return self.text(value).removesuffix("0") if self.factor == 100 else self.text(value)
 
 
@@ -72,7 +72,7 @@ ORDER = ("stsb", "sick", "lee")  # sets that come first
 
 @dataclass(frozen=True)
 class Figure:
-    """One value as shown; `value` is None, and `note` says why, where there is none."""
+    """One value as shown; `value` is None, and `note` says why, if there is none."""
 
     text: str
     value: float | None = None
@@ -110,7 +110,7 @@ def metric(name: str) -> Metric:
 
 
 def number(row: Row) -> float | None:
-    """The value of a row, or None where it is not a finite number."""
+    """Return the value of a row, or None if it is not a finite number."""
     try:
         value = float(row["value"])
     except ValueError:
@@ -133,7 +133,7 @@ def figure(row: Row) -> Figure:
 
 
 def build(blocks: Sequence[Block], by: str, caption: str, size: str) -> Table:
-    """Group the columns by the field `by`; within a group a metric has a column where a row has it."""
+    """Group the columns by the field `by`; within a group a metric has a column if a row has it."""
     rows = [row for block in blocks for row in block.rows]
     metrics: dict[str, list[str]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: rank(row["metric"], METRICS)):
@@ -162,7 +162,7 @@ def _lines(block: Block, by: str, columns: list[tuple[str, str]]) -> Lines:
 
 
 def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
-    """The same lines with the best figure of each column marked; `better` says for each which end is the best."""
+    """Mark the best figure of each column; `better` says for each which end is the best."""
     columns = zip(*(cells for _, cells in lines), strict=True)
     best = [
         _best((found.value for cell in column for found in cell), sign)
@@ -181,13 +181,13 @@ def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
 
 
 def _best(values: Iterable[float | None], better: int) -> float | None:
-    """The best value of a column; None where there is nothing to choose from."""
+    """Return the best value of a column; None if there is nothing to choose from."""
     known = [value for value in values if value is not None]
     return max(known, key=lambda value: value * better) if better and len(known) > 1 else None
 
 
 def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
-    """A table for each set and split; protocols with other metrics (a classifier's, say) get one of their own."""
+    """Make a table for each set and split; protocols with other metrics (a classifier's, say) get one of their own."""
     metrics: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for row in rows:
         metrics[row["dataset"], row["split"], row["protocol"]].add(row["metric"])
@@ -199,7 +199,7 @@ def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
 
 
 def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:
-    """What a table is about, and how many pairs stand behind it."""
+    """Say what a table is about, and on how many pairs."""
     others = [protocol for protocol in unique(row["protocol"] for row in rows) if protocol not in PROTOCOLS]
     name = ", ".join([title(rows[0]["dataset"], rows[0]["split"], sets), *others])
     note = "; in italics: as the paper printed it" if any(row["published"] for row in rows) else ""
@@ -216,13 +216,13 @@ def word_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
 
 
 def title(dataset: str, split: str, sets: Mapping[str, Any]) -> str:
-    """The set's name, and its split where it has several."""
+    """Name a set, and its split if it has several."""
     splits = sets.get(dataset, {}).get("rows", {})
     return label(dataset) if len(splits) == 1 else f"{label(dataset)} {split}".strip()
 
 
 def size(rows: Sequence[Row], sets: Mapping[str, Any]) -> str:
-    """How many pairs or documents stand behind the figures, a range where the systems differ."""
+    """Say on how many pairs or documents the figures are, a range if the systems differ."""
     kind = sets.get(rows[0]["dataset"], {}).get("kind", "rows")
     counts = sorted({int(row["n"]) for row in rows})
     bounds = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
@@ -234,7 +234,7 @@ def label(name: str) -> str:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Each name once, in order of appearance."""
+    """Return each name once, in order of appearance."""
     return list(dict.fromkeys(names))
 
 

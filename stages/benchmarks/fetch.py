@@ -1,4 +1,10 @@
-"""Fill data/external with the benchmark data that the user has, or that its public homes still serve."""
+"""Fill data/external with benchmark data, from a directory of the user's or from its public homes.
+
+    python -m stages.benchmarks.fetch --from DIR     # copy from DIR/<set>/<file>
+    python -m stages.benchmarks.fetch                # download
+
+The exit status is 0 if at least one set is complete and no file has a wrong checksum, else 1.
+"""
 
 import argparse
 import sys
@@ -6,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sentence_distillery.benchmarks.download import copy_from, download, fetch
-from sentence_distillery.benchmarks.external import EXTERNAL, EXTERNAL_DIRECTORY
+from sentence_distillery.benchmarks.external import EXTERNAL
 from sentence_distillery.io.artifacts import InputError
+from stages import paths
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -15,11 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--from", dest="directory", type=Path, help="directory that holds <set>/<file>")
     directory = parser.parse_args(arguments).directory
     if directory is not None and not directory.is_dir():
-        sys.exit(f"benchmarks: --from {directory} is no directory; give the one that holds stsb/, sick/, ...")
+        sys.exit(f"benchmarks: --from {directory} is not a directory; give the one that holds stsb/, sick/, ...")
     try:
-        reports = fetch(EXTERNAL, EXTERNAL_DIRECTORY, download() if directory is None else copy_from(directory))
+        reports = fetch(EXTERNAL, paths.EXTERNAL, download() if directory is None else copy_from(directory))
     except InputError as error:
         sys.exit(f"benchmarks: {error}")
+    for report in reports:
+        print(report.line())
+    if lacking := [report.name for report in reports if not report.complete]:
+        print(
+            f"To bring {', '.join(lacking)}: put the files into <directory>/<set>/ under the names above and run "
+            "`make benchmarks FROM=<directory>`. The pipeline runs without a set that is absent, and says so."
+        )
     if any(report.wrong for report in reports) or not any(report.complete for report in reports):
         sys.exit(1)
 

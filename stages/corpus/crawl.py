@@ -1,16 +1,17 @@
-"""Articles from where `crawl.source` says into one schema: url, source, published, title, text."""
+"""The stage `crawl`: collect articles in one schema: url, source, published, title, text.
 
-from sentence_distillery.corpus.schema import ARTICLES_DIRECTORY
-from sentence_distillery.crawl.collect import _NOTHING, articles_of, write_articles
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+Section `crawl` of params.yaml names the source: the corpus of gensim's package, files below data/external, or the news
+sites of section `web`, whose pages are kept in data/checkpoints/crawl. Writes data/corpus/articles.
+"""
+
+from sentence_distillery.crawl.collect import collect
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
-    with stage("crawl", unit="articles") as (params, counters), atomic_directory(ARTICLES_DIRECTORY) as directory:
-        write_articles(directory, articles_of(params.crawl, params.web, directory, counters))
-        if not counters.kept:
-            raise InputError(_NOTHING[params.crawl.source].format(dict(counters.dropped) or "none"))
+    with stage("crawl", unit="articles") as (params, counters):
+        collect(params.crawl, params.web, paths.ARTICLES, paths.EXTERNAL, paths.CRAWL_STATE, counters)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def read_run(params: Params) -> RunReport:
         seeds=[read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values],
         counters=counters,
         curves=curves | {"repulsion": read_curve(paths.CURVES / "repulsion.csv") if measured else {}},
-        student=read_json(paths.STUDENT / CONFIG),
+        student=current_content(read_json(paths.STUDENT / CONFIG)),
         provenance=read_json(PROVENANCE),
         corpus=read_json(paths.CORPUS_OVERVIEW),
         pareto=read_pareto(paths.PARETO),
@@ -63,7 +63,7 @@ def read_run(params: Params) -> RunReport:
 def papers(run: RunReport) -> list[Section]:
     """Render the sections of the three papers."""
     student = paper_1.PaperStudentRun(
-        student=read_json(paths.PAPER_STUDENT / CONFIG),
+        student=current_content(read_json(paths.PAPER_STUDENT / CONFIG)),
         simcse=read_json(SIMCSE),
         refine=run.curves["refine"],
         repulsion=run.curves["repulsion"],

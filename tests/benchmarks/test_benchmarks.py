@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, available, load_documents, load_pairs
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, BenchmarkData
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.io.artifacts import InputError, read_table
+from stages import paths
 from stages.benchmarks.benchmarks import main
 from tests.benchmarks.conftest import STSB
 
 WriteParams = Callable[..., None]
 Bring = Callable[[dict[str, str]], None]
+DATA = BenchmarkData(paths.BENCHMARKS)
 
 
 def provenance() -> dict[str, Any]:
@@ -25,7 +27,7 @@ def test_demo_sets(workspace: WriteParams) -> None:
     workspace("lee", "wordsim353", "simlex999", "samples")
     main()
     tables = ["lee", "wordsim353", "simlex999", "samples", "samples_paraphrase", "samples_reviews"]
-    assert available() == tables and available(kind="words") == ["wordsim353", "simlex999"]
+    assert DATA.available() == tables and DATA.available("words") == ["wordsim353", "simlex999"]
     written = {path.name for path in Path("data/benchmarks").iterdir()}
     assert written == {f"{name}.parquet" for name in tables} | {"provenance.json", "evaluation_fingerprints.parquet"}
     counters = json.loads(Path("reports/counters/benchmarks.json").read_text(encoding="utf-8"))
@@ -42,7 +44,7 @@ def test_demo_sets(workspace: WriteParams) -> None:
 def test_reading(workspace: WriteParams) -> None:
     workspace("samples", "wordsim353")
     main()
-    pairs = load_pairs("samples", "dev")
+    pairs = DATA.pairs("samples", "dev")
     assert (pairs.sentences1, pairs.sentences2, pairs.labels) == (
         ["A dog runs."],
         ["A dog is running."],
@@ -50,10 +52,10 @@ def test_reading(workspace: WriteParams) -> None:
     )
     assert pairs.scale == (1, 5) and pairs.scores is not None and pairs.scores.dtype == np.float32
     assert pairs.scores.tolist() == [5]
-    paraphrases = load_pairs("samples_paraphrase", "test")
+    paraphrases = DATA.pairs("samples_paraphrase", "test")
     assert paraphrases.labels == ["0"] and paraphrases.scores is None and paraphrases.scale is None
-    assert load_pairs("wordsim353", "test").labels is None
-    assert load_documents("samples_reviews", "train").texts == ["Good, very good."]
+    assert DATA.pairs("wordsim353", "test").labels is None
+    assert DATA.documents("samples_reviews", "train").texts == ["Good, very good."]
 
 
 def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_stsb: Bring) -> None:
@@ -87,13 +89,13 @@ def test_an_absent_set_is_said_to_be_absent(workspace: WriteParams) -> None:
     counters = json.loads(Path("reports/counters/benchmarks.json").read_text(encoding="utf-8"))
     assert counters["details"]["absent"] == "stsb, imdb"
     with pytest.raises(InputError, match=r"'stsb' is absent: data/external/stsb holds none .*make benchmarks FROM="):
-        load_pairs("stsb", "test")
-    with pytest.raises(InputError, match=r"knows no set 'mrpc'.*add it to benchmarks.sets"):
-        load_pairs("mrpc", "test")
+        DATA.pairs("stsb", "test")
+    with pytest.raises(InputError, match=r"has no set 'mrpc'.*add it to benchmarks.sets"):
+        DATA.pairs("mrpc", "test")
     with pytest.raises(InputError, match=r"'samples_reviews' has no split 'dev' \(it has train, test\)"):
-        load_documents("samples_reviews", "dev")
+        DATA.documents("samples_reviews", "dev")
     with pytest.raises(InputError, match="'samples_reviews' holds documents, not pairs or words"):
-        load_pairs("samples_reviews", "test")
+        DATA.pairs("samples_reviews", "test")
 
 
 def test_a_set_with_a_gap(workspace: WriteParams, bring_stsb: Bring) -> None:

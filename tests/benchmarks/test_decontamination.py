@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, PairSet
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, BenchmarkData, PairSet
 from sentence_distillery.benchmarks.decontamination import (
     guarded,
-    load_evaluation_fingerprints,
     refuse_shared,
     shared_rows,
 )
@@ -63,9 +62,7 @@ def test_scoring_on_what_was_trained_on_is_refused() -> None:
 
 
 def test_held_out_texts_are_read(tmp_path: Path) -> None:
-    write_table(
-        tmp_path / "evaluation_fingerprints.parquet", pa.table([pa.array(HELD)], schema=EVALUATION_FINGERPRINTS)
-    )
-    assert load_evaluation_fingerprints(tmp_path).tolist() == HELD.tolist()
-    with pytest.raises(InputError, match=r"evaluated\.parquet cannot be read"):
-        load_evaluation_fingerprints(tmp_path / "elsewhere")
+    write_table(tmp_path / FINGERPRINTS, pa.table([pa.array(HELD)], schema=EVALUATION_FINGERPRINTS))
+    assert BenchmarkData(tmp_path).fingerprints().tolist() == HELD.tolist()
+    with pytest.raises(InputError, match=r"elsewhere/evaluation_fingerprints\.parquet cannot be read"):
+        BenchmarkData(tmp_path / "elsewhere").fingerprints()

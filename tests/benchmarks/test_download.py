@@ -15,6 +15,7 @@ from sentence_distillery.benchmarks.download import copy_from, download, fetch, 
 from sentence_distillery.benchmarks.external import EXTERNAL
 from sentence_distillery.benchmarks.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError
+from stages.benchmarks import fetch as stage
 from stages.benchmarks.fetch import main
 from tests.benchmarks.conftest import ROOT, external_set, write
 
@@ -60,15 +61,15 @@ def home(server: Server) -> str:
     return f"http://127.0.0.1:{server.server_address[1]}"
 
 
-def test_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_copy(tmp_path: Path) -> None:
     write(tmp_path / "from/tiny", FILES)
     entry, target = external_set("tiny", FILES), tmp_path / "to"
-    fetch([entry], target, copy_from(tmp_path / "from"))
-    assert capsys.readouterr().out == "tiny: complete (2 fetched, 0 already there)\n"
+    [report] = fetch([entry], target, copy_from(tmp_path / "from"))
+    assert report.line() == "tiny: complete (2 fetched, 0 already there)"
     assert {path.name: path.read_text() for path in (target / "tiny").iterdir()} == FILES
     stamp = (target / "tiny/a.csv").stat().st_mtime_ns
-    fetch([entry], target, copy_from(tmp_path / "nowhere"))
-    assert capsys.readouterr().out == "tiny: complete (0 fetched, 2 already there)\n"
+    [report] = fetch([entry], target, copy_from(tmp_path / "nowhere"))
+    assert report.line() == "tiny: complete (0 fetched, 2 already there)"
     assert (target / "tiny/a.csv").stat().st_mtime_ns == stamp
 
 
@@ -100,7 +101,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
 
 
-def test_download(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_download(tmp_path: Path, server: Server) -> None:
     """fault 16: good, wrong, missing and homeless files, each said plainly."""
     server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
     sets = [
@@ -114,7 +115,6 @@ def test_download(tmp_path: Path, server: Server, capsys: pytest.CaptureFixture[
     assert "came with SHA-256" in changed.wrong["wrong.csv"] and not (tmp_path / "changed").exists()
     assert gone.missing["gone.csv"].endswith("answered 404 Not Found") and server.requests.count("/gone.csv") == 1
     assert packed.missing["p.parquet"] == "must be brought: no public file has these bytes"
-    assert "To bring changed, gone, packed: put the files into <directory>/<set>/" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("failures", "comes"), [(1, True), (2, False)])
@@ -150,18 +150,20 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(rf"; a.csv, b.csv: {host} could not be reached \(.*Connection refused\)$", report.line())
 
 
-def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0 with one complete set, 1 with none, 1 with a wrong checksum."""
+def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """0 with one complete set, 1 with none, 1 with a wrong checksum; what is not complete is said, with a remedy."""
     monkeypatch.chdir(tmp_path)
     full, bad = external_set("full", FILES), external_set("bad", {"c.csv": "three\n"})
-    monkeypatch.setattr(module, "EXTERNAL", (full, bad))
-    with pytest.raises(SystemExit, match=r"--from nowhere is no directory"):
+    monkeypatch.setattr(stage, "EXTERNAL", (full, bad))
+    with pytest.raises(SystemExit, match=r"--from nowhere is not a directory"):
         main(["--from", "nowhere"])
     (tmp_path / "brought").mkdir()
     with pytest.raises(SystemExit, match="1"):
         main(["--from", "brought"])
+    assert "To bring full, bad: put the files into <directory>/<set>/" in capsys.readouterr().out
     write(tmp_path / "brought/full", FILES)
     main(["--from", "brought"])
+    assert capsys.readouterr().out.startswith("full: complete (2 fetched, 0 already there)\nbad: absent (0 fetched")
     assert (tmp_path / "data/external/full/a.csv").read_text() == "one\n"
     write(tmp_path / "brought/bad", {"c.csv": "changed\n"})
     with pytest.raises(SystemExit, match="1"):

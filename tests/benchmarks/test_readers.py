@@ -15,7 +15,8 @@ from sentence_distillery.benchmarks.readers import (
     read_stsb,
     records,
 )
-from sentence_distillery.benchmarks.registry import BENCHMARKS, GENSIM_DIRECTORY, SAMPLES_DIRECTORY, build
+from sentence_distillery.benchmarks.registry import BENCHMARKS, GENSIM_DIRECTORY, build
+from stages.paths import SAMPLES
 from tests.benchmarks.conftest import ROOT, SAMPLE_PAIRS, SAMPLE_REVIEWS, STSB, real, write
 
 MRPC_HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
@@ -77,7 +78,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
         ("a,b,5.5\n", r"stsb-en-dev.csv, line 1: score 5.5 is outside 0-5"),
         ("a,b,-0.1\n", r"stsb-en-dev.csv, line 1: score -0.1 is outside 0-5"),
         ("a,b,nan\n", r"stsb-en-dev.csv, line 1: score nan is outside 0-5"),
-        ("a,b,high\n", r"stsb-en-dev.csv, line 1: score 'high' is no number"),
+        ("a,b,high\n", r"stsb-en-dev.csv, line 1: score 'high' is not a number"),
         ("a, ,1\n", r"stsb-en-dev.csv, line 1: a blank text"),
         ("a,b,1\nc,d,2\n", r"split 'dev' of stsb has 2 rows, expected 1"),
         ("", r"split 'dev' of stsb has 0 rows, expected 1"),
@@ -150,7 +151,7 @@ def test_what_gensim_carries() -> None:
 def test_the_sample_data_of_the_repository() -> None:
     """The counts in the registry are those of data/samples."""
     for spec in BENCHMARKS["samples"].tables:
-        assert len(build(spec, ROOT / SAMPLES_DIRECTORY)) == sum(spec.rows.values())
+        assert len(build(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
 
 
 @pytest.mark.parametrize("name", ["stsb", "sick", "mrpc"])

@@ -11,14 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery.corpus.fingerprints import fingerprint
-from sentence_distillery.corpus.schema import (
-    ARTICLES,
-    ARTICLES_DIRECTORY,
-    DROPPED_FILE,
-    EVALUATION_FINGERPRINTS,
-    SENTENCES_DIRECTORY,
-)
+from sentence_distillery.corpus.schema import ARTICLES, DROPPED_FILE, EVALUATION_FINGERPRINTS
 from sentence_distillery.io.artifacts import write_table
+from stages import paths
 from tests.workspace import ROOT as ROOT
 from tests.workspace import write_params
 
@@ -50,7 +45,7 @@ class Workspace:
 
     def hold_out(self, sentences: Sequence[str]) -> None:
         table = pa.table({"fingerprint": [fingerprint(text) for text in sentences]}, schema=EVALUATION_FINGERPRINTS)
-        write_table(self.directory / "data/benchmarks/evaluation_fingerprints.parquet", table)
+        write_table(self.directory / paths.EVALUATION_FINGERPRINTS, table)
 
     def articles(
         self,
@@ -68,18 +63,18 @@ class Workspace:
             "title": [None] * len(texts),
             "text": list(texts),
         }
-        path = self.directory / ARTICLES_DIRECTORY / f"part-{part:05d}.parquet"
+        path = self.directory / paths.ARTICLES / f"part-{part:05d}.parquet"
         write_table(path, pa.table(columns, schema=ARTICLES))
         return path
 
     def crawled(self) -> list[Row]:
-        return _rows(self.directory / ARTICLES_DIRECTORY, "part-*.parquet")
+        return _rows(self.directory / paths.ARTICLES, "part-*.parquet")
 
     def kept(self) -> list[Row]:
-        return _rows(self.directory / SENTENCES_DIRECTORY, "part-*.parquet")
+        return _rows(self.directory / paths.SENTENCES, "part-*.parquet")
 
     def dropped(self) -> list[Row]:
-        return _rows(self.directory / SENTENCES_DIRECTORY, DROPPED_FILE)
+        return _rows(self.directory / paths.SENTENCES, DROPPED_FILE)
 
     def counters(self, name: str) -> dict[str, Any]:
         counters: dict[str, Any] = json.loads((self.directory / f"reports/counters/{name}.json").read_text())

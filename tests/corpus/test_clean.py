@@ -22,11 +22,17 @@ from numpy.typing import NDArray
 from benchmarks import cleaning as bench
 from sentence_distillery.corpus import cleaning as clean
 from sentence_distillery.corpus import decisions
+from sentence_distillery.corpus.articles import Articles, articles_from_texts, part_texts
+from sentence_distillery.corpus.documents import FAULTS
 from sentence_distillery.corpus.duplicates import bands, near_duplicates, signatures
+from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.language import _identifier, is_in_language, shared_model
-from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, OVERVIEW, SENTENCES, SENTENCES_DIRECTORY
+from sentence_distillery.corpus.options import Clean
+from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES
 from sentence_distillery.corpus.words import find_words
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.counters import Counters
+from stages import paths
 from stages.corpus import clean as clean_stage
 from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Workspace, content
@@ -70,8 +76,8 @@ def test_kept_sentences(workspace: Workspace) -> None:
             "content_tokens": ["not", "seven", "long", "years"],
         },
     ]
-    assert pq.read_schema(SENTENCES_DIRECTORY / "part-00000.parquet").equals(SENTENCES)
-    assert pq.read_schema(SENTENCES_DIRECTORY / DROPPED_FILE).equals(DROPPED)
+    assert pq.read_schema(paths.SENTENCES / "part-00000.parquet").equals(SENTENCES)
+    assert pq.read_schema(paths.SENTENCES / DROPPED_FILE).equals(DROPPED)
 
 
 def test_every_reason_is_counted(workspace: Workspace) -> None:
@@ -111,6 +117,54 @@ def test_every_reason_is_counted(workspace: Workspace) -> None:
     assert counters["details"]["documents kept"] == 3
 
 
+SOLE = {  # a sentence for each rule that looks at one sentence alone
+    "boilerplate: credits": "Reporting by Jane Doe and John Roe; Editing by Ann Poe",
+    "boilerplate: rights": "All rights reserved.",
+    "boilerplate: share": "Click here to share this story with a friend",
+    "boilerplate: cookies": "We use cookies to make this site work for you.",
+    "boilerplate: contact": "Contact the writer at jane@example.org",
+    "symbols": "Up 1,000 2,000 3,000 4,000 5,000",
+    "short": "It was over.",
+    "long": "The " + "very " * 30 + "long day was over.",
+}
+REPAIRED = """LONDON, March 3 (Reuters) - The *banks* opened on Monday at www.example.org or bank@example.org. REUTER
+
+The world 's banks opened late."""
+
+
+def test_each_declared_rule_applies(tmp_path: Path) -> None:
+    """RULES names what removes and drops, each on a text of its own, on texts of a user without any stage."""
+    options = Clean(
+        language="en",
+        minimum_tokens=4,
+        maximum_tokens=30,
+        near_duplicate_threshold=0.8,
+        line_repeats=3,
+        shard_documents=1000,
+    )
+    filler = " ".join(f"word{number}" for number in range(26))
+    towns = [f"The council of {town} met in its hall.\n\nWrite a letter to this paper." for town in ("A", "B", "C")]
+    nearly = [f"The wind went over the hill with {filler}. The {word} end." for word in ("first", "last")]
+    german = "Die Regierung hat am Montag neue Maßnahmen angekündigt, um kleine Unternehmen im Land zu stützen."
+    texts = [*SOLE.values(), REPAIRED, *towns, FIRST, FIRST, SECOND, *nearly, german * 2, f"A new one. {SECOND}", ""]
+    counters = Counters("sentences")
+    held = fingerprints(["Fishing boats were told to stay where they were until Friday"])
+    clean.clean(articles_from_texts(texts), tmp_path / "sentences", options, held, counters=counters)
+    rows = pq.read_table(tmp_path / "sentences" / DROPPED_FILE).to_pylist()
+    assert {row["document"]: row["reason"] for row in rows if row["document"] < len(SOLE)} == dict(enumerate(SOLE))
+    removed = {name.removeprefix("removed: ") for name in counters.details if name.startswith("removed: ")}
+    applied = removed | {row["reason"] for row in rows}
+    assert {rule.name for rule in decisions.RULES} - applied == {"limit"}  # a million sentences of one document
+    assert applied <= {rule.name for rule in decisions.RULES}
+    assert decisions.SENTENCE_REASONS[: len(FAULTS)] == FAULTS
+
+
+def test_a_table_of_other_columns(tmp_path: Path) -> None:
+    table = articles_from_texts([FIRST]).drop_columns("published")
+    with pytest.raises(InputError, match=r"articles has the columns url, source, title, text, not url string, source"):
+        Articles(table)
+
+
 def test_odd_sentences_are_dropped_and_counted(workspace: Workspace) -> None:
     """Fault 19: empty, blank, NUL and 1 MB sentences are dropped with a reason, and the rest is kept."""
     texts = ["", " \n ", "\x00", "\ufffd", "x" * 1_000_000, "word " * 200_000, "?! " * 300_000, FIRST]
@@ -128,7 +182,7 @@ def test_shards_hold_the_documents_they_say(workspace: Workspace) -> None:
     for part, chunk in enumerate([words[:3], words[3:]]):
         workspace.articles([f"The wind from the {word} blew over the {word} hill." for word in chunk], part)
     clean_stage.main()
-    parts = sorted(SENTENCES_DIRECTORY.glob("part-*"))
+    parts = sorted(paths.SENTENCES.glob("part-*"))
     assert [pq.read_table(part)["document"].to_pylist() for part in parts] == [[0, 1], [2, 3], [4]]
 
 
@@ -136,7 +190,7 @@ def test_a_part_of_which_nothing_is_kept(workspace: Workspace) -> None:
     workspace.set("clean", shard_documents=1)
     workspace.articles(["Too short.", FIRST, "\x00"])
     clean_stage.main()
-    parts = sorted(SENTENCES_DIRECTORY.glob("part-*"))
+    parts = sorted(paths.SENTENCES.glob("part-*"))
     assert [pq.read_metadata(part).num_rows for part in parts] == [0, 2, 0]
     assert [row["reason"] for row in workspace.dropped()] == ["short", "empty"]
 
@@ -161,13 +215,13 @@ def test_nothing_kept_is_an_error(workspace: Workspace) -> None:
     workspace.articles(["Too short."])
     with pytest.raises(SystemExit, match=r"clean: no sentence of 1 articles was kept \(dropped: {'short': 1}\)"):
         clean_stage.main()
-    assert not SENTENCES_DIRECTORY.exists()
+    assert not paths.SENTENCES.exists()
 
 
 def test_unknown_language(workspace: Workspace) -> None:
     workspace.articles([FIRST])
     workspace.set("clean", language="xx")
-    with pytest.raises(SystemExit, match=r"clean\.language = 'xx' is unknown to py3langid; use one of af, am"):
+    with pytest.raises(SystemExit, match=r"clean: language 'xx' is unknown to py3langid; use one of af, am"):
         clean_stage.main()
 
 
@@ -197,7 +251,7 @@ def test_a_shared_model_is_the_same() -> None:
     ]
     program = (
         "import pickle, sys\n"
-        "from stages.corpus import language\n"
+        "from sentence_distillery.corpus import language\n"
         "language.LanguageIdentifier.from_model_file = None  # nothing is loaded\n"
         "adopt, texts = pickle.load(sys.stdin.buffer)\n"
         "adopt()\n"
@@ -285,7 +339,7 @@ def test_overview(workspace: Workspace) -> None:
     days = [date(2024, 5, 1), date(2024, 5, 2), None, date(2024, 5, 2)]
     workspace.articles([FIRST, SECOND, FIRST, f"{FIRST} {filler}."], sources=["a", "b", "a", "b"], days=days)
     clean_stage.main()
-    overview = json.loads(OVERVIEW.read_text())
+    overview = json.loads(paths.CORPUS_OVERVIEW.read_text())
     assert overview["sources"] == [
         {"name": "b", "documents": 2, "kept": 2, "sentences": 3, "words": 59},
         {"name": "a", "documents": 2, "kept": 1, "sentences": 2, "words": 21},
@@ -318,9 +372,9 @@ def test_the_same_input_gives_the_same_bytes(workspace: Workspace) -> None:
     """Fault 27: two runs over the Lee corpus write equal files."""
     crawl_stage.main()
     clean_stage.main()
-    first = content(SENTENCES_DIRECTORY)
+    first = content(paths.SENTENCES)
     clean_stage.main()
-    assert content(SENTENCES_DIRECTORY) == first
+    assert content(paths.SENTENCES) == first
     counters = workspace.counters("clean")
     assert counters["kept"] + sum(counters["dropped"].values()) == counters["total"]
     assert 2000 < counters["kept"] < 3500
@@ -333,12 +387,12 @@ def test_the_same_bytes_elsewhere(workspace: Workspace, elsewhere: dict[str, obj
     texts = [row["text"] for row in workspace.crawled()]
     workspace.articles(texts + texts[40:80] + [f"{text} The end came soon." for text in texts[200:240]])
     clean_stage.main()
-    here, counters = content(SENTENCES_DIRECTORY), workspace.counters("clean")
+    here, counters = content(paths.SENTENCES), workspace.counters("clean")
     assert counters["details"]["documents dropped: duplicate"] >= 40
     assert counters["details"]["documents dropped: near-duplicate"] > 10
     workspace.set("shards", **elsewhere)
     clean_stage.main()
-    assert content(SENTENCES_DIRECTORY) == here
+    assert content(paths.SENTENCES) == here
     costs = ("seconds", "peak_memory_mb")
     assert {key: value for key, value in workspace.counters("clean").items() if key not in costs} == {
         key: value for key, value in counters.items() if key not in costs
@@ -368,8 +422,8 @@ def test_a_killed_worker(workspace: Workspace) -> None:
     assert process.returncode == 1
     assert stderr.startswith("clean: A worker process died (SIGKILL). If the machine is short of memory, lower shards")
     assert len(stderr.splitlines()) == 1
-    assert not SENTENCES_DIRECTORY.exists()
-    assert not SENTENCES_DIRECTORY.with_name(".sentences.partial").exists()
+    assert not paths.SENTENCES.exists()
+    assert not paths.SENTENCES.with_name(".sentences.partial").exists()
 
 
 def test_truncated_articles(workspace: Workspace) -> None:
@@ -379,9 +433,12 @@ def test_truncated_articles(workspace: Workspace) -> None:
     data = path.read_bytes()
     for length in (0, 4, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:length])
-        with pytest.raises(SystemExit, match=r"part-00001\.parquet cannot be read: .* Rebuild it with"):
+        with pytest.raises(
+            SystemExit,
+            match=r"part-00001\.parquet cannot be read: .* Restore or rebuild it\. Here `dvc repro` rebuilds it\.",
+        ):
             clean_stage.main()
-    assert not SENTENCES_DIRECTORY.exists()
+    assert not paths.SENTENCES.exists()
 
 
 def test_flipped_bits(workspace: Workspace) -> None:
@@ -395,7 +452,7 @@ def test_flipped_bits(workspace: Workspace) -> None:
         place = generator.randrange(len(data))
         path.write_bytes(data[:place] + bytes([data[place] ^ (1 << generator.randrange(8))]) + data[place + 1 :])
         try:
-            assert list(clean.article_texts([path])) == texts
+            assert list(part_texts(path)) == texts
         except InputError as error:
             assert "part-00000.parquet cannot be read" in str(error)
             errors += 1
@@ -409,22 +466,22 @@ def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     workspace.set("clean", shard_documents=10)
     crawl_stage.main()
     clean_stage.main()
-    undisturbed = content(SENTENCES_DIRECTORY)
-    subprocess.run(["rm", "-r", str(SENTENCES_DIRECTORY)], check=True)
+    undisturbed = content(paths.SENTENCES)
+    subprocess.run(["rm", "-r", str(paths.SENTENCES)], check=True)
 
     command = [sys.executable, "-m", "stages.corpus.clean"]
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     process = subprocess.Popen(command, env=os.environ | halting(tmp_path / "halting"), stderr=subprocess.DEVNULL)
-    partial = SENTENCES_DIRECTORY.with_name(".sentences.partial")
+    partial = paths.SENTENCES.with_name(".sentences.partial")
     assert halted(tmp_path / "halting") == process.pid
     assert list(partial.glob("part-*.parquet"))
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert not SENTENCES_DIRECTORY.exists()
+    assert not paths.SENTENCES.exists()
     assert partial.exists()
 
     clean_stage.main()
-    assert content(SENTENCES_DIRECTORY) == undisturbed
+    assert content(paths.SENTENCES) == undisturbed
     assert not partial.exists()
 
 
@@ -433,4 +490,4 @@ def test_sentence_identities_are_unique(workspace: Workspace) -> None:
     clean_stage.main()
     identities = [row["document"] * 2**20 + row["position"] for row in workspace.kept()]
     assert identities == sorted(set(identities)) == [0, 1, 2**20, 2**20 + 1]
-    assert all(Path(part).suffix == ".parquet" for part in itertools.chain(content(SENTENCES_DIRECTORY)))
+    assert all(Path(part).suffix == ".parquet" for part in itertools.chain(content(paths.SENTENCES)))

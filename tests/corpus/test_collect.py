@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.corpus.dates import parse_date
-from sentence_distillery.corpus.schema import ARTICLES, ARTICLES_DIRECTORY
+from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.crawl import collect as crawl
+from sentence_distillery.crawl.dates import parse_date
+from stages import paths
 from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Row, Workspace, content
 
@@ -96,14 +97,14 @@ def test_a_line_without_the_named_field_is_refused(workspace: Workspace) -> None
 def test_package_source_is_the_lee_corpus(workspace: Workspace) -> None:
     """Fault 27: the same input gives the same bytes."""
     crawl_stage.main()
-    first = content(ARTICLES_DIRECTORY)
+    first = content(paths.ARTICLES)
     crawl_stage.main()
-    assert content(ARTICLES_DIRECTORY) == first
+    assert content(paths.ARTICLES) == first
     articles = workspace.crawled()
     assert len(articles) == 300
     assert articles[16]["url"] == "package:gensim/lee_background.cor#17"
     assert articles[0]["text"].startswith("Hundreds of people have been forced to vacate their homes")
-    assert pq.read_schema(ARTICLES_DIRECTORY / "part-00000.parquet").equals(ARTICLES)
+    assert pq.read_schema(paths.ARTICLES / "part-00000.parquet").equals(ARTICLES)
 
 
 def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +116,7 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     (folder / "README.md").write_text("no article", encoding="utf-8")
     workspace.inputs("data/external/essays")
     crawl_stage.main()
-    assert sorted(content(ARTICLES_DIRECTORY)) == ["part-00000.parquet", "part-00001.parquet"]
+    assert sorted(content(paths.ARTICLES)) == ["part-00000.parquet", "part-00001.parquet"]
     assert [article["text"] for article in workspace.crawled()] == [
         "This is a.txt.",
         "This is b.txt.",
@@ -146,7 +147,7 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         SystemExit, match=rf"news\.{suffix} has no column 'body' \(it has date, source, text, title, url\); name"
     ):
         crawl_stage.main()
-    assert not ARTICLES_DIRECTORY.exists()
+    assert not paths.ARTICLES.exists()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs hold no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
-        ("a.pdf", b"%PDF", r"a\.pdf is no file that can be read; bring \.txt, \.jsonl"),
+        ("a.pdf", b"%PDF", r"a\.pdf is not a file that can be read; bring \.txt, \.jsonl"),
     ],
 )
 def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message: str) -> None:
@@ -171,7 +172,7 @@ def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message:
     workspace.inputs(f"data/external/{name}")
     with pytest.raises(SystemExit, match=message):
         crawl_stage.main()
-    assert not ARTICLES_DIRECTORY.exists()
+    assert not paths.ARTICLES.exists()
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: data[: len(data) // 2], lambda data: b""])
@@ -257,7 +258,7 @@ def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> 
     Path("data/external/mine").symlink_to(tmp_path / "elsewhere")
     for path in ("data/external/mine", "data/external/mine/a.txt", "data/external"):
         workspace.inputs(path)
-        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, in which DVC sees no change"):
+        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, in which no change is seen"):
             crawl_stage.main()
 
 

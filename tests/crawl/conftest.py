@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from sentence_distillery.corpus.schema import ARTICLES_DIRECTORY, DROPPED_FILE
+from sentence_distillery.corpus.schema import DROPPED_FILE
 from sentence_distillery.corpus.text import tokenize
-from sentence_distillery.crawl.store import DIRECTORY
+from stages import paths
 from tests.crawl.site import Asked, Site, newspaper
 from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
@@ -102,14 +102,14 @@ class Crawl:
     def articles(self) -> dict[str, Row]:
         rows = [
             row
-            for path in sorted((self.directory / ARTICLES_DIRECTORY).glob("part-*.parquet"))
+            for path in sorted((self.directory / paths.ARTICLES).glob("part-*.parquet"))
             for row in pq.read_table(path).to_pylist()
         ]
         assert len({row["url"] for row in rows}) == len(rows)
         return {row["url"]: row for row in rows}
 
     def dropped(self) -> dict[str, Row]:
-        rows = pq.read_table(self.directory / ARTICLES_DIRECTORY / DROPPED_FILE).to_pylist()
+        rows = pq.read_table(self.directory / paths.ARTICLES / DROPPED_FILE).to_pylist()
         assert len({row["url"] for row in rows}) == len(rows)
         return {row["url"]: row for row in rows}
 
@@ -121,7 +121,7 @@ class Crawl:
         return found
 
     def archives(self) -> list[Path]:
-        return sorted((self.directory / DIRECTORY / "warc").glob("*.warc.gz"))
+        return sorted((self.directory / paths.CRAWL_STATE / "warc").glob("*.warc.gz"))
 
 
 @pytest.fixture

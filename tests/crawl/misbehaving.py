@@ -1,4 +1,4 @@
-"""What a child process does in the tests of sentence_distillery/crawl/workers.py."""
+"""What a child process does in the tests of crawl/workers.py; few imports, since each child has them."""
 
 import os
 import signal

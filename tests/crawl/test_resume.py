@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
-from sentence_distillery.corpus.schema import ARTICLES_DIRECTORY
-from sentence_distillery.crawl.store import DIRECTORY
+from stages import paths
 from tests.crawl.conftest import REQUESTS_PER_SECOND, Crawl, assert_polite
 from tests.crawl.layouts import listing, render
 from tests.crawl.site import Reply, Site, hang, newspaper, page, stories
@@ -39,7 +38,7 @@ class Kill:
 
 
 def state_after(crawl: Crawl) -> Kill:
-    with sqlite3.connect(crawl.directory / DIRECTORY / "state.sqlite") as db:
+    with sqlite3.connect(crawl.directory / paths.CRAWL_STATE / "state.sqlite") as db:
         try:
             rows = db.execute("select url from page where state in ('fetched', 'done', 'dropped')").fetchall()
         except sqlite3.OperationalError:
@@ -74,7 +73,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
         for host in ("news", "archive"):
             assert_polite([asked for asked in log if asked.host == host], REQUESTS_PER_SECOND)
         assert set(killed.articles()) == set(site.articles)
-        part = ARTICLES_DIRECTORY / "part-00000.parquet"
+        part = paths.ARTICLES / "part-00000.parquet"
         assert (killed.directory / part).read_bytes() == (whole.directory / part).read_bytes()
         assert_archived_once(killed)
         print(f"\n{KILLS} kills, {len(log)} requests, {repeated} of them again for what was under way at a kill")
@@ -211,7 +210,7 @@ def test_terminated(site: Site, crawl: Crawl) -> None:
     errors = process.communicate()[1]
     assert process.returncode == 128 + signal.SIGTERM
     assert "crawl: stopped (shutdown); run again to go on" in errors
-    assert not (crawl.directory / ARTICLES_DIRECTORY).exists()
+    assert not (crawl.directory / paths.ARTICLES).exists()
 
 
 def test_a_fault_of_ours_ends_the_crawl(site: Site, crawl: Crawl) -> None:

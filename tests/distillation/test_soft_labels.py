@@ -371,5 +371,7 @@ def test_an_embedding_that_is_not_finite(workspace: Path) -> None:
 
 def test_no_corpus(workspace: Path) -> None:
     shutil.rmtree(SENTENCES)
-    with pytest.raises(SystemExit, match=r"sentences holds no part-\*\.parquet; run `dvc repro`"):
+    with pytest.raises(
+        SystemExit, match=r"sentences holds no part-\*\.parquet\. Restore or rebuild it\. Here `dvc repro`"
+    ):
         soft_labels.main()

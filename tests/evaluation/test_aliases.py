@@ -72,6 +72,12 @@ def test_kept_matrices_of_papers_2_and_3() -> None:
     assert not [name for name in shown if "mean weights" in name]
 
 
+def test_the_config_of_a_promoted_student() -> None:
+    """models/released says which teachers it had under the former name of the field."""
+    config = json.loads((ROOT / "models/released/config.json").read_text(encoding="utf-8"))
+    assert [teacher["dimension"] for teacher in current_content(config)["teacher"]["additional"]] == [384]
+
+
 def test_parts_of_names_stay() -> None:
     """Only whole names were renamed: a set of the name `deeper` or a system with `gold` in it is another one."""
     for name in ("deeper", "gold standard", "student", "stsb", "mean", "W_cf = 0, mean of weights"):

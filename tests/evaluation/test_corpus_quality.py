@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.evaluation import corpus_quality
 from sentence_distillery.evaluation.corpus_quality import (
     Line,
     Paragraph,
@@ -17,7 +16,8 @@ from sentence_distillery.evaluation.corpus_quality import (
     score_splitter,
 )
 from sentence_distillery.io.artifacts import InputError
-from stages.params import load_params
+from stages.corpus.corpus_quality import SOURCES
+from stages.params import PARAMS, load_params
 from tests.workspace import ROOT
 
 TREEBANK = """# newdoc id = 1
@@ -39,15 +39,14 @@ TREEBANK = """# newdoc id = 1
 """
 
 
-def test_ends_of_a_treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends_of_a_treebank(tmp_path: Path) -> None:
     """Sentences are joined as SpaceAfter says; a paragraph's own end is none."""
-    monkeypatch.setattr(corpus_quality, "EWT", tmp_path)
     (tmp_path / "en_ewt-ud-test.conllu").write_text(TREEBANK)
-    first, second = read_treebank("test")
+    first, second = read_treebank(tmp_path, "test")
     assert first == Paragraph('He left. Why?"No."', frozenset({8, 13}))
     assert second == Paragraph("Next", frozenset())
     with pytest.raises(InputError, match=r"en_ewt-ud-dev\.conllu does not exist"):
-        list(read_treebank("dev"))
+        list(read_treebank(tmp_path, "dev"))
 
 
 def test_figures_by_hand() -> None:
@@ -61,7 +60,7 @@ def test_figures_by_hand() -> None:
 
 def test_boilerplate_by_hand() -> None:
     """A button is found, a banner is missed, and a dateline taken from a line leaves its text."""
-    clean = load_params(ROOT / "params.yaml").clean
+    clean = load_params(ROOT / PARAMS).clean
     lines = [
         Line("a", "daily", True, "Share this article"),
         Line("a", "daily", True, "Our paper wants to send you a letter."),
@@ -71,15 +70,14 @@ def test_boilerplate_by_hand() -> None:
     assert (score["precision"], score["recall"], score["n"]) == ("1.0000", "0.5000", "2")
 
 
-def test_what_clean_reaches_on_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_clean_reaches_on_the_sample() -> None:
     """Floors, a little below what was measured: lower them for a reason only."""
-    monkeypatch.chdir(ROOT)
-    lines = read_sample()
+    lines = read_sample(ROOT / SOURCES.sample)
     assert len(lines) == 117 and sum(line.boilerplate for line in lines) == 51
     ends = score_splitter(
         lambda text: split_sentences(text, "en"),
         [line.paragraph for line in lines if not line.boilerplate],
     )
-    boilerplate = score_boilerplate(lines, load_params().clean)
+    boilerplate = score_boilerplate(lines, load_params(ROOT / PARAMS).clean)
     assert float(ends["f1"]) >= 0.94
     assert float(boilerplate["precision"]) >= 0.99 and float(boilerplate["recall"]) >= 0.94

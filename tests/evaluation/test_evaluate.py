@@ -1,7 +1,10 @@
 """`evaluate` on any object with `encode`: the figures that the stage writes, and what it refuses."""
 
+import doctest
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from sentence_distillery.benchmarks.data import DOCUMENTS, PAIRS, PROVENANCE, Do
 from sentence_distillery.benchmarks.metrics import Undefined, cosines
 from sentence_distillery.benchmarks.readers import read_sample_pairs
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation import aliases
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.options import Evaluate
@@ -178,3 +182,9 @@ def test_vectors_that_are_not_finite() -> None:
     vectors[0, 0] = np.nan
     found = evaluate(Fixed(vectors), [MINE])
     assert {str(row.value) for row in found} == {"undefined: some predictions are not finite"}
+
+
+@pytest.mark.parametrize("module", [sys.modules[evaluate.__module__], aliases], ids=lambda module: module.__name__)
+def test_examples_of_docstrings(module: ModuleType) -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted > 0 and failed == 0

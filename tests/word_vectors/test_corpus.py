@@ -20,7 +20,7 @@ def test_tokens_and_content_tokens(workspace: Path) -> None:
 
 
 def test_no_corpus(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no part-.*dvc repro"):
+    with pytest.raises(InputError, match=r"holds no part-\*\.parquet\. Restore or rebuild it\."):
         list(read_sentences(tmp_path, "all"))
 
 

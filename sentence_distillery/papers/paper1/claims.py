@@ -5,7 +5,7 @@
     not reproduced  it shows the opposite, or no difference
     not tested      the run lacks a figure that the claim needs, and says which
 
-Two figures differ where they are more than half a point of a hundred apart (MARGIN), or 0.05 of MAE.
+Two figures differ if they are more than half a point of a hundred apart (MARGIN), or 0.05 of MAE.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,9 +34,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Refinement:
-    """Whether the refined vectors come of Algorithm 1 as printed, and its Spearman correlations by iteration.
+    """Whether the refined vectors come from Algorithm 1 as printed, and its Spearman correlations by iteration.
 
-    `course` is {iteration: Spearman} at the printed rate on the pairs of `benchmark`; empty where not measured.
+    `course` is {iteration: Spearman} at the printed rate on the pairs of `benchmark`; empty if not measured.
     """
 
     as_printed: bool
@@ -54,7 +54,7 @@ class Run:
     refinement: Refinement
 
     def stsb(self, system: str, protocol: str, name: str) -> float | None:
-        """A figure on STS-B test; `system` as the paper calls it, or ours."""
+        """Look up a figure on STS-B test; `system` as the paper calls it, or ours."""
         return self.figures.get((our_name(system), "stsb", "test", protocol, name))
 
 
@@ -69,7 +69,7 @@ def claims(rows: Sequence[Row], examples: Mapping[str, Any], refinement: Refinem
 
 
 def better(one: float, other: float, name: str) -> int:
-    """1 where `one` is the better figure of the metric, -1 where it is the worse, 0 within the margin."""
+    """Return 1 if `one` is the better figure of the metric, -1 if it is the worse, 0 within the margin."""
     gain = (one - other) * metric(name).better
     return (gain > MARGIN[name]) - (gain < -MARGIN[name])
 
@@ -79,7 +79,7 @@ def shown(value: float, name: str) -> str:
 
 
 def _share(held: int, possible: int) -> str:
-    """The verdict where `held` of `possible` comparisons come out as the paper says."""
+    """Return the verdict if `held` of `possible` comparisons come out as the paper says."""
     if possible == 0:
         return UNTESTED
     return REPRODUCED if held == possible else PARTLY if held else NOT
@@ -99,7 +99,7 @@ def algorithm_1(run: Run) -> Finding:
 
 
 def _by_another_loss(run: Run, verdict: str, evidence: str) -> Finding:
-    """What other vectors than Algorithm 1's show bears the claim out in part at most."""
+    """Lower a verdict to partly if other vectors than those of Algorithm 1 were measured."""
     if run.refinement.as_printed or verdict == UNTESTED:
         return verdict, evidence
     return PARTLY if verdict == REPRODUCED else verdict, f"with this project’s loss, not the printed one: {evidence}"

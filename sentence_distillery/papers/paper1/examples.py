@@ -29,7 +29,7 @@ class Examples:
         left, right = (system.pool(system.token_ids(list(side)), [None])[0] for side in zip(*pairs, strict=True))
         known = [
             bool(one.any() and other.any()) for one, other in zip(left, right, strict=True)
-        ]  # no cosine where no word is known
+        ]  # no cosine if no word is known
         values = cosines(left, right)
         self.cosines[system.name] = [
             round(float(value), 4) if found else None for value, found in zip(values, known, strict=True)
@@ -42,7 +42,7 @@ class Examples:
 
 
 def word_cosines(system: WordSystem, sentence1: str, sentence2: str) -> dict[str, Any]:
-    """The cosine of each word of one sentence with each of the other; None where one has no vector."""
+    """Return the cosine of each word of one sentence with each of the other; None if one has no vector."""
     index, vectors = system.model.index, system.model.vectors
     sides = [tokenize(sentence) for sentence in (sentence1, sentence2)]
     rows, columns = (

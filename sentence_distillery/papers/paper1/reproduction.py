@@ -1,4 +1,4 @@
-"""Tables 1 to 6 and figures 2 and 3 of paper 1 as this run has them, with the paper's own figures beside them.
+"""Tables 1 to 6 and figures 2 and 3 of paper 1 as this run has them, compared with the paper's own figures.
 
 A system that the run has no figure for keeps its row, which says why; no other system's figure takes its place.
 """
@@ -60,9 +60,9 @@ def _beside(
     metrics: Sequence[str],
     of_ours: Sequence[str] = (),
 ) -> Table:
-    """A row for each system of the paper, ours beside its figures; below them the systems that it does not have.
+    """Make a row for each system of the paper, our figures beside its own; below them the systems that it lacks.
 
-    `metrics` have a column for the paper, `of_ours` have none, and none at all where no row has them.
+    `metrics` have a column for the paper, `of_ours` have none, and are left out if no row has them.
     """
     known = {(row["system"], row["metric"]): row for row in rows}
     taken = [our_name(name) for name in printed]
@@ -162,7 +162,7 @@ def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
 
 
 def _heat_map(title: str, words: Mapping[str, Any]) -> charts.HeatMap:
-    """The words that have a vector, which stop words have not where they were left out of the training."""
+    """Draw the words that have a vector; stop words have none if training left them out."""
     table = words["cosines"]
     rows = [row for row, values in enumerate(table) if any(value is not None for value in values)]
     columns = [column for column in range(len(words["columns"])) if any(line[column] is not None for line in table)]

@@ -64,14 +64,14 @@ PACKAGE = "sentence_distillery.papers.paper2"
 
 
 def spelled(name: str) -> str:
-    """A strategy in words."""
+    """Say a strategy in words."""
     strategy, comma, mean = name.partition(", ")
     recipe, _, rest = strategy.rpartition("-")
     return f"{recipe} {NAMES.get(rest, rest)}".strip() + comma + mean
 
 
 def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:
-    """The cells by encoder, pooling and strategy."""
+    """Index the cells by encoder, pooling and strategy."""
     return {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in cells}
 
 
@@ -88,7 +88,7 @@ def figures(cell: Cell | None) -> list[list[Figure]]:
 def table(
     caption: str, size: str, rows: Sequence[tuple[str, Sequence[Cell | None]]], groups: Sequence[str], head: str
 ) -> Table:
-    """A row of cells for each name, a group of columns for each of `groups`."""
+    """Make a row of cells for each name, a group of columns for each of `groups`."""
     lines = [(name, [cell for found in cells for cell in figures(found)]) for name, cells in rows]
     notes = unique(figure.note for _, cells in lines for cell in cells for figure in cell if figure.note)
     blocks = [("", mark_best(lines, [shown.better for _ in groups for shown in COLUMNS]))]
@@ -129,7 +129,7 @@ def _by_strategy(
     strategies: Sequence[str],
     titles: Sequence[str],
 ) -> Table:
-    """A row for each encoder and pooling that has one of the strategies, a group of columns for each strategy."""
+    """Make a row for each encoder and pooling that has one of the strategies, a group of columns for each strategy."""
     rows = unique(f"{encoder} {one.upper()}" for encoder, one, name in known if name in strategies)
     keys = {f"{encoder} {one.upper()}": (encoder, one) for encoder, one, _ in known}
     lines = [(row, [known.get((*keys[row], name)) for name in strategies]) for row in rows]
@@ -148,7 +148,7 @@ def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
 
 
 def cells_of(rows: Sequence[Row]) -> list[Cell]:
-    """The cells behind the rows of a matrix."""
+    """Gather the cells behind the rows of a matrix."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         encoder, _, pooling = row["system"].rpartition(" ")
@@ -241,7 +241,7 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
 
 
 def details(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What only JSON holds: each cell with its interval and threshold, the threshold curves, the order."""
+    """Return what only JSON holds: each cell with its interval and threshold, the threshold curves, the order."""
     cells = found["cells"]
     return {
         "curves": curves(cells),

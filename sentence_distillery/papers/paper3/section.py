@@ -1,4 +1,4 @@
-"""Paper 3's tables 5, 6 and 7 and its figure 3, with this run's figures beside them, and whether its claim holds.
+"""Paper 3's tables 5, 6 and 7 and its figure 3, compared with this run's figures, and whether its claim holds.
 
 Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The paper" below means its printed figures.
 """
@@ -32,7 +32,7 @@ from sentence_distillery.reporting.tables import (
 from sentence_distillery.syntax.drawing import Drawing, draw
 from sentence_distillery.syntax.trees import Tree
 
-# system -> SICK-R Pearson, Spearman, STS-B Pearson, Spearman, SICK-E accuracy; None where the paper has none
+# system -> SICK-R Pearson, Spearman, STS-B Pearson, Spearman, SICK-E accuracy; None if the paper has none
 PRINTED: dict[str, tuple[float | None, ...]] = {
     "ECNU, run 1 of SemEval-2014": (82.8, 76.89, None, None, 83.6),
     "StanfordNLP, run 5 of SemEval-2014": (82.72, 75.59, None, None, None),
@@ -101,7 +101,7 @@ PERCENT = Metric("", factor=100, digits=2, better=1)
 
 
 def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
-    """The paper's own figures as rows of results.csv."""
+    """Return the paper's own figures as rows of results.csv."""
     rows = []
     for system, values in PRINTED.items():
         for (task, metric), value in zip(COLUMNS, values, strict=True):
@@ -113,7 +113,7 @@ def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
 def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
     """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
 
-    Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; where there are others, Spearman and
+    Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; if there are others, Spearman and
     the accuracy have a grid, too.
     """
     found = []
@@ -135,13 +135,13 @@ def _encoder(row: Row) -> str:
 
 
 def weight_of(row: Row) -> float | None:
-    """The W_cf of a cell of the grid; None for all else."""
+    """Return the W_cf of a cell of the grid; None for all else."""
     _, fixed, weight = row["system"].partition(", W_cf = ")
     return float(weight) if fixed else None
 
 
 def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """The rows with the set that they are of, and the protocol where `known` has several for that set."""
+    """Add to each row its set, and the protocol if `known` has several for that set."""
     protocols: dict[str, set[str]] = {}
     for row in known:
         protocols.setdefault(row["dataset"], set()).add(row["protocol"])
@@ -154,7 +154,7 @@ def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
-    """A row for each line, a column for each weight."""
+    """Make a row for each line, a column for each weight."""
     weights = sorted({weight for _, cells in lines for weight in cells})
     shown = [
         (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
@@ -166,7 +166,7 @@ def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Tabl
 
 
 def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
-    """The same cells, the highest of them marked."""
+    """Mark the highest of the cells."""
     turned = mark_best([("", [cell]) for cell in cells], [1])
     return [cell for _, (cell,) in turned]
 
@@ -188,7 +188,7 @@ def grid(rows: Sequence[Row], metric: str = "pearson") -> list[tuple[str, dict[f
 
 
 def printed_grid(task: str) -> dict[float, float]:
-    """The paper's table 7: Pearson by weight."""
+    """Return the paper's table 7: Pearson by weight."""
     return dict(zip(WEIGHTS, (value / 100 for value in TABLE_7[task]), strict=True))
 
 
@@ -208,7 +208,7 @@ def kept(directory: Path) -> dict[str, Any]:
 
 
 def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
-    """What each weight gains over 0 in Pearson x 100, up to W_cf = 1 as in the paper; ours with the same seeds at 0."""
+    """Draw what each weight gains in Pearson x 100, up to W_cf = 1 as in the paper; ours at 0 has the same seeds."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for gain in gains:
         task, weight = gain["task"], gain["weight"]
@@ -224,7 +224,7 @@ def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
 
 
 def statement(gains: Sequence[Mapping[str, Any]]) -> str:
-    """Whether W_cf = 0.2 is better than 0 in this run, in a sentence for what was trained and one for what was not.
+    """Say whether W_cf = 0.2 is better than 0 in this run: a sentence for trained encoders, one for untrained ones.
 
     On the paper's own tasks: the project's sample pairs are too few to say.
     """
@@ -250,12 +250,12 @@ def _verdict(name: str, verdicts: Sequence[str]) -> str:
 
 
 def drawings(about: Mapping[str, Any]) -> list[Drawing]:
-    """The trees that the run chose to show."""
+    """Draw the trees that the run chose to show."""
     return [draw(Tree(**{key: value for key, value in tree.items() if key != "text"})) for tree in about["trees"]]
 
 
 def largest(weights: Mapping[str, float]) -> str:
-    """The weights farthest from 0, in words."""
+    """Name the weights farthest from 0."""
     chosen = sorted(weights.items(), key=lambda item: -abs(item[1]))[:LISTED]
     return ", ".join(f"{name} {weight:+.2f}".replace("-", "−") for name, weight in chosen)
 

@@ -1,0 +1,115 @@
+"""Articles to clean: a table of the schema ARTICLES, or part-*.parquet files of a directory, read in small pieces."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sentence_distillery.corpus.schema import ARTICLES
+from sentence_distillery.io.artifacts import InputError, table_parts, unreadable
+
+BATCH_ROWS = 500
+NO_DAY = int(np.iinfo(np.int32).min)
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where each document is from: its source, as a place in `names`, and its day since 1970 or NO_DAY."""
+
+    names: list[str]
+    sources: NDArray[np.int32]  # (documents,)
+    days: NDArray[np.int32]  # (documents,)
+
+
+class Articles:
+    """Articles that can be read several times, a few hundred in memory.
+
+    Args:
+        given: A table of the schema ARTICLES, or a directory of part-*.parquet files with that schema.
+
+    Raises:
+        InputError: If the table has another schema, or the directory no such file; later, if a file is damaged.
+    """
+
+    def __init__(self, given: Path | pa.Table) -> None:
+        if isinstance(given, pa.Table) and not given.schema.equals(ARTICLES):
+            columns = ", ".join(f"{field.name} {field.type}" for field in ARTICLES)
+            raise InputError(f"The table of articles has the columns {', '.join(given.column_names)}, not {columns}.")
+        self._parts: list[Path | pa.Table] = list(table_parts(given)) if isinstance(given, Path) else [given]
+
+    def __len__(self) -> int:
+        return sum(map(_rows, self._parts))
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of all articles in order."""
+        for part in self._parts:
+            yield from part_texts(part)
+
+    def origins(self) -> Origins:
+        """Read the source and the day of each article."""
+        names: dict[str, int] = {}
+        sources, days = [], []
+        for part in self._parts:
+            table = _columns(part, ["source", "published"])
+            encoded = table["source"].combine_chunks().dictionary_encode()
+            codes = [names.setdefault(name, len(names)) for name in encoded.dictionary.to_pylist()]
+            sources.append(np.array(codes, np.int32)[encoded.indices.to_numpy()])
+            days.append(table["published"].cast(pa.int32()).fill_null(NO_DAY).to_numpy())
+        return Origins(list(names), np.concatenate(sources), np.concatenate(days))
+
+
+def articles_from_texts(texts: Iterable[str], source: str = "texts") -> pa.Table:
+    """Make articles of texts, such as the lines of a file.
+
+    Args:
+        texts: One text for each article.
+        source: Their source; a line that repeats within one source is boilerplate.
+
+    Returns:
+        A table of the schema ARTICLES, whose urls are `<source>#1`, `<source>#2` ...
+
+    >>> articles_from_texts(["It rained.", "Ships wait."], "notes")["url"].to_pylist()
+    ['notes#1', 'notes#2']
+    """
+    rows = [{"url": f"{source}#{number}", "source": source, "text": text} for number, text in enumerate(texts, start=1)]
+    return pa.Table.from_pylist(rows, schema=ARTICLES)
+
+
+def part_texts(part: Path | pa.Table) -> Iterator[str]:
+    """Yield the texts of a part in order; raises InputError if the file cannot be read."""
+    if isinstance(part, pa.Table):
+        for batch in part.to_batches(BATCH_ROWS):
+            yield from batch.column("text").to_pylist()
+        return
+    with _reading(part):
+        file = pq.ParquetFile(part, page_checksum_verification=True)
+        for batch in file.iter_batches(BATCH_ROWS, columns=["text"]):
+            yield from batch.column("text").to_pylist()
+
+
+def _columns(part: Path | pa.Table, names: list[str]) -> pa.Table:
+    if isinstance(part, pa.Table):
+        return part.select(names)
+    with _reading(part):
+        return pq.read_table(part, columns=names, page_checksum_verification=True)
+
+
+def _rows(part: Path | pa.Table) -> int:
+    """Count the articles of a part; those of a file by its footer."""
+    if isinstance(part, pa.Table):
+        return int(part.num_rows)
+    with _reading(part):
+        return int(pq.read_metadata(part).num_rows)
+
+
+@contextmanager
+def _reading(part: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, KeyError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise unreadable(part, error) from error
