@@ -231,7 +231,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
     parser.add_argument("--dimension", type=int, default=256, help="of a vector (256)")
-    parser.add_argument("--epochs", type=int, default=None, help="passes over the text")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
     parser.add_argument("--working-directory", type=Path, help="keeps what is done, so that a run can be resumed")
