@@ -20,7 +20,8 @@ from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.corpus_files import CLEAN
 from sentence_distillery.distillation.distill import MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, distill
-from sentence_distillery.encoder.static_encoder import WEIGHTS, StaticEncoder
+from sentence_distillery.encoder.files import WEIGHTS
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
 from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
