@@ -11,19 +11,15 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sentence_distillery.corpus import cleaning
-from sentence_distillery.corpus.decisions import decide
-from sentence_distillery.corpus.documents import examine
+from sentence_distillery.corpus.cleaning import clean
 from sentence_distillery.corpus.options import Clean, Columns
 from sentence_distillery.corpus.readers import SUFFIXES, read_rows
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unicode import whole_surrogates
-from sentence_distillery.runtime.progress import track
 
 PART_ARTICLES = 5_000
 SHOWN = 60  # characters of a refused value
@@ -64,8 +60,7 @@ def write_sentences(
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
         _write_articles(read_articles(texts, text_column), partial, counters)
-    with atomic_directory(directory) as partial:
-        _clean(articles, partial, options, fingerprints, counters)
+    _clean(articles, directory, options, fingerprints, counters)
     for part in table_parts(articles):
         part.unlink()
     articles.rmdir()
@@ -74,22 +69,15 @@ def write_sentences(
 def _clean(
     articles: Path, target: Path, options: Clean, fingerprints: NDArray[np.uint64] | None, counters: Counters
 ) -> None:
-    """Clean the articles of one directory into sentences of another, in this process, as the stage `clean` does."""
-    parts = table_parts(articles)
-    spool = cleaning.Spool(target / "spool", options.shard_documents)
-    texts = track(cleaning.article_texts(parts), cleaning.count_articles(parts), "articles")
-    drawn = cleaning.shards(texts, options.shard_documents)
-    spool.fill(examine(shard, options.language, options.minimum_tokens, options.maximum_tokens) for shard in drawn)
-    sources = np.concatenate([pq.read_table(part, columns=["source"])["source"].to_numpy() for part in parts])
-    evaluated = np.empty(0, np.uint64) if fingerprints is None else fingerprints
-    numbers = np.unique(sources, return_inverse=True)[1].astype(np.int32)
-    decisions = decide(*spool.take(), numbers, evaluated, options)
-    kept, dropped, _ = decisions.counts()
-    counters.keep(kept)
-    counters.dropped.update(dropped)
-    for number in range(spool.parts):
-        cleaning.write_part(number, spool, decisions, target, options.language)
-    spool.directory.rmdir()
+    """Clean articles into sentences, in this process; what is dropped is counted, even if it is all of them."""
+    cleaned = Counters(counters.unit)
+    try:
+        clean(articles, target, options, fingerprints, counters=cleaned)
+    except InputError:
+        if cleaned.dropped.total() == 0:
+            raise  # else nothing was kept, which `distill` says in terms of its own arguments
+    counters.keep(cleaned.kept)
+    counters.dropped.update(cleaned.dropped)
 
 
 def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:
