@@ -1,10 +1,10 @@
-"""A step of Siamese training beside that of sentence-transformers, on the same batches, weights and optimizer.
+"""Time a step of Siamese training against sentence-transformers, with the same batches, weights and optimizer.
 
     python -m benchmarks.siamese_step [encoder]
 
-All compute the vectors of 12 pairs from token ids that were made beforehand, a contrastive loss with margin 0.5, its
-gradients and a step of SGD. The steps alternate, and the medians are printed; x is of sentence-transformers' speed.
-Ours is timed in bfloat16 as well where the processor has it.
+Both compute the vectors of 12 pairs from token ids that were made beforehand, a contrastive loss with margin 0.5, its
+gradients and a step of SGD. The steps alternate. We print the medians; x is relative to sentence-transformers' speed.
+Ours is timed in bfloat16 as well if the processor multiplies it. The pairs are those of data/pairs.
 """
 
 import copy
@@ -22,9 +22,10 @@ from torch import Tensor, nn
 
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens, padded
 from sentence_distillery.encoders.transformer import find_model, load_encoder
-from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.losses import margin_loss
 from sentence_distillery.runtime.device import multiplies_bfloat16
+from stages import paths
 from stages.params import load_params
 
 Loss = Callable[[NDArray[np.int64], Tensor], Tensor]
@@ -34,13 +35,13 @@ BATCH = 12
 
 
 def library(directory: str, dimension: int) -> SentenceTransformer:
-    """The same weights in sentence-transformers."""
+    """Load the same weights in sentence-transformers."""
     transformer = modules.Transformer(directory)
     return SentenceTransformer(modules=[transformer, modules.Pooling(dimension, "mean")], device="cpu")
 
 
 def features(tokens: Tokens) -> dict[str, Tensor]:
-    """A column of a batch as sentence-transformers' collator hands it over: padded to its own longest sentence."""
+    """Pad a column of a batch to its own longest sentence, as sentence-transformers' collator does."""
     ids, mask = padded(tokens.ids, 0)
     return {"input_ids": ids, "attention_mask": mask}
 
@@ -51,9 +52,9 @@ def main() -> None:
     own = PairEncoder(load_encoder(teacher), Pooling.MEAN).train()
     other = library(str(find_model(teacher.reference, teacher.revision)), own.dimension).train()
     contrastive = losses.ContrastiveLoss(other, margin=0.5)
-    material = load_material()
-    train = material.splits["train"]
-    tokens = own.tokens(material.sentences)
+    data = load_pair_data(paths.PAIRS)
+    train = data.splits["train"]
+    tokens = own.tokens(data.sentences)
 
     def ours(model: PairEncoder) -> Loss:
         def loss(rows: NDArray[np.int64], labels: Tensor) -> Tensor:

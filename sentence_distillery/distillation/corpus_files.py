@@ -21,6 +21,14 @@ from sentence_distillery.io.artifacts import InputError, atomic_directory, table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unicode import whole_surrogates
 
+CLEAN = Clean(
+    language="en",
+    minimum_tokens=4,
+    maximum_tokens=100,
+    near_duplicate_threshold=0.8,
+    line_repeats=10,
+    shard_documents=1000,
+)
 PART_ARTICLES = 5_000
 SHOWN = 60  # characters of a refused value
 NOTHING = "texts has no text: it is empty, or all of it is blank. Bring sentences or articles."
@@ -74,7 +82,7 @@ def _clean(
     try:
         clean(articles, target, options, fingerprints, counters=cleaned)
     except InputError:
-        if cleaned.dropped.total() == 0:
+        if cleaned.kept or cleaned.dropped.total() == 0:
             raise  # else nothing was kept, which `distill` says in terms of its own arguments
     counters.keep(cleaned.kept)
     counters.dropped.update(cleaned.dropped)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from sentence_distillery.corpus.options import Clean
-from sentence_distillery.distillation.corpus_files import write_sentences
+from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import SoftLabels, Student
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
@@ -41,14 +40,6 @@ STUDENT = Student(
 )
 SOFT_LABELS = SoftLabels(
     batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
-)
-CLEAN = Clean(
-    language="en",
-    minimum_tokens=4,
-    maximum_tokens=100,
-    near_duplicate_threshold=0.8,
-    line_repeats=10,
-    shard_documents=1000,
 )
 MAXIMUM_LENGTH = 128
 HERE = Shards(processes=1, dask=None)

@@ -1,8 +1,7 @@
-"""What the stages of the matrix share: where an encoder starts from, how a cell is trained and scored, what it leaves.
+"""Train, score and write a cell of paper 2's matrix: one encoder, one start, one strategy, and several seeds.
 
-A start is a directory: `start.json` (which encoder, which pooling; `absent` where its weights are not to be had),
-`vectors.safetensors` (what it makes of every sentence, before any training), and the encoder itself where it was tuned
-on joined pairs first. A cell leaves `result.json`, and the trained model beside it.
+A bi-encoder encodes each sentence alone; a cross-encoder reads both sentences of a pair as one sequence. A cell writes
+`result.json`, and the trained model beside it.
 """
 
 import copy
@@ -18,74 +17,99 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentence_distillery.benchmarks.metrics import correlations, cosines
-from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
-from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.io.artifacts import read_json, read_tensors, write_json, write_tensors
+from sentence_distillery.encoders.trainable import PairEncoder, Tokens
+from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.pairs.data import SPLITS, Material
-from sentence_distillery.pairs.export import read_model
+from sentence_distillery.pairs.data import SPLITS, PairData
 from sentence_distillery.pairs.losses import paraphrase_groups
 from sentence_distillery.pairs.options import Learning
 from sentence_distillery.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, clock
 
-STARTS = Path("models/pairs/starts")
-CELLS = Path("models/pairs/cells")
-TABLE_4 = Path("models/pairs/combinations")
-CHECKPOINTS = Path("models/checkpoints/pairs")
-START = "start.json"
-VECTORS = "vectors.safetensors"
 RESULT = "result.json"
 DIGITS = 5  # of a score in result.json
 
 
 @dataclass(frozen=True)
-class Task:
-    """The pairs of a cell as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
+class TokenizedPairs:
+    """Pairs as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
 
-    k = 2 where each sentence is encoded alone. A joined pair of train has k = 1; of the other splits it may have the
-    reverse order, too. `groups` (train pairs, 2), see losses.triplet_loss.
+    A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; for a pair of another
+    split it may have the reverse order too. `groups` (train pairs, 2) is as in losses.triplet_loss.
     """
 
-    material: Material
+    data: PairData
     tokens: Tokens
     rows: dict[str, NDArray[np.int64]]
     groups: NDArray[np.int64]
 
     def labels(self, split: str) -> NDArray[np.int8]:
-        return self.material.splits[split].labels
+        """Return the labels of a split, (pairs,)."""
+        return self.data.splits[split].labels
 
     @property
-    def joined(self) -> bool:
+    def crossed(self) -> bool:
+        """Whether these are the sequences of a cross-encoder."""
         return int(self.rows["train"].shape[1]) == 1
 
 
-def task_of(encoder: PairEncoder, material: Material, joined: bool, both_orders: bool = False) -> Task:
-    """The material as token ids; `both_orders` of joined pairs."""
-    splits = [material.splits[name] for name in SPLITS]
+def tokenize(encoder: PairEncoder, data: PairData, crossed: bool, both_orders: bool = False) -> TokenizedPairs:
+    """Turn pairs into token ids.
+
+    Args:
+        encoder: the encoder whose tokenizer is used.
+        data: the pairs.
+        crossed: both sentences of a pair are one sequence, for a cross-encoder.
+        both_orders: a cross-encoder scores pairs of validation and test in both orders.
+    """
+    splits = [data.splits[name] for name in SPLITS]
     rows = [split.rows for split in splits]
-    groups = paraphrase_groups(rows[0], splits[0].labels, len(material.sentences))
-    if not joined:
-        return Task(material, encoder.tokens(material.sentences), dict(zip(SPLITS, rows, strict=True)), groups)
+    groups = paraphrase_groups(rows[0], splits[0].labels, len(data.sentences))
+    if not crossed:
+        return TokenizedPairs(data, encoder.tokens(data.sentences), dict(zip(SPLITS, rows, strict=True)), groups)
     pairs = np.concatenate(rows)
-    sides = [[material.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
+    sides = [[data.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
     ends = np.cumsum([len(split) for split in splits])[:-1]
     train, *others = np.split(np.arange(len(pairs))[:, None], ends)
     if both_orders:
         sides = [sides[0] + sides[1], sides[1] + sides[0]]
         others = [np.hstack([places, places + len(pairs)]) for places in others]
-    return Task(material, encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True)), groups)
+    return TokenizedPairs(data, encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True)), groups)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one training, or of none: `accuracy` and `f1` on test, at the threshold of other pairs.
+class Plan:
+    """How a cell is trained, whatever the seed: its strategy, its settings, the folds that choose its threshold.
 
-    These are the held-out ones, and train's as well where nothing was trained; `validation` is the cross-validated
-    accuracy there; `scores` (test pairs,); `related` has Pearson and Spearman of the
-    cosine on each further set, or why there is none; `epochs` as Training.run gives them. `cosine`: where the score is
-    a head's, the same figures by cosine. Without a seed it is of the mean of all seeds' weights.
+    `checkpoints` is the directory of all cells' checkpoints, `name` and `step` are this cell's own in it; the step is
+    the strategy if there is no other.
+    """
+
+    strategy: str
+    learning: Learning
+    folds: Folds
+    checkpoints: Path
+    name: str
+    step: str | None = None
+
+    @property
+    def judging(self) -> Folds:
+        """The folds with the rule of the settings."""
+        return replace(self.folds, rule=self.learning.threshold)
+
+    def checkpoint(self, seed: int, step: str | None = None) -> Path:
+        """Return the file of the training with this seed, or of another step of it."""
+        return self.checkpoints / f"{self.name}-{step or self.step or self.strategy}-{seed}.safetensors"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """The figures of one training, or of an encoder as it is: `accuracy` and `f1` on test, at the `threshold`.
+
+    The threshold comes from the validation split, and from train too if nothing was trained; `validation` is the
+    cross-validated accuracy there. `scores` has one score for each test pair. `related` has Pearson and Spearman of the
+    cosine on each further set, or why there is none. `epochs` are the notes of Training.run. `cosine` has the same
+    figures by cosine if the score is a head's. Without a seed it is of the model soup: the mean of all seeds' weights.
     """
 
     seed: int | None
@@ -100,168 +124,179 @@ class Outcome:
     cosine: dict[str, float] | None
 
 
-Trained = tuple[PairModel, Outcome]
+Trained = tuple[PairModel, RunResult]
 
 
 @dataclass(frozen=True)
-class Seeds:
-    """The outcomes of one training with several seeds, and of the mean of their weights.
+class SeedRuns:
+    """The results of one training with several seeds, and of their model soup.
 
-    `best` is the model of the highest validation accuracy, a seed's or the mean, the first of equal ones; `found` is its
-    outcome.
+    `best` is the model of the highest validation accuracy, a seed's or the soup, the first of equal ones; `best_result`
+    belongs to it.
     """
 
-    outcomes: list[Outcome]
-    mean: Outcome | None
+    results: list[RunResult]
+    soup: RunResult | None
     best: PairModel
-    found: Outcome
+    best_result: RunResult
 
 
-def outcome(
-    model: PairModel,
-    task: Task,
-    vectors: Floats,
-    notes: Notes,
-    seconds: float,
-    seed: int | None,
-    folds: Folds,
-    choosing: Sequence[str],
-) -> Outcome:
+def run_result(
+    model: PairModel, pairs: TokenizedPairs, vectors: Floats, choosing: Sequence[str], folds: Folds
+) -> RunResult:
     """Decide on the test pairs by a threshold that the splits `choosing` give; `vectors` (sequences, dimension)."""
-    figures, scores = _decide(model, task, vectors, choosing, folds)
-    plain = None
-    if model.head is not None and not task.joined:
-        plain, _ = _decide(PairModel(model.encoder, None), task, vectors, choosing, folds)
-    return Outcome(
-        seed=seed,
+    figures, scores = _decide(model, pairs, vectors, choosing, folds)
+    by_cosine = None
+    if model.head is not None and not pairs.crossed:
+        by_cosine, _ = _decide(PairModel(model.encoder, None), pairs, vectors, choosing, folds)
+    return RunResult(
+        seed=None,
         **figures,
-        seconds=round(seconds, 1),
+        seconds=0.0,
         scores=[round(float(score), DIGITS) for score in scores],
-        related={} if task.joined else related_figures(task.material, vectors),
-        epochs=notes,
-        cosine=plain,
+        related={} if pairs.crossed else related_figures(pairs.data, vectors),
+        epochs=[],
+        cosine=by_cosine,
     )
 
 
 def _decide(
-    model: PairModel, task: Task, vectors: Floats, choosing: Sequence[str], folds: Folds
+    model: PairModel, pairs: TokenizedPairs, vectors: Floats, choosing: Sequence[str], folds: Folds
 ) -> tuple[dict[str, float], Floats]:
-    """The threshold that `choosing` gives, how it does there and on test, and the test pairs' scores."""
-    rows = np.concatenate([task.rows[name] for name in choosing])
-    labels = np.concatenate([task.labels(name) for name in choosing])
-    chosen = cross_validated(score(model, vectors, rows, task.joined), labels, folds)
-    scores, gold = score(model, vectors, task.rows["test"], task.joined), task.labels("test")
-    figures = {"accuracy": accuracy(scores, gold, chosen.value), "f1": f1(scores, gold, chosen.value)}
+    """Return the threshold, its accuracy on `choosing`, the figures on test, and the test pairs' scores, (pairs,)."""
+    rows = np.concatenate([pairs.rows[name] for name in choosing])
+    labels = np.concatenate([pairs.labels(name) for name in choosing])
+    chosen = cross_validated(score(model, vectors, rows, pairs.crossed), labels, folds)
+    scores, labels = score(model, vectors, pairs.rows["test"], pairs.crossed), pairs.labels("test")
+    figures = {"accuracy": accuracy(scores, labels, chosen.value), "f1": f1(scores, labels, chosen.value)}
     return {"threshold": chosen.value, "validation": chosen.accuracy, **figures}, scores
 
 
-def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64], joined: bool) -> Floats:
-    """The scores of pairs, (pairs,), given the vectors of all sequences; of joined ones by the mean over their orders.
+def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64], crossed: bool) -> Floats:
+    """Score pairs, (pairs,), given the vectors of all sequences; a cross-encoder's by the mean over the orders.
 
     The head is linear, so that this is the mean of its logits.
     """
-    if joined:
+    if crossed:
         vectors = vectors[rows].mean(axis=1)
         return model.scores(vectors, vectors)
     return model.scores(vectors[rows[:, 0]], vectors[rows[:, 1]])
 
 
-def related_figures(material: Material, vectors: Floats) -> dict[str, dict[str, float | str]]:
-    """Pearson and Spearman of the cosine on each further set; a text says why one is undefined."""
-    found: dict[str, dict[str, float | str]] = {}
-    for name, pairs in material.related.items():
+def related_figures(data: PairData, vectors: Floats) -> dict[str, dict[str, float | str]]:
+    """Return Pearson and Spearman of the cosine on each further set; a text says why one is undefined."""
+    correlated: dict[str, dict[str, float | str]] = {}
+    for name, pairs in data.related.items():
         cosine = cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])
         figures = correlations(cosine, pairs.scores)
-        found[name] = {metric: v if isinstance(v, float) else str(v) for metric, v in figures.items()}
-    return found
+        correlated[name] = {metric: v if isinstance(v, float) else str(v) for metric, v in figures.items()}
+    return correlated
 
 
-def encode(encoder: PairEncoder, task: Task, splits: Sequence[str] = ("validation", "test")) -> Floats:
-    """(sequences, dimension) of all sequences of these splits, and of the further sets; any other's row is zero."""
-    needed = [task.rows[name] for name in splits]
-    if not task.joined:
-        needed += [pairs.rows for pairs in task.material.related.values()]
+def encode(encoder: PairEncoder, pairs: TokenizedPairs, splits: Sequence[str] = ("validation", "test")) -> Floats:
+    """Encode the sequences of these splits and of the further sets, (sequences, dimension); any other row is zero."""
+    needed = [pairs.rows[name] for name in splits]
+    if not pairs.crossed:
+        needed += [rated.rows for rated in pairs.data.related.values()]
     places = np.unique(np.concatenate([rows.ravel() for rows in needed]))
-    vectors = np.zeros((len(task.tokens), encoder.dimension), dtype=np.float32)
-    vectors[places] = encoder.embed(task.tokens.take(places))
+    vectors = np.zeros((len(pairs.tokens), encoder.dimension), dtype=np.float32)
+    vectors[places] = encoder.embed(pairs.tokens.take(places))
     return vectors
 
 
-def train(
-    model: PairModel,
-    task: Task,
-    strategy: str,
-    learning: Learning,
-    frozen: Floats | None,
-    seed: int,
-    folds: Folds,
-    name: str,
-) -> Outcome:
-    """Train a model in place and see what came of it; `name` is of its checkpoint, `frozen` as in Examples."""
-    examples = Examples(task.tokens, task.rows["train"], task.labels("train"), task.groups, frozen)
-    folds = replace(folds, rule=learning.threshold)
+def train(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int, frozen: Floats | None) -> RunResult:
+    """Train a model in place, and score it.
+
+    Args:
+        model: the encoder and, if the strategy needs one, its head.
+        pairs: the pairs as the encoder's token ids.
+        plan: strategy, settings and checkpoints.
+        seed: of batches and dropout.
+        frozen: (sequences, dimension) vectors before training; needed if only the head is trained at first.
+
+    Raises:
+        InputError: there are fewer than two pairs to train on, or the loss is not finite.
+    """
+    examples = Examples(pairs.tokens, pairs.rows["train"], pairs.labels("train"), pairs.groups, frozen)
+    learning, encoder, device = plan.learning, model.encoder, model.encoder.transformer.device
+    peak: float = getattr(learning, f"{plan.strategy}_learning_rate")
+    key = _training_key(model, pairs, plan, seed, peak)
+    judge = _validation_judge(model, pairs, plan.judging)
+    training = Training(model, plan.strategy, learning, peak, seed, plan.checkpoint(seed), key, judge)
+    notes = training.run(examples)
+    began = clock(device)
+    unchanged = model.head is not None and not pairs.crossed and learning.head_epochs >= learning.epochs
+    vectors = frozen if unchanged and frozen is not None else encode(encoder, pairs)
+    seconds = sum(note["seconds"] for note in notes) + clock(device) - began
+    result = run_result(model, pairs, vectors, ["validation"], plan.judging)
+    return replace(result, seed=seed, seconds=round(seconds, 1), epochs=notes)
+
+
+def _validation_judge(model: PairModel, pairs: TokenizedPairs, folds: Folds) -> Callable[[], float]:
+    """Return what gives the cross-validated accuracy of the model, as it is then, on the validation split."""
+    width = pairs.rows["train"].shape[1]
 
     def judge() -> float:
-        wanted = task.rows["validation"][:, : examples.rows.shape[1]]  # of a joined pair the order as given
+        wanted = pairs.rows["validation"][:, :width]  # for a cross-encoder the order as given
         places, rows = np.unique(wanted, return_inverse=True)
-        vectors = model.encoder.embed(task.tokens.take(places))
-        scores = score(model, vectors, rows.reshape(wanted.shape), task.joined)
-        return cross_validated(scores, task.labels("validation"), folds).accuracy
+        vectors = model.encoder.embed(pairs.tokens.take(places))
+        scores = score(model, vectors, rows.reshape(wanted.shape), pairs.crossed)
+        return cross_validated(scores, pairs.labels("validation"), folds).accuracy
 
-    encoder = model.encoder
-    peak: float = getattr(learning, f"{strategy}_learning_rate")
+    return judge
+
+
+def _training_key(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int, peak: float) -> str:
+    """Hash everything that a training depends on; `peak` is its learning rate."""
     combination = model.head.combination if model.head is not None else None
-    data = (task.material.sha256, encoder.encoder.maximum_length)
-    how = settings_of(learning)
-    key = key_of(weights_hash(model), encoder.pooling, data, strategy, how, peak, combination, seed, folds)
-    training = Training(model, strategy, learning, peak, seed, CHECKPOINTS / f"{name}-{seed}.safetensors", key, judge)
-    notes = training.run(examples)
-    device = encoder.transformer.device
-    began = clock(device)
-    unchanged = model.head is not None and not task.joined and learning.head_epochs >= learning.epochs
-    vectors = frozen if unchanged and frozen is not None else encode(encoder, task)
-    seconds = sum(note["seconds"] for note in notes) + clock(device) - began
-    return outcome(model, task, vectors, notes, seconds, seed, folds, ["validation"])
+    data = (pairs.data.sha256, model.encoder.encoder.maximum_length)
+    how = settings_of(plan.learning)
+    pooling = model.encoder.pooling
+    return key_of(weights_hash(model), pooling, data, plan.strategy, how, peak, combination, seed, plan.judging)
 
 
-def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], Outcome]) -> Seeds:
-    """What came of trainings that differ in their seed, and of the mean of their weights if they are several.
+def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], RunResult]) -> SeedRuns:
+    """Collect the results of trainings that differ in their seed, and of their model soup if there are several.
 
-    The mean costs no more to run than each of them (Wortsman et al. 2022, "Model soups"); `judge` scores it.
+    The soup costs no more to run than each of them (Wortsman et al. 2022, "Model soups").
+
+    Args:
+        trainings: each a trained model and its result; at least one.
+        judge: scores the soup.
     """
-    outcomes: list[Outcome] = []
+    results: list[RunResult] = []
     sums: dict[str, Tensor] = {}
     best: list[Trained] = []
-    for model, found in trainings:
-        outcomes.append(found)
+    for model, result in trainings:
+        results.append(result)
         sums = {name: tensor + sums.get(name, 0) for name, tensor in model.state_dict().items()}
-        best = [max([*best, (model, found)], key=_validation)]
-    if len(outcomes) == 1:
-        return Seeds(outcomes, None, *best[0])
+        best = [max([*best, (model, result)], key=_validation)]
+    if len(results) == 1:
+        return SeedRuns(results, None, *best[0])
     model = copy.deepcopy(model)
-    model.load_state_dict({name: total / len(outcomes) for name, total in sums.items()})
-    mean = replace(judge(model), seconds=round(sum(found.seconds for found in outcomes), 1))
-    return Seeds(outcomes, mean, *max(best[0], (model, mean), key=_validation))
+    model.load_state_dict({name: total / len(results) for name, total in sums.items()})
+    soup = replace(judge(model), seconds=round(sum(result.seconds for result in results), 1))
+    return SeedRuns(results, soup, *max(best[0], (model, soup), key=_validation))
 
 
 def _validation(trained: Trained) -> float:
+    """Return the validation accuracy."""
     return trained[1].validation
 
 
-def as_it_stands(model: PairModel, task: Task, learning: Learning, folds: Folds) -> Outcome:
-    """What a model comes to whose weights are no single training's."""
-    folds = replace(folds, rule=learning.threshold)
-    return outcome(model, task, encode(model.encoder, task), [], 0.0, None, folds, ["validation"])
+def as_it_stands(model: PairModel, pairs: TokenizedPairs, plan: Plan) -> RunResult:
+    """Score a model whose weights are no single training's."""
+    return run_result(model, pairs, encode(model.encoder, pairs), ["validation"], plan.judging)
 
 
 def settings_of(learning: Learning) -> dict[str, Any]:
-    """What every training under these settings depends on: not the rates, nor in which orders pairs are scored."""
+    """Return what every training under these settings depends on: not the rates, nor the orders of scoring."""
     rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
     return learning.model_dump(exclude={*rates, "both_orders"})
 
 
 def weights_hash(model: PairModel) -> str:
-    """A hash of every weight as it is now."""
+    """Hash every weight as it is now."""
     digest = hashlib.sha256()
     for name, tensor in model.state_dict().items():
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
@@ -269,47 +304,16 @@ def weights_hash(model: PairModel) -> str:
 
 
 def key_of(*parts: object) -> str:
-    """A hash of what a training depends on."""
+    """Hash what a training depends on."""
     return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
 
 
-def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
-    """Write what a cell starts from, but for the weights of an encoder that was tuned."""
-    write_tensors(directory / VECTORS, {"vectors": vectors})
-    write_json(directory / START, {"absent": None, "pooling": encoder.pooling.value, **about})
-
-
-def absent_reason(directory: Path) -> str | None:
-    """Why a start has no weights, or None where it has."""
-    reason: str | None = read_json(directory / START)["absent"]
-    return reason
-
-
-def unseen_splits(directory: Path) -> list[str]:
-    """The splits before test that a start was not trained on."""
-    return ["validation"] if read_json(directory / START)["tuned"] else ["train", "validation"]
-
-
-def load_start(directory: Path, teacher: Teacher) -> PairEncoder:
-    """The encoder before a cell's training: as joined pairs left it, or as `teacher` names it."""
-    start = read_json(directory / START)
-    if start["tuned"]:
-        return read_model(directory)[0].encoder
-    return PairEncoder(load_encoder(teacher), Pooling(start["pooling"]))
-
-
-def read_vectors(directory: Path, material: Material) -> Floats:
-    """(sentences, dimension): what the start makes of each sentence; raises InputError."""
-    vectors = read_tensors(directory / VECTORS, {"vectors": (len(material.sentences), None)})["vectors"]
-    return np.asarray(vectors, dtype=np.float32)
-
-
-def write_result(directory: Path, cell: dict[str, Any], seeds: Seeds) -> None:
-    """`cell` says which it is and on what data."""
-    found = {"outcomes": list(map(asdict, seeds.outcomes)), "mean": asdict(seeds.mean) if seeds.mean else None}
-    write_json(directory / RESULT, {**cell, "absent": None, **found})
+def write_result(directory: Path, cell: dict[str, Any], runs: SeedRuns) -> None:
+    """Write the results of a cell; `cell` says which it is and on what data."""
+    results = {"outcomes": list(map(asdict, runs.results)), "mean": asdict(runs.soup) if runs.soup else None}
+    write_json(directory / RESULT, {**cell, "absent": None, **results})
 
 
 def write_absent(directory: Path, cell: dict[str, Any], reason: str) -> None:
-    """The same for a cell that could not be run."""
+    """Write why a cell could not be run."""
     write_json(directory / RESULT, {**cell, "absent": reason, "outcomes": [], "mean": None})

@@ -1,65 +1,81 @@
-"""Stage `cross_encoder@{encoder}-{pooling}-{recipe}`: fine-tuning on joined pairs (paper 2, section 3.3).
+"""Fine-tune cross-encoders (paper 2, section 3.3): both sentences of a pair are one sequence of the encoder.
 
-Both sentences go through the encoder as one sequence; a logistic head reads its pooled vector. This is the most
-accurate way and the dearest: each pair is a run of its own. What it leaves is the start of the combined approach
-(section 4.2.5), whose cells encode each sentence alone.
+A logistic head reads the pooled vector of the sequence. This is the most accurate approach and the most expensive one:
+each pair is a run of the encoder. The tuned encoder is the start of the combined approach (section 4.2.5), in which a
+bi-encoder goes on from it. The recipes:
 
     combined       as in the paper, section `metric_learning`
     modern         section `modern_learning`
     intermediate   the same, after an intermediate task (sentence_distillery/pairs/intermediate.py)
 
-Of several seeds, and the mean of their weights, that with the best validation accuracy is left.
+Of several seeds and their model soup, the one with the best validation accuracy is kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from sentence_distillery.benchmarks.data import present
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs.cells import (
-    CHECKPOINTS,
-    STARTS,
+    Plan,
+    RunResult,
+    SeedRuns,
     Trained,
-    absent_reason,
+    as_it_stands,
     encode,
-    load_start,
-    task_of,
+    over_seeds,
+    tokenize,
     train,
 )
-from sentence_distillery.pairs.data import Material
+from sentence_distillery.pairs.data import PairData
 from sentence_distillery.pairs.heads import Combination, LogisticHead
-from sentence_distillery.pairs.intermediate import learn_scores, scored_examples
-from sentence_distillery.pairs.options import Learning
-from sentence_distillery.pairs.thresholds import Folds
+from sentence_distillery.pairs.intermediate import IntermediateTask
+from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import Notes, PairModel
-from stages.params import Params
 
 
-def tuned(
-    name: str, start: str, params: Params, learning: Learning, material: Material, counters: Counters
+def why_absent(start: Start, task: IntermediateTask | None) -> str | None:
+    """Say why nothing can be tuned: no start, or no set of the intermediate task; None if it can."""
+    reason = start.why_absent()
+    return reason or (task.why_absent() if task is not None else None)
+
+
+def tune_cross_encoder(
+    start: Start, plan: Plan, seeds: Sequence[int], data: PairData, task: IntermediateTask | None, counters: Counters
+) -> SeedRuns:
+    """Fine-tune a cross-encoder with each seed, and make their model soup.
+
+    Args:
+        start: the encoder.
+        plan: the settings, with strategy "pair".
+        seeds: at least one.
+        data: the pairs.
+        task: what is learnt first, if anything.
+        counters: gets the pairs of the task that are left out.
+
+    Raises:
+        InputError: the start or the task does not fit, or a loss is not finite.
+    """
+
+    def judge(model: PairModel) -> RunResult:
+        pairs = tokenize(model.encoder, data, crossed=True, both_orders=plan.learning.both_orders)
+        return as_it_stands(model, pairs, plan)
+
+    return over_seeds(_trainings(start, plan, seeds, data, task, counters), judge)
+
+
+def _trainings(
+    start: Start, plan: Plan, seeds: Sequence[int], data: PairData, task: IntermediateTask | None, counters: Counters
 ) -> Iterator[Trained]:
-    """Each seed's model, and what came of it; `start` is the pooling and the recipe."""
-    pooling, _, recipe = start.partition("-")
-    cell, folds = f"{name}-{start}", Folds(params.pairs.folds, params.pairs.seed)
-    for seed in params.pairs.seeds:
-        encoder = load_start(STARTS / f"{name}-{pooling}", params.encoders[name])
-        task = task_of(encoder, material, joined=True, both_orders=learning.both_orders)
+    """Yield each seed's model and its result."""
+    for seed in seeds:
+        encoder = start.encoder()
+        pairs = tokenize(encoder, data, crossed=True, both_orders=plan.learning.both_orders)
         model = PairModel(encoder, LogisticHead(encoder.dimension, Combination.FIRST, seed))
         notes: Notes = []
-        if recipe == "intermediate":
-            examples = scored_examples(params.intermediate.set, material, model, counters)
-            checkpoint = CHECKPOINTS / f"{cell}-scores-{seed}.safetensors"
-            notes = learn_scores(model, examples, learning, params.intermediate, seed, checkpoint)
-        frozen = encode(encoder, task, ["train"]) if learning.head_epochs else None
-        found = train(model, task, "pair", learning, frozen, seed, folds, f"{cell}-pair")
-        seconds = found.seconds + sum(note["seconds"] for note in notes)
-        yield model, replace(found, seconds=round(seconds, 1))
-
-
-def why_absent(start: Path, recipe: str, params: Params) -> str | None:
-    """Why there is nothing to tune, or nothing to tune it on first."""
-    reason = absent_reason(start)
-    if recipe == "intermediate" and not present([params.intermediate.set], "intermediate.set"):
-        reason = reason or f"the set {params.intermediate.set} is absent"
-    return reason
+        if task is not None:
+            examples = task.examples(data, model, counters)
+            notes = task.learn(model, examples, plan.learning, seed, plan.checkpoint(seed, "scores"))
+        frozen = encode(encoder, pairs, ["train"]) if plan.learning.head_epochs else None
+        result = train(model, pairs, plan, seed, frozen)
+        seconds = result.seconds + sum(note["seconds"] for note in notes)
+        yield model, replace(result, seconds=round(seconds, 1))

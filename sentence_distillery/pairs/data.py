@@ -1,11 +1,11 @@
-"""Labelled pairs: read from a file that a user brings, and handed from `pair_data` to the cells of the matrix.
+"""Labelled pairs: read from a user's file, and from the directory that prepared pairs are in.
 
-A file is .csv or .tsv (no quoting there), UTF-8, with the columns sentence1, sentence2 and label: 1 for a paraphrase, 0
-for none.
+A user's file is .csv or .tsv (without quoting), UTF-8, with the columns sentence1, sentence2 and label: 1 for a
+paraphrase, 0 for none. A directory of prepared pairs (sentence_distillery/pairs/preparation.py) holds:
 
-data/pairs/pairs.parquet     split (train, validation, test), sentence1, sentence2, label (int8)
-data/pairs/related.parquet   set, sentence1, sentence2, score: what encoders are scored on besides
-data/pairs/pairs.json        dataset, pairs by split, what was removed from train and why
+    pairs.parquet     split (train, validation, test), sentence1, sentence2, label (int8)
+    related.parquet   set, sentence1, sentence2, score: further test sets, with human ratings
+    pairs.json        dataset, pairs by split, and the pairs that were removed from train, by reason
 """
 
 import hashlib
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sentence_distillery.benchmarks.readers import BadDataError, records
 from sentence_distillery.io.artifacts import InputError, read_table
 
-PAIRS = Path("data/pairs")
 TABLE = "pairs.parquet"
 RELATED = "related.parquet"
 ABOUT = "pairs.json"
@@ -36,7 +35,7 @@ RELATED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """`labels` (pairs,) int8: 1 for a paraphrase, 0 for none."""
+    """Pairs of sentences with `labels` (pairs,) int8: 1 for a paraphrase, 0 for none."""
 
     sentences1: list[str]
     sentences2: list[str]
@@ -46,27 +45,35 @@ class LabelledPairs:
         return len(self.labels)
 
     def take(self, rows: NDArray[np.int64]) -> "LabelledPairs":
+        """Return the pairs at `rows`, (count,), in that order."""
         return LabelledPairs([self.sentences1[r] for r in rows], [self.sentences2[r] for r in rows], self.labels[rows])
 
 
 def labelled(sentences1: list[str], sentences2: list[str], labels: Sequence[str], where: str) -> LabelledPairs:
-    """Pairs of which both labels occur; raises InputError otherwise. `where` names the file or set."""
-    found = LabelledPairs(sentences1, sentences2, np.array([int(label) for label in labels], dtype=np.int8))
-    only = set(found.labels.tolist())
+    """Return pairs in which both labels occur; raises InputError if one does not. `where` names the file or set."""
+    pairs = LabelledPairs(sentences1, sentences2, np.array([int(label) for label in labels], dtype=np.int8))
+    only = set(pairs.labels.tolist())
     if len(only) < 2:
         what = f"every label is {only.pop()}" if only else "there is no pair"
         raise InputError(f"{where}: {what}; give it pairs of label 1 and of label 0, so that there is a difference.")
-    return found
+    return pairs
 
 
 def read_pairs(path: Path) -> LabelledPairs:
-    """The pairs of a file; raises InputError with the file, the line and the remedy."""
+    """Read the labelled pairs of a .csv or .tsv file.
+
+    Args:
+        path: a file with the columns sentence1, sentence2 and label.
+
+    Raises:
+        InputError: the file cannot be read or a row does not fit; the message has the file, the line and the remedy.
+    """
     sentences1, sentences2, labels = _read(path, ("sentence1", "sentence2", "label"))
     return labelled(sentences1, sentences2, labels, str(path))
 
 
 def read_unlabelled(path: Path) -> tuple[list[str], list[str]]:
-    """The sentences of a file whose labels, if any, do not matter; raises as `read_pairs`."""
+    """Read the first and the second sentences of a file, whose labels do not matter; raises as `read_pairs`."""
     sentences1, sentences2 = _read(path, ("sentence1", "sentence2"))
     if not sentences1:
         raise InputError(f"{path} holds no pair; give it a line for each.")
@@ -74,6 +81,7 @@ def read_unlabelled(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> list[list[str]]:
+    """Read these columns of a file; raises InputError for a row that does not fit."""
     remedy = f"Make it a UTF-8 .csv or .tsv file with the columns {', '.join(columns)}"
     if path.suffix not in (".csv", ".tsv"):
         raise InputError(f"{path} ends with neither .csv nor .tsv. {remedy}.")
@@ -95,7 +103,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Split:
-    """Pairs as rows (pairs, 2) of `Material.sentences`, and their labels (pairs,) int8."""
+    """Pairs as rows (pairs, 2) int64 of `PairData.sentences`, and their labels (pairs,) int8."""
 
     rows: NDArray[np.int64]
     labels: NDArray[np.int8]
@@ -105,25 +113,35 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Related:
-    """Pairs with a score from people: rows (pairs, 2), scores (pairs,) float32."""
+class RatedPairs:
+    """Pairs with human ratings: rows (pairs, 2) int64 of `PairData.sentences`, scores (pairs,) float32."""
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a cell works on: each sentence once, and the splits over them; `sha256` is of all of it."""
+class PairData:
+    """The prepared pairs: each sentence once, the splits over them, further rated sets, and the SHA-256 of all."""
 
     sentences: list[str]
     splits: dict[str, Split]
-    related: dict[str, Related]
+    related: dict[str, RatedPairs]
     sha256: str
 
 
-def load_material(directory: Path = PAIRS) -> Material:
-    """Read what `pair_data` wrote; raises InputError where it is missing or altered."""
+def load_pair_data(directory: Path) -> PairData:
+    """Read a directory of prepared pairs.
+
+    Args:
+        directory: what `preparation.PreparedPairs.write` wrote.
+
+    Raises:
+        InputError: a file is missing or damaged.
+
+    >>> load_pair_data(Path("data/pairs")).splits["test"].rows.shape         # doctest: +SKIP
+    (84, 2)
+    """
     pairs = read_table(directory / TABLE, PAIR_SCHEMA)
     related = read_table(directory / RELATED, RELATED_SCHEMA)
     texts = [column.to_pylist() for table in (pairs, related) for column in (table["sentence1"], table["sentence2"])]
@@ -137,8 +155,8 @@ def load_material(directory: Path = PAIRS) -> Material:
     scored = {}
     for name in dict.fromkeys(sets):
         chosen = np.array([other == name for other in sets])
-        scored[name] = Related(np.stack(rows[2:], axis=1)[chosen], related["score"].to_numpy()[chosen])
+        scored[name] = RatedPairs(np.stack(rows[2:], axis=1)[chosen], related["score"].to_numpy()[chosen])
     digest = hashlib.sha256()
     for file in (TABLE, RELATED):
         digest.update((directory / file).read_bytes())
-    return Material(list(place), splits, scored, digest.hexdigest())
+    return PairData(list(place), splits, scored, digest.hexdigest())

@@ -1,9 +1,9 @@
-"""An encoder that was trained on pairs, as sentence-transformers loads it.
+"""Write and read an encoder that was trained on pairs, in a directory that sentence-transformers loads too.
 
 config.json, model.safetensors, tokenizer.json    as transformers saves them
 modules.json, 1_Pooling/                          the pooling
 pairs.json                                        how to decide with it: threshold, pooling, head if any
-head.safetensors                                  the head's weights, where the score is not the cosine
+head.safetensors                                  the head's weights, if the score is not the cosine
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,13 @@ SENTENCE_TRANSFORMERS = {
 
 
 def write_model(model: PairModel, about: Mapping[str, Any], directory: Path) -> None:
-    """Write a model and what `about` says of it."""
+    """Write a model.
+
+    Args:
+        model: the encoder, and its head if it has one.
+        about: further entries of pairs.json, such as the threshold.
+        directory: where the files go; an existing directory keeps its others.
+    """
     encoder = model.encoder
     encoder.transformer.save_pretrained(directory)
     encoder.encoder.tokenizer.save_pretrained(directory)
@@ -59,10 +65,14 @@ _POOLINGS = {"mean": Pooling.MEAN, "max": Pooling.MAX, "cls": Pooling.CLS}
 
 
 def read_model(directory: Path) -> tuple[PairModel, dict[str, Any]]:
-    """A model and what is known of it; raises InputError where it is missing or altered."""
+    """Read a model, and the content of its pairs.json.
+
+    Raises:
+        InputError: the directory has no model of pairs, or a file is damaged.
+    """
     if not (directory / ABOUT).is_file():
         raise InputError(
-            f"{directory} has no {ABOUT}, so it is no model of pairs; make one with `dvc repro pair_results`."
+            f"{directory} has no {ABOUT}, so it is not a model of pairs; give the directory of a trained one."
         )
     about: dict[str, Any] = read_json(directory / ABOUT)
     reference = Teacher(
@@ -73,10 +83,11 @@ def read_model(directory: Path) -> tuple[PairModel, dict[str, Any]]:
 
 
 def _read_head(directory: Path, about: Mapping[str, Any], dimension: int) -> LogisticHead | None:
+    """Read the head; None if the score is the cosine."""
     if about["head"] is None:
         return None
     head = LogisticHead(dimension, Combination(about["head"]), seed=0)
     shapes = {name: tuple(tensor.shape) for name, tensor in head.state_dict().items()}
-    found = read_tensors(directory / HEAD, shapes)
-    head.load_state_dict({name: torch.from_numpy(array) for name, array in found.items()})
+    weights = read_tensors(directory / HEAD, shapes)
+    head.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return head

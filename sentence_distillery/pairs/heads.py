@@ -2,11 +2,11 @@
 
     p = sigmoid(w . c(u, v) + b)
 
-c(u, v) joins some of u, v, |u - v| and u*v; the paper's table 4 compares six such combinations:
+c(u, v) concatenates some of u, v, |u - v| and u*v; the paper's table 4 compares six such combinations:
 
     u = (1, 2)   v = (3, 1)   c = |u-v|,u*v   gives (2, 1, 3, 2)
 
-With c = u alone the head reads one vector, which is what fine-tuning on a joined pair needs.
+With c = u the head reads one vector, as a cross-encoder needs it.
 """
 
 from enum import StrEnum
@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 
 class Combination(StrEnum):
+    """The features of two vectors, as paper 2's table 4 names them."""
+
     FIRST = "u"
     BOTH = "u,v"
     DIFFERENCE = "|u-v|"
@@ -25,17 +27,18 @@ class Combination(StrEnum):
 
     @property
     def parts(self) -> list[str]:
+        """The features that are concatenated."""
         return self.value.split(",")
 
 
 def combine(u: Tensor, v: Tensor, combination: Combination) -> Tensor:
-    """(pairs, parts x dimension) of u and v, each (pairs, dimension)."""
+    """Concatenate features of u and v, each (pairs, dimension), to (pairs, parts x dimension)."""
     known = {"u": u, "v": v, "|u-v|": (u - v).abs(), "u*v": u * v}
     return torch.cat([known[part] for part in combination.parts], dim=1)
 
 
 class LogisticHead(nn.Module):
-    """One linear layer; its first weights depend on `seed` alone."""
+    """One linear layer; its initial weights depend on `seed` alone."""
 
     def __init__(self, dimension: int, combination: Combination, seed: int) -> None:
         super().__init__()
@@ -45,6 +48,6 @@ class LogisticHead(nn.Module):
             self.linear = nn.Linear(dimension * len(combination.parts), 1)
 
     def forward(self, u: Tensor, v: Tensor) -> Tensor:
-        """Log-odds that each pair is a paraphrase, (pairs,)."""
+        """Return the log-odds that each pair is a paraphrase, (pairs,), of u and v, each (pairs, dimension)."""
         logits: Tensor = self.linear(combine(u, v, self.combination))[:, 0]
         return logits

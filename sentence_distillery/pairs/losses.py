@@ -1,16 +1,16 @@
-"""What paper 2 minimises (section 3.2), with d(u, v) = 1 - cos(u, v) and the margin m = 0.5:
+"""The losses of paper 2 (section 3.2), with d(u, v) = 1 - cos(u, v) and the margin m = 0.5:
 
-    pairwise   L(u, v) = d(u, v)                    where v is a paraphrase of u
-                         max(0, m - d(u, v))        where it is not
+    pairwise   L(u, v) = d(u, v)                    if v is a paraphrase of u
+                         max(0, m - d(u, v))        if it is not
     triplet    L(a, p, n) = max(0, m + d(a, p) - d(a, n))
 
-Triplets are formed from labelled pairs, which are what MRPC gives, by two rules:
+Triplets are formed from labelled pairs, as MRPC has them, by two rules:
 
     paraphrases (a, p)   give (a, p, n) and (p, a, n'): n is the hardest negative of the batch, the sentence nearest to
-                         the anchor among those that no chain of paraphrases joins to it
+                         the anchor among those that no chain of paraphrases connects with it
     others (a, b)        give (a, a, b) and (b, b, a): a sentence is its own nearest paraphrase, d(a, a) = 0
 
-Without the second rule hardly a label 0 would teach anything: of the 5,344 sentences that have a paraphrase in MRPC
+Without the second rule nearly no pair of label 0 would matter: of the 5,344 sentences that have a paraphrase in MRPC
 train, 71 are in a pair of label 0 too.
 
 Worked example, m = 0.5: paraphrases at a cosine of 0.9 whose hardest negative is at 0.6 lose max(0, 0.5 + 0.1 - 0.4)
@@ -27,18 +27,18 @@ from torch import Tensor
 
 
 def distance(u: Tensor, v: Tensor) -> Tensor:
-    """1 - cosine of each two rows, (pairs,) in [0, 2]."""
+    """Return 1 - cosine of each two rows of u and v, (pairs, dimension); (pairs,) in [0, 2]."""
     return 1.0 - F.cosine_similarity(u, v, dim=1)
 
 
 def margin_loss(u: Tensor, v: Tensor, labels: Tensor, margin: float) -> Tensor:
-    """The mean pairwise loss; u and v (pairs, dimension), labels (pairs,) of 0 and 1."""
+    """Return the mean pairwise loss of u and v, (pairs, dimension), with labels (pairs,) of 0 and 1."""
     apart = distance(u, v)
     return (labels * apart + (1 - labels) * F.relu(margin - apart)).mean()
 
 
 def triplet_loss(u: Tensor, v: Tensor, labels: Tensor, groups: Tensor, margin: float) -> Tensor:
-    """The mean loss of the batch's triplets; `groups` (pairs, 2) says which paraphrases each sentence belongs to."""
+    """Return the mean loss of the batch's triplets; `groups` (pairs, 2) are those of `paraphrase_groups`."""
     anchors = torch.cat([u, v])
     partners = distance(anchors, torch.cat([v, u]))
     paraphrase = torch.cat([labels, labels])
@@ -50,13 +50,13 @@ def triplet_loss(u: Tensor, v: Tensor, labels: Tensor, groups: Tensor, margin: f
 
 
 def hardest_negatives(distances: Tensor, groups: Tensor) -> Tensor:
-    """The distance of each sentence to the nearest one of another group, (sentences,); 2, the farthest, without any."""
+    """Return each sentence's distance to the nearest one of another group, (sentences,); without one 2."""
     same = groups[:, None] == groups[None, :]
     return distances.masked_fill(same, 2.0).amin(dim=1)
 
 
 def paraphrase_groups(pairs: NDArray[np.int64], labels: NDArray[np.int8], sentences: int) -> NDArray[np.int64]:
-    """The group of each pair's sentences, (pairs, 2): alike where a chain of paraphrases joins them.
+    """Return the group of each pair's sentences, (pairs, 2): equal if a chain of paraphrases connects them.
 
     `pairs` (pairs, 2) holds numbers of sentences below `sentences`.
     """

@@ -31,18 +31,18 @@ class ScoredTraining(Section):
 
 
 class Pairs(Section):
-    """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and how each cell is trained on them."""
+    """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and the seeds of every cell."""
 
     dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
     also: list[str] = Field(title="sets of scored pairs whose test split each encoder is scored on as well")
     validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        title="share of train that nothing is trained on: threshold, end of training and winner come from it"
+        title="share of train that nothing is trained on: it chooses thresholds, ends trainings, and names the winner"
     )
     folds: Annotated[int, Field(ge=2)] = Field(title="of the cross-validation that chooses the threshold")
     seed: Seed = Field(title="of the split and the folds")
     seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the first one's weights are kept")
     combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
-        title="what logistic regression reads of the vectors u and v"
+        title="features of the vectors u and v for logistic regression"
     )
 
 
@@ -52,7 +52,7 @@ class PairGrid(Section):
     encoders: list[str] = Field(title="names in section `encoders`")
     poolings: list[Literal["mean", "max", "cls"]]
     recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
-        title="of tuning on joined pairs: section `metric_learning`, `modern_learning`, or that after `intermediate`"
+        title="of cross-encoders: section `metric_learning`, `modern_learning`, or that after `intermediate`"
     )
     starts: list[str] = Field(title="where training starts: a pooling alone, or with a recipe, as in mean-combined")
     strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
@@ -77,12 +77,14 @@ class Learning(Section):
     weight_decay: Annotated[float, Field(ge=0.0)]
     halve_every: Count | None = Field(title="epochs between halvings of the learning rate; null: linearly to 0")
     warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
-    clip_norm: Positive | None = Field(title="longest that a step's gradient may be; null: not shortened")
-    head_epochs: Annotated[int, Field(ge=0)] = Field(title="in which the head learns alone, the encoder frozen")
+    clip_norm: Positive | None = Field(title="largest norm of a step's gradient; null: no clipping")
+    head_epochs: Annotated[int, Field(ge=0)] = Field(
+        title="epochs in which only the head is trained, the encoder frozen"
+    )
     patience: Count | None = Field(title="epochs without a better validation accuracy before the end; null: never")
-    threshold: ThresholdRule = Field(title="the validation pairs' best accuracy, or even odds by logistic regression")
-    pair_learning_rate: Positive = Field(title="learning rate of fine-tuning on joined pairs")
-    both_orders: bool = Field(title="a joined pair is scored either way round, by the mean of its two vectors")
+    threshold: ThresholdRule = Field(title="best accuracy on validation pairs, or even odds by logistic regression")
+    pair_learning_rate: Positive = Field(title="learning rate of a cross-encoder")
+    both_orders: bool = Field(title="a cross-encoder scores a pair in both orders, by the mean of the two vectors")
     precision: Precision
 
 
@@ -99,7 +101,7 @@ class ModernLearning(Learning):
 
 
 class Intermediate(Section):
-    """What joined pairs learn first under the recipe of that name."""
+    """The task that a cross-encoder learns first under the recipe of that name."""
 
     set: str = Field(title="benchmark set of scored pairs")
     epochs: Count
@@ -110,7 +112,7 @@ class Combinations(Section):
     """Paper 2's table 4: logistic regression on six combinations of the vectors."""
 
     poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pair_grid.poolings; cls in the paper")
-    frozen: bool = Field(title="the heads alone are trained, in seconds; false trains the encoder six times")
+    frozen: bool = Field(title="only the heads are trained, in seconds; false trains the encoder six times")
 
 
 class PairCost(Section):

@@ -1,39 +1,89 @@
-"""Stage `pair_data`: the pairs that the cells of the matrix learn from and are tested on.
+"""Prepare the pairs that the cells of paper 2's matrix are trained and tested on.
 
-The overlap guard is here, so that it holds for every cell: a pair of train that stands in a test split which any cell
-reports, in either order, is removed and counted. (Of MRPC train 14 pairs are in MRPC test too, and 127 in STS-B test.)
-Of what is left, a share of either label is for validation: nothing is trained on it.
+Decontamination happens here, so that it holds for every cell: a training pair that is in any test split that a cell
+reports, in either order, is removed and counted. (Of MRPC train, 14 pairs are in MRPC test too, and 127 in STS-B test.)
+Of the remaining pairs, a share of either label is the validation split: nothing is trained on it.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import PairSet, load_pairs, present
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
+from sentence_distillery.benchmarks.decontamination import Pairs as AnyPairs
+from sentence_distillery.benchmarks.decontamination import guarded
+from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs.data import (
+    ABOUT,
     PAIR_SCHEMA,
+    RELATED,
     RELATED_SCHEMA,
+    TABLE,
     LabelledPairs,
     labelled,
     read_pairs,
 )
+from sentence_distillery.pairs.options import Pairs
 
 
-def read_splits(dataset: str) -> tuple[LabelledPairs, LabelledPairs]:
-    """Train and test of a benchmark set, or of a directory that a user brings; raises InputError."""
+@dataclass(frozen=True)
+class PreparedPairs:
+    """The splits of a dataset, and the test splits of further sets, which have human ratings."""
+
+    dataset: str
+    splits: dict[str, LabelledPairs]
+    related: dict[str, PairSet]
+
+    def write(self, directory: Path, removed: Mapping[str, int]) -> None:
+        """Write the pairs for `load_pair_data`; `removed` says how many pairs of train were removed, by reason."""
+        sizes = {name: len(pairs) for name, pairs in self.splits.items()}
+        with atomic_directory(directory) as target:
+            write_table(target / TABLE, _table(self.splits))
+            write_table(target / RELATED, _related_table(self.related))
+            about = {"dataset": self.dataset, "pairs": sizes, "removed": dict(removed), "also": list(self.related)}
+            write_json(target / ABOUT, about)
+
+
+def prepare(options: Pairs, benchmarks: BenchmarkData, counters: Counters) -> PreparedPairs:
+    """Read, decontaminate and split the pairs.
+
+    Args:
+        options: the dataset, further sets, the share of the validation split, and the seed that draws it.
+        benchmarks: where the sets are.
+        counters: gets the pairs that are kept, those that are removed, and the sets that are absent.
+
+    Raises:
+        InputError: the dataset is missing or does not fit, or no pair of a label is left to train on.
+    """
+    train, test = read_splits(options.dataset, benchmarks)
+    related = related_pairs(options.also, benchmarks, counters)
+    tested: dict[str, AnyPairs] = {options.dataset: test, **related}
+    train = guarded(train, {f"{name} test": pairs for name, pairs in tested.items()}, counters)
+    validation = validation_rows(train.labels, options.validation_share, options.seed)
+    splits = {"train": train.take(np.flatnonzero(~validation)), "validation": train.take(np.flatnonzero(validation))}
+    splits["test"] = test
+    for name, pairs in splits.items():
+        counters.keep(len(pairs))
+        counters.details[f"pairs_{name}"] = len(pairs)
+    return PreparedPairs(options.dataset, splits, related)
+
+
+def read_splits(dataset: str, benchmarks: BenchmarkData) -> tuple[LabelledPairs, LabelledPairs]:
+    """Read train and test of a benchmark set, or of a directory with train.csv and test.csv; raises InputError."""
     if Path(dataset).is_dir():
         return read_pairs(Path(dataset) / "train.csv"), read_pairs(Path(dataset) / "test.csv")
     if "/" in dataset:
-        raise InputError(f"pairs.dataset = {dataset} is no directory; make it one with train.csv and test.csv in it.")
-    train, test = (load_pairs(dataset, split) for split in ("train", "test"))
-    return _from_set(train), _from_set(test)
+        raise InputError(f"pairs.dataset = {dataset} is not a directory; make it one with train.csv and test.csv.")
+    return _from_set(benchmarks.pairs(dataset, "train")), _from_set(benchmarks.pairs(dataset, "test"))
 
 
 def _from_set(pairs: PairSet) -> LabelledPairs:
+    """Turn a benchmark set into labelled pairs; raises InputError if its labels are not 0 and 1."""
     if pairs.labels is None or not set(pairs.labels) <= {"0", "1"}:
         raise InputError(
             f"pairs.dataset = {pairs.name}, which is not labelled 0 and 1; take mrpc or samples_paraphrase, or name a "
@@ -43,8 +93,10 @@ def _from_set(pairs: PairSet) -> LabelledPairs:
 
 
 def validation_rows(labels: NDArray[np.int8], share: float, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are for validation: `share` of either label, drawn at random, at least two of each; raises InputError where
-    that leaves none to train on."""
+    """Draw the validation split: `share` of either label at random, at least two pairs of each.
+
+    Returns (pairs,) bool. Raises InputError if no pair of a label is left to train on.
+    """
     validation = np.zeros(len(labels), dtype=bool)
     generator = np.random.default_rng(seed)
     for label in (0, 1):
@@ -59,9 +111,9 @@ def validation_rows(labels: NDArray[np.int8], share: float, seed: int) -> NDArra
     return validation
 
 
-def related_pairs(names: list[str], counters: Counters) -> dict[str, PairSet]:
-    """The test splits of the sets that are here; which are not is noted."""
-    here = {name: load_pairs(name, "test") for name in present(names, "pairs.also")}
+def related_pairs(names: list[str], benchmarks: BenchmarkData, counters: Counters) -> dict[str, PairSet]:
+    """Read the test splits of the sets that are here, note the others; raises InputError for one without ratings."""
+    here = {name: benchmarks.pairs(name, "test") for name in benchmarks.present(names, "pairs.also")}
     for name, pairs in here.items():
         if pairs.scores is None:
             raise InputError(f"pairs.also has {name}, whose pairs have no scores; take it out.")
@@ -70,6 +122,7 @@ def related_pairs(names: list[str], counters: Counters) -> dict[str, PairSet]:
 
 
 def _table(splits: dict[str, LabelledPairs]) -> pa.Table:
+    """Return the splits in the columns of PAIR_SCHEMA."""
     parts = [
         pa.table([[name] * len(pairs), pairs.sentences1, pairs.sentences2, pairs.labels], schema=PAIR_SCHEMA)
         for name, pairs in splits.items()
@@ -78,6 +131,7 @@ def _table(splits: dict[str, LabelledPairs]) -> pa.Table:
 
 
 def _related_table(related: dict[str, PairSet]) -> pa.Table:
+    """Return the further sets in the columns of RELATED_SCHEMA."""
     parts = [
         pa.table([[name] * len(pairs.sentences1), pairs.sentences1, pairs.sentences2, pairs.scores], RELATED_SCHEMA)
         for name, pairs in related.items()

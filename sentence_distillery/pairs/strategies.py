@@ -1,4 +1,4 @@
-"""Stage `paraphrase@{encoder}-{start}-{strategy}`: one cell of paper 2's matrix, each sentence encoded alone.
+"""Train bi-encoders by the strategies of paper 2's matrix: each sentence is encoded alone.
 
     cosine      the start as it is                                   table 1, table 7 "Baseline"
     siamese     pairwise margin loss                                 table 2, table 7 "Siam"
@@ -7,61 +7,93 @@
     cosent      CoSENT, section `modern_learning`                    not in the paper
     ranking     multiple negatives ranking, the same, paraphrases only
 
-Where the start was tuned on joined pairs (mean-combined), it is the combined approach of section 4.2.5; all seeds go on
-from the same start, so that their spread is of the second step alone. Of several seeds, and the mean of their weights,
-that with the best validation accuracy is left.
+If the start is a cross-encoder (mean-combined), this is the combined approach of section 4.2.5. All seeds go on from
+the same start, so that their spread is of the second step alone. Of several seeds and their model soup, the one with
+the best validation accuracy is kept.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.cells import (
-    STARTS,
-    Outcome,
-    Task,
+    Plan,
+    RunResult,
+    SeedRuns,
     Trained,
-    load_start,
-    outcome,
-    read_vectors,
-    task_of,
+    as_it_stands,
+    over_seeds,
+    run_result,
+    tokenize,
     train,
-    unseen_splits,
 )
-from sentence_distillery.pairs.data import Material
+from sentence_distillery.pairs.data import PairData
 from sentence_distillery.pairs.heads import Combination, LogisticHead
-from sentence_distillery.pairs.options import Learning
-from sentence_distillery.pairs.thresholds import Folds
+from sentence_distillery.pairs.options import Learning, MetricLearning, ModernLearning
+from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import PairModel
-from stages.params import Params
 
 MODERN = ("cosent", "ranking")
 
 
-def learn(
-    model: PairModel, task: Task, vectors: Floats, strategy: str, seed: int, params: Params, origin: Path, cell: str
-) -> Outcome:
-    """What a strategy makes of the start at `origin`, whose vectors are given; the model is trained in place."""
-    folds = Folds(params.pairs.folds, params.pairs.seed)
-    if strategy == "cosine":
-        return outcome(model, task, vectors, [], 0.0, seed, folds, unseen_splits(origin))
-    return train(model, task, strategy, learning_of(strategy, params), vectors, seed, folds, cell)
+def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -> Learning:
+    """Return the settings of a strategy."""
+    return modern if strategy in MODERN else metric
 
 
-def learning_of(strategy: str, params: Params) -> Learning:
-    """The settings of a strategy that trains something."""
-    return params.modern_learning if strategy in MODERN else params.metric_learning
+def train_bi_encoder(
+    start: Start, plan: Plan, seeds: Sequence[int], data: PairData, combination: Combination
+) -> SeedRuns:
+    """Train a bi-encoder by the plan's strategy with each seed, and make their model soup.
+
+    Args:
+        start: the encoder and its vectors.
+        plan: the strategy and its settings.
+        seeds: at least one; the cosine, which trains nothing, takes the first.
+        data: the pairs.
+        combination: the features of strategy "logistic".
+
+    Raises:
+        InputError: the start does not fit, there are too few pairs, or a loss is not finite.
+    """
+
+    def judge(model: PairModel) -> RunResult:
+        return as_it_stands(model, tokenize(model.encoder, data, crossed=False), plan)
+
+    return over_seeds(_trainings(start, plan, seeds, data, combination), judge)
 
 
-def learnt(name: str, start: str, strategy: str, params: Params, material: Material) -> Iterator[Trained]:
-    """Each seed's model, and what came of it; the cosine has one, which is not trained."""
-    origin = STARTS / f"{name}-{start}"
-    vectors = read_vectors(origin, material)
-    for seed in params.pairs.seeds[: 1 if strategy == "cosine" else None]:
-        encoder = load_start(origin, params.encoders[name])
-        head = None
-        if strategy == "logistic":
-            head = LogisticHead(encoder.dimension, Combination(params.pairs.combination), seed)
+def _trainings(
+    start: Start, plan: Plan, seeds: Sequence[int], data: PairData, combination: Combination
+) -> Iterator[Trained]:
+    """Yield each seed's model and its result."""
+    vectors = start.vectors(data)
+    for seed in seeds[: 1 if plan.strategy == "cosine" else None]:
+        encoder = start.encoder()
+        head = LogisticHead(encoder.dimension, combination, seed) if plan.strategy == "logistic" else None
         model = PairModel(encoder, head)
-        task = task_of(encoder, material, joined=False)
-        yield model, learn(model, task, vectors, strategy, seed, params, origin, f"{name}-{start}-{strategy}")
+        pairs = tokenize(encoder, data, crossed=False)
+        if plan.strategy == "cosine":
+            yield model, replace(run_result(model, pairs, vectors, start.unseen_splits(), plan.folds), seed=seed)
+        else:
+            yield model, train(model, pairs, plan, seed, vectors)
+
+
+def compare_combinations(
+    start: Start, plan: Plan, seeds: Sequence[int], data: PairData
+) -> dict[Combination, list[RunResult]]:
+    """Train logistic regression on each combination of the vectors (table 4), with each seed.
+
+    Args:
+        start: the encoder and its vectors.
+        plan: the settings, with strategy "logistic".
+        seeds: at least one.
+        data: the pairs.
+
+    Returns:
+        The results of the seeds by combination.
+    """
+    compared: dict[Combination, list[RunResult]] = {}
+    for place, combination in enumerate(Combination):
+        own = replace(plan, step=f"table-4-{place}")
+        compared[combination] = [result for _, result in _trainings(start, own, seeds, data, combination)]
+    return compared

@@ -1,15 +1,15 @@
-"""From scores to decisions: a pair is a paraphrase where its score is at least the threshold.
+"""Decide by a threshold: a pair is a paraphrase if its score is at least the threshold.
 
-The threshold is chosen by cross-validation: for each of k folds, the one that a rule finds on the other folds is tried
-on the fold. The median of the k thresholds is the final one, the mean accuracy on the folds says how good it is before
-any test pair was seen. There are two rules:
+The threshold is chosen by cross-validation: a rule chooses one on all folds but one, and it is tried on the left-out
+fold. The final threshold is the median over the folds; their mean accuracy estimates its quality without any test pair.
+There are two rules:
 
     accuracy   the threshold of the best accuracy, as in paper 2
     logistic   the score at which logistic regression gives either label the same odds (Platt 1999)
 
-Of a few hundred pairs the best accuracy is a matter of luck. Thresholds for all-MiniLM-L6's cosines from 394 of MRPC's
-training pairs, drawn 200 times, were right about 73.3 ± 0.4 % of the other training pairs by accuracy, and about 73.5 ±
-0.3 % by logistic regression; F1 was 81.9 ± 0.8 and 82.4 ± 0.4.
+With a few hundred pairs, the threshold of the best accuracy depends on chance. Thresholds for all-MiniLM-L6's cosines
+from 394 of MRPC's training pairs, drawn 200 times, decided 73.3 ± 0.4 % of the other training pairs correctly by
+accuracy, and 73.5 ± 0.3 % by logistic regression; F1 was 81.9 ± 0.8 and 82.4 ± 0.4.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Labels = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Folds:
-    """How many folds there are, the seed that deals the pairs out to them, and the rule that is tried on them."""
+    """The number of folds, the seed that assigns the pairs to them, and the rule that is tried on them."""
 
     count: int
     seed: int
@@ -36,14 +36,14 @@ class Folds:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold, and the accuracy of the folds that it comes from."""
+    """A threshold, and its mean accuracy on the folds, in [0, 1]."""
 
     value: float
     accuracy: float
 
 
 def best_threshold(scores: Floats, labels: Labels) -> float:
-    """The threshold of the highest accuracy, half-way between two scores; of several equal ones the middle one.
+    """Return the threshold of the highest accuracy, half-way between two scores; of several equal ones the middle one.
 
     Scores (0.2, 0.6, 0.8) with labels (0, 1, 1) give 0.4.
     """
@@ -61,9 +61,9 @@ def best_threshold(scores: Floats, labels: Labels) -> float:
 
 
 def even_odds(scores: Floats, labels: Labels) -> float:
-    """The score at which logistic regression has the labels at even odds.
+    """Return the score at which logistic regression gives both labels the same odds.
 
-    Where high scores speak against a paraphrase there is none to be had, and it is that of the best accuracy.
+    If high scores speak against a paraphrase there is no such score; then it is the threshold of the best accuracy.
     """
     middle, width = float(scores.mean()), float(scores.std()) or 1.0
     fitted = LogisticRegression().fit(((scores - middle) / width)[:, None], labels)
@@ -75,7 +75,16 @@ RULES: dict[ThresholdRule, Callable[[Floats, Labels], float]] = {"accuracy": bes
 
 
 def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
-    """The median of the folds' thresholds, and their mean accuracy; each fold has its share of either label."""
+    """Choose a threshold by cross-validation; each fold has its share of either label.
+
+    Args:
+        scores: (pairs,) float32, higher for paraphrases.
+        labels: (pairs,) int8 of 0 and 1.
+        folds: how many, the seed, and the rule.
+
+    Returns:
+        The median of the folds' thresholds, and their mean accuracy.
+    """
     fold = np.empty(len(labels), dtype=np.int64)
     generator = np.random.default_rng(folds.seed)
     for label in (0, 1):
@@ -91,12 +100,12 @@ def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
 
 
 def accuracy(scores: Floats, labels: Labels, threshold: float) -> float:
-    """The share of pairs that are decided rightly."""
+    """Return the share of pairs that are decided correctly, in [0, 1]."""
     return float(((scores >= threshold) == (labels == 1)).mean())
 
 
 def f1(scores: Floats, labels: Labels, threshold: float) -> float:
-    """Harmonic mean of precision and recall of the paraphrases; 0 where none is found."""
-    found = scores >= threshold
-    hits = int((found & (labels == 1)).sum())
-    return 2 * hits / (int(found.sum()) + int((labels == 1).sum())) if hits else 0.0
+    """Return the harmonic mean of precision and recall of the paraphrases, in [0, 1]; 0 if no decision is correct."""
+    predicted = scores >= threshold
+    hits = int((predicted & (labels == 1)).sum())
+    return 2 * hits / (int(predicted.sum()) + int((labels == 1).sum())) if hits else 0.0

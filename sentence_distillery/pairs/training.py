@@ -1,9 +1,9 @@
-"""Training an encoder on pairs: batches, learning rate, the loop, and scores.
+"""Train an encoder on pairs: batches, learning rate, the loop, and scores.
 
 Every batch and each draw of dropout depends on the seed and the step alone, and a checkpoint after each epoch holds the
-rest, so a run that was killed ends with the weights of one that was not.
+rest. So a run that was killed and goes on ends with the same weights as one that was not.
 
-While the head learns alone (the first `head_epochs`) the encoder's vectors do not change, and it is not run.
+While only the head is trained (the first `head_epochs`), the encoder's vectors do not change, and it is not run.
 """
 
 import logging
@@ -35,7 +35,7 @@ log = logging.getLogger("stages")
 
 
 class PairModel(nn.Module):
-    """An encoder, and a head where the score of a pair is not the cosine of its vectors."""
+    """An encoder, and a head if the score of a pair is not the cosine of its vectors."""
 
     def __init__(self, encoder: PairEncoder, head: LogisticHead | None) -> None:
         super().__init__()
@@ -44,19 +44,22 @@ class PairModel(nn.Module):
 
     @torch.inference_mode()
     def scores(self, u: Floats, v: Floats) -> Floats:
-        """Of each two vectors, (pairs,): the head's probability in [0, 1], or the cosine in [-1, 1]."""
+        """Score each two rows of u and v, (pairs, dimension): the head's probability in [0, 1], or the cosine.
+
+        Returns (pairs,) float32.
+        """
         device = self.encoder.transformer.device
         one, other = (torch.from_numpy(np.ascontiguousarray(side)).to(device) for side in (u, v))
-        found = F.cosine_similarity(one, other) if self.head is None else torch.sigmoid(self.head(one, other))
-        return np.asarray(found.float().cpu().numpy())
+        scores = F.cosine_similarity(one, other) if self.head is None else torch.sigmoid(self.head(one, other))
+        return np.asarray(scores.float().cpu().numpy())
 
 
 @dataclass(frozen=True)
 class Examples:
-    """What is trained on. `rows` (pairs, k) are places in `tokens`: k = 2 sentences, or k = 1 joined pair.
+    """The training pairs: `rows` (pairs, k) are places in `tokens`, k = 2 for a bi-encoder, 1 for a cross-encoder.
 
-    `labels` (pairs,) of 0 and 1, or scores on [0, 1]; `groups` (pairs, 2), see losses.triplet_loss; `frozen`
-    (sequences, dimension): the vectors of `tokens` before training, of use only where the head learns alone at first.
+    `labels` (pairs,) are 0 and 1, or ratings on [0, 1]; `groups` (pairs, 2) are as in losses.triplet_loss. `frozen`
+    (sequences, dimension) are the vectors of `tokens` before training, needed if only the head is trained at first.
     """
 
     tokens: Tokens
@@ -66,14 +69,14 @@ class Examples:
     frozen: Floats | None = None
 
     def vectors(self, encoder: PairEncoder, batch: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """u and v of a batch, (batch, dimension) each; a joined pair has one vector, which stands for both."""
+        """Encode a batch: u and v, (batch, dimension) each; the one vector of a cross-encoder stands for both."""
         sides = encoder(self.tokens.take(self.rows[batch].T.ravel())).split(len(batch))
         return sides[0], sides[-1]
 
     def frozen_vectors(self, batch: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
-        """The same before any training."""
+        """Return the same from the vectors before training."""
         if self.frozen is None:
-            raise ValueError("The head is to learn alone, but there are no frozen vectors.")
+            raise ValueError("Only the head is to be trained, but there are no frozen vectors.")
         u, v = (torch.from_numpy(self.frozen[self.rows[batch, side]]).to(device) for side in (0, -1))
         return u, v
 
@@ -81,7 +84,7 @@ class Examples:
 def loss_of(
     strategy: str, head: LogisticHead | None, u: Tensor, v: Tensor, labels: Tensor, groups: Tensor, margin: float
 ) -> Tensor:
-    """What a batch loses under a strategy; `margin` is of use to siamese and triplet alone."""
+    """Return the loss of a batch under a strategy; u and v (pairs, dimension); siamese and triplet use `margin`."""
     if strategy == "siamese":
         return margin_loss(u, v, labels, margin)
     if strategy == "triplet":
@@ -94,16 +97,16 @@ def loss_of(
 
 
 def _library_loss(strategy: str) -> Callable[[list[Tensor], Tensor], Tensor]:
-    """CoSENT (Su 2022), or multiple negatives ranking (Henderson et al. 2017)."""
-    from sentence_transformers.sentence_transformer import losses  # takes seconds, and few cells want it
+    """Return CoSENT (Su 2022) or multiple negatives ranking (Henderson et al. 2017), of sentence-transformers."""
+    from sentence_transformers.sentence_transformer import losses  # the import takes seconds, and few cells need it
 
     known = {"cosent": losses.CoSENTLoss, "ranking": losses.MultipleNegativesRankingLoss}
-    found: Callable[[list[Tensor], Tensor], Tensor] = known[strategy](nn.Identity()).compute_loss_from_embeddings
-    return found
+    loss: Callable[[list[Tensor], Tensor], Tensor] = known[strategy](nn.Identity()).compute_loss_from_embeddings
+    return loss
 
 
 def batches(rows: NDArray[np.int64], learning: Learning, seed: int, epoch: int) -> Iterator[NDArray[np.int64]]:
-    """The batches of an epoch: one pass over `rows`, or the next `iterations` batches of an endless row of passes."""
+    """Yield the batches of an epoch: one pass over `rows`, or the next `iterations` batches of endless passes."""
     count, size = len(rows), learning.batch_size
     if learning.iterations is None:
         stream = rows[np.random.default_rng((seed, epoch)).permutation(count)]
@@ -113,18 +116,18 @@ def batches(rows: NDArray[np.int64], learning: Learning, seed: int, epoch: int) 
         orders = [np.random.default_rng((seed, number)).permutation(count) for number in passes]
         stream = rows[np.concatenate(orders)[first - passes.start * count :][: last - first]]
     for start in range(0, len(stream), size):
-        if len(batch := stream[start : start + size]) > 1:  # one sentence has no other beside it
+        if len(batch := stream[start : start + size]) > 1:  # a single pair has no other to compare with
             yield batch
 
 
 def steps_of(count: int, learning: Learning) -> int:
-    """Batches in an epoch."""
+    """Return the number of batches in an epoch over `count` pairs."""
     whole, rest = divmod(count, learning.batch_size)
     return learning.iterations or whole + (rest > 1)
 
 
 def rate(step: int, steps: int, peak: float, learning: Learning) -> float:
-    """The learning rate at a step, of `steps` in an epoch: a rise, then halvings, or a straight line to 0."""
+    """Return the learning rate at a step, of `steps` in an epoch: a warm-up, then halvings, or a linear fall to 0."""
     total = steps * learning.epochs
     rise = learning.warm_up * total
     if step < rise:
@@ -135,10 +138,10 @@ def rate(step: int, steps: int, peak: float, learning: Learning) -> float:
 
 
 def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
-    """SGD with Nesterov momentum and L2, or AdamW; the head is a group of its own.
+    """Return SGD with Nesterov momentum and L2, or AdamW; the head is a group of its own.
 
-    Fused, one pass goes over the table of tokens, which is most of a small encoder, where else five would. But it
-    wants each group's parameters to begin together, and the head may learn alone at first.
+    Fused, it passes once over the table of tokens, which is most of a small encoder, instead of five times. But all
+    parameters of a group must start together, and the head may be trained first.
     """
     modules = [model.encoder, *([model.head] if model.head is not None else ())]
     groups = [{"params": list(module.parameters())} for module in modules]
@@ -150,9 +153,10 @@ def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
 
 @dataclass(frozen=True)
 class Training:
-    """One training of a model: by which strategy, how, and where its checkpoint is.
+    """One training of a model: its strategy, its settings, and its checkpoint.
 
-    `key` names everything that the result depends on; `judge` gives the accuracy on validation pairs as the model stands.
+    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the accuracy on the
+    validation split of the model as it is then.
     """
 
     model: PairModel
@@ -165,10 +169,10 @@ class Training:
     judge: Callable[[], float]
 
     def run(self, examples: Examples) -> Notes:
-        """Train in place, and say of each epoch its loss, its validation accuracy and its seconds.
+        """Train in place, and note loss, validation accuracy and seconds of each epoch.
 
-        With patience the model ends as it was after the best epoch, else after the last. Raises InputError where there
-        is no batch of two pairs, and where the loss is not finite, with the step and the batch.
+        With patience the model ends as it was after the best epoch, otherwise as after the last. Raises InputError if
+        there are fewer than two pairs, or if the loss is not finite, with the step and the batch.
         """
         self.model.encoder.precision = self.learning.precision
         optimizer = optimizer_of(self.model, self.learning)
@@ -184,7 +188,7 @@ class Training:
                 notes.append(self._epoch(examples, rows, optimizer, len(notes)))
                 if self.learning.patience is not None and _best(notes) == len(notes) - 1:
                     save_weights(self._best_path, self.key, self.model)
-                if not self._alone(len(notes) - 1):  # what the head learns alone is sooner learnt again than saved
+                if not self._alone(len(notes) - 1):  # training the head again takes less time than saving
                     state.save(notes)
         if self.learning.patience is not None and _best(notes) < len(notes) - 1:
             self.model.load_state_dict(load_file(self._best_path))
@@ -192,7 +196,7 @@ class Training:
         return notes
 
     def _left(self, notes: Notes) -> Iterator[int]:
-        """Epochs to come, until the last, or until `patience` of them brought nothing."""
+        """Yield the epochs to come, until the last, or until `patience` of them were no better."""
         patience = self.learning.patience
         while len(notes) < self.learning.epochs:
             if patience is not None and notes and len(notes) - 1 - _best(notes) >= patience:
@@ -200,12 +204,13 @@ class Training:
             yield len(notes)
 
     def _alone(self, epoch: int) -> bool:
-        """Whether the head learns alone in this epoch."""
+        """Say whether only the head is trained in this epoch."""
         return self.model.head is not None and epoch < self.learning.head_epochs
 
     def _epoch(
         self, examples: Examples, rows: NDArray[np.int64], optimizer: torch.optim.Optimizer, epoch: int
     ) -> dict[str, Any]:
+        """Train one epoch and return its note."""
         alone = self._alone(epoch)
         steps = steps_of(len(rows), self.learning)
         began = clock(self.model.encoder.transformer.device)
@@ -227,6 +232,7 @@ class Training:
     def _step(
         self, examples: Examples, batch: NDArray[np.int64], optimizer: torch.optim.Optimizer, alone: bool, step: int
     ) -> float:
+        """Take one step and return its loss."""
         device = self.model.encoder.transformer.device
         optimizer.zero_grad()
         u, v = examples.frozen_vectors(batch, device) if alone else examples.vectors(self.model.encoder, batch)
@@ -251,10 +257,10 @@ class Training:
 
 
 def _best(notes: Sequence[dict[str, Any]]) -> int:
-    """The epoch of the highest validation accuracy, the first of equal ones."""
+    """Return the epoch of the highest validation accuracy, the first of equal ones."""
     return int(np.argmax([note["validation"] for note in notes]))
 
 
 def clock(device: torch.device) -> float:
-    """Seconds of CPU time, which does not count what other programs take; of wall time where a GPU works."""
+    """Return seconds of CPU time, which other programs do not change; of wall time on a GPU."""
     return time.process_time() if device.type == "cpu" else time.monotonic()

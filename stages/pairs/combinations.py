@@ -1,19 +1,20 @@
 """Stage `combinations@{encoder}-{pooling}`: paper 2's table 4, logistic regression on six combinations of the vectors.
 
-With `combinations.frozen` the heads learn alone, on the vectors of the encoder as it is; else each combination trains
-the encoder too, as in the paper.
+It reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes models/pairs/combinations/<cell>.json. With
+`combinations.frozen` only the heads are trained, on the vectors of the encoder as it is; otherwise each combination
+trains the encoder too, as in the paper.
 """
 
 import sys
 from dataclasses import asdict
-from typing import Any
 
 from sentence_distillery.io.artifacts import write_json
-from sentence_distillery.pairs.cells import STARTS, TABLE_4, absent_reason, load_start, read_vectors, task_of, train
-from sentence_distillery.pairs.data import load_material
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.cells import Plan
+from sentence_distillery.pairs.data import load_pair_data
+from sentence_distillery.pairs.starts import Start
+from sentence_distillery.pairs.strategies import compare_combinations
 from sentence_distillery.pairs.thresholds import Folds
-from sentence_distillery.pairs.training import PairModel
+from stages import paths
 from stages.stage import stage
 
 
@@ -21,25 +22,19 @@ def main() -> None:
     name, pooling = sys.argv[1:]
     cell = f"{name}-{pooling}"
     with stage(f"combinations@{cell}", unit="combinations") as (params, counters):
-        origin = STARTS / cell
-        material = load_material()
-        reason = absent_reason(origin)
-        learning = params.metric_learning
-        if params.combinations.frozen:
+        data = load_pair_data(paths.PAIRS)
+        start = Start(paths.STARTS / cell, params.encoders[name])
+        reason = start.why_absent()
+        learning, frozen = params.metric_learning, params.combinations.frozen
+        if frozen:
             learning = learning.model_copy(update={"head_epochs": learning.epochs})
         folds = Folds(params.pairs.folds, params.pairs.seed)
-        found: dict[str, list[dict[str, Any]]] = {}
-        for place, combination in enumerate([] if reason else Combination):
-            found[combination.value] = []
-            for seed in params.pairs.seeds:
-                encoder = load_start(origin, params.encoders[name])
-                model = PairModel(encoder, LogisticHead(encoder.dimension, combination, seed))
-                task, vectors = task_of(encoder, material, joined=False), read_vectors(origin, material)
-                one = train(model, task, "logistic", learning, vectors, seed, folds, f"{cell}-table-4-{place}")
-                found[combination.value].append(asdict(one))
-            counters.keep()
-        facts = {"encoder": name, "start": cell.removeprefix(f"{name}-"), "data": material.sha256, "absent": reason}
-        write_json(TABLE_4 / f"{cell}.json", {**facts, "frozen": params.combinations.frozen, "combinations": found})
+        plan = Plan("logistic", learning, folds, paths.PAIR_CHECKPOINTS, cell)
+        compared = {} if reason else compare_combinations(start, plan, params.pairs.seeds, data)
+        counters.keep(len(compared))
+        results = {combination.value: list(map(asdict, each)) for combination, each in compared.items()}
+        facts = {"encoder": name, "start": pooling, "data": data.sha256, "absent": reason, "frozen": frozen}
+        write_json(paths.COMBINATIONS / f"{cell}.json", {**facts, "combinations": results})
 
 
 if __name__ == "__main__":

@@ -1,24 +1,21 @@
-"""Stage `cross_encoder@{encoder}-{pooling}-{recipe}`: fine-tuning on joined pairs (paper 2, section 3.3)."""
+"""Stage `cross_encoder@{encoder}-{pooling}-{recipe}`: fine-tune a cross-encoder (paper 2, section 3.3).
+
+It reads data/pairs, models/pairs/starts/<encoder>-<pooling> and, for the recipe `intermediate`, data/benchmarks. It
+writes the model, result.json, and a start for bi-encoders to models/pairs/starts/<cell>.
+"""
 
 import sys
 
-from sentence_distillery.io.artifacts import atomic_directory, write_json
-from sentence_distillery.pairs.cells import (
-    START,
-    STARTS,
-    Outcome,
-    as_it_stands,
-    over_seeds,
-    task_of,
-    write_absent,
-    write_result,
-    write_start,
-)
-from sentence_distillery.pairs.cross_encoder import tuned, why_absent
-from sentence_distillery.pairs.data import load_material
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.io.artifacts import atomic_directory
+from sentence_distillery.pairs.cells import Plan, write_absent, write_result
+from sentence_distillery.pairs.cross_encoder import tune_cross_encoder, why_absent
+from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import write_model
+from sentence_distillery.pairs.intermediate import IntermediateTask
+from sentence_distillery.pairs.starts import Start, write_absent_start, write_start
 from sentence_distillery.pairs.thresholds import Folds
-from sentence_distillery.pairs.training import PairModel
+from stages import paths
 from stages.stage import stage
 
 
@@ -27,28 +24,28 @@ def main() -> None:
     cell = f"{name}-{pooling}-{recipe}"
     with (
         stage(f"cross_encoder@{cell}", unit="pairs") as (params, counters),
-        atomic_directory(STARTS / cell) as directory,
+        atomic_directory(paths.STARTS / cell) as directory,
     ):
-        material = load_material()
-        about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": material.sha256}
-        if reason := why_absent(STARTS / f"{name}-{pooling}", recipe, params):
-            write_json(directory / START, {"absent": reason, "tuned": True})
+        data = load_pair_data(paths.PAIRS)
+        start = Start(paths.STARTS / f"{name}-{pooling}", params.encoders[name])
+        task = IntermediateTask(params.intermediate, BenchmarkData(paths.BENCHMARKS))
+        first = task if recipe == "intermediate" else None
+        about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": data.sha256}
+        if reason := why_absent(start, first):
+            write_absent_start(directory, reason, tuned=True)
             write_absent(directory, about, reason)
-            counters.drop(reason, len(material.splits["train"]))
+            counters.drop(reason, len(data.splits["train"]))
             return
         learning = params.metric_learning if recipe == "combined" else params.modern_learning
-
-        def judge(model: PairModel) -> Outcome:
-            task = task_of(model.encoder, material, joined=True, both_orders=learning.both_orders)
-            return as_it_stands(model, task, learning, Folds(params.pairs.folds, params.pairs.seed))
-
-        seeds = over_seeds(tuned(name, about["start"], params, learning, material, counters), judge)
-        facts = {"threshold": seeds.found.threshold, "both_orders": learning.both_orders}
-        write_model(seeds.best, {**about, **facts}, directory)
-        encoder = seeds.best.encoder
-        write_start(directory, encoder, encoder.embed(encoder.tokens(material.sentences)), {"tuned": True})
-        write_result(directory, about, seeds)
-        counters.keep(len(material.splits["train"]))
+        folds = Folds(params.pairs.folds, params.pairs.seed)
+        plan = Plan("pair", learning, folds, paths.PAIR_CHECKPOINTS, cell)
+        runs = tune_cross_encoder(start, plan, params.pairs.seeds, data, first, counters)
+        facts = {"threshold": runs.best_result.threshold, "both_orders": learning.both_orders}
+        write_model(runs.best, {**about, **facts}, directory)
+        encoder = runs.best.encoder
+        write_start(directory, encoder, encoder.embed(encoder.tokens(data.sentences)), {"tuned": True})
+        write_result(directory, about, runs)
+        counters.keep(len(data.splits["train"]))
 
 
 if __name__ == "__main__":

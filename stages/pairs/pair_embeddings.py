@@ -1,15 +1,21 @@
-"""Stage `pair_embeddings@{encoder}-{pooling}`: every sentence of the pairs, encoded once for all that starts here."""
+"""Stage `pair_embeddings@{encoder}-{pooling}`: encode every sentence of the pairs once for all cells that start here.
+
+It reads data/pairs and the encoder, and writes models/pairs/starts/<encoder>-<pooling>.
+"""
 
 import logging
 import sys
 
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
-from sentence_distillery.io.artifacts import atomic_directory, write_json
-from sentence_distillery.pairs.cells import START, STARTS, write_start
-from sentence_distillery.pairs.data import load_material
+from sentence_distillery.io.artifacts import atomic_directory
+from sentence_distillery.pairs.data import load_pair_data
+from sentence_distillery.pairs.starts import write_absent_start, write_start
 from sentence_distillery.pairs.training import clock
+from stages import paths
 from stages.stage import stage
+
+ABSENT = "weights not available here"
 
 log = logging.getLogger("stages")
 
@@ -18,18 +24,18 @@ def main() -> None:
     name, pooling = sys.argv[1:]
     with (
         stage(f"pair_embeddings@{name}-{pooling}", unit="sentences") as (params, counters),
-        atomic_directory(STARTS / f"{name}-{pooling}") as directory,
+        atomic_directory(paths.STARTS / f"{name}-{pooling}") as directory,
     ):
-        material = load_material()
+        data = load_pair_data(paths.PAIRS)
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(pooling))
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
-            write_json(directory / START, {"absent": "weights not available here", "tuned": False})
-            counters.drop("weights not available here", len(material.sentences))
+            write_absent_start(directory, ABSENT, tuned=False)
+            counters.drop(ABSENT, len(data.sentences))
             return
         began = clock(encoder.transformer.device)
-        vectors = encoder.embed(encoder.tokens(material.sentences))
+        vectors = encoder.embed(encoder.tokens(data.sentences))
         seconds = clock(encoder.transformer.device) - began
         write_start(directory, encoder, vectors, {"tuned": False, "seconds": round(seconds, 1)})
         counters.keep(len(vectors))

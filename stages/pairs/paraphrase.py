@@ -1,49 +1,44 @@
-"""Stage `paraphrase@{encoder}-{start}-{strategy}`: one cell of paper 2's matrix, each sentence encoded alone."""
+"""Stage `paraphrase@{encoder}-{start}-{strategy}`: train and test one bi-encoder of paper 2's matrix.
+
+It reads data/pairs and models/pairs/starts/<encoder>-<start>, and writes the model and result.json to
+models/pairs/cells/<cell>.
+"""
 
 import sys
 
 from sentence_distillery.io.artifacts import atomic_directory
-from sentence_distillery.pairs.cells import (
-    CELLS,
-    STARTS,
-    Outcome,
-    absent_reason,
-    as_it_stands,
-    over_seeds,
-    task_of,
-    write_absent,
-    write_result,
-)
-from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.cells import Plan, write_absent, write_result
+from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import write_model
-from sentence_distillery.pairs.strategies import learning_of, learnt
+from sentence_distillery.pairs.heads import Combination
+from sentence_distillery.pairs.starts import Start
+from sentence_distillery.pairs.strategies import learning_of, train_bi_encoder
 from sentence_distillery.pairs.thresholds import Folds
-from sentence_distillery.pairs.training import PairModel
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
-    name, start, strategy = sys.argv[1:]
-    cell = f"{name}-{start}-{strategy}"
+    name, origin, strategy = sys.argv[1:]
+    cell = f"{name}-{origin}-{strategy}"
     with (
         stage(f"paraphrase@{cell}", unit="pairs") as (params, counters),
-        atomic_directory(CELLS / cell) as directory,
+        atomic_directory(paths.PARAPHRASE_CELLS / cell) as directory,
     ):
-        material = load_material()
-        about = {"encoder": name, "start": start, "strategy": strategy, "data": material.sha256}
-        if reason := absent_reason(STARTS / f"{name}-{start}"):
+        data = load_pair_data(paths.PAIRS)
+        start = Start(paths.STARTS / f"{name}-{origin}", params.encoders[name])
+        about = {"encoder": name, "start": origin, "strategy": strategy, "data": data.sha256}
+        if reason := start.why_absent():
             write_absent(directory, about, reason)
-            counters.drop(reason, len(material.splits["train"]))
+            counters.drop(reason, len(data.splits["train"]))
             return
-
-        def judge(model: PairModel) -> Outcome:
-            task, folds = task_of(model.encoder, material, joined=False), Folds(params.pairs.folds, params.pairs.seed)
-            return as_it_stands(model, task, learning_of(strategy, params), folds)
-
-        seeds = over_seeds(learnt(name, start, strategy, params, material), judge)
-        write_model(seeds.best, {**about, "threshold": seeds.found.threshold}, directory)
-        write_result(directory, about, seeds)
-        counters.keep(len(material.splits["train"]))
+        learning = learning_of(strategy, params.metric_learning, params.modern_learning)
+        folds = Folds(params.pairs.folds, params.pairs.seed)
+        plan = Plan(strategy, learning, folds, paths.PAIR_CHECKPOINTS, f"{name}-{origin}")
+        runs = train_bi_encoder(start, plan, params.pairs.seeds, data, Combination(params.pairs.combination))
+        write_model(runs.best, {**about, "threshold": runs.best_result.threshold}, directory)
+        write_result(directory, about, runs)
+        counters.keep(len(data.splits["train"]))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PROVENANCE
 from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
+from sentence_distillery.benchmarks.data import PROVENANCE
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
-from sentence_distillery.pairs.data import load_material, read_pairs, read_unlabelled
+from sentence_distillery.pairs.data import load_pair_data, read_pairs, read_unlabelled
 from sentence_distillery.pairs.preparation import validation_rows
 from stages.pairs import pair_data as pair_data_stage
+from stages.paths import BENCHMARKS, PAIRS
 from tests.workspace import write_params
 
 HEAD = "sentence1,sentence2,label\n"
@@ -101,10 +102,10 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("own/test.csv").write_text(HEAD + "new,newer,1\nold,older,0\n")
     scored = [("test", "Another 3!", "sentence 3", 4.0, None), ("test", "x", "y", 1.0, None)]
     table = pa.table([list(column) for column in zip(*scored, strict=True)], schema=BENCHMARK_SCHEMA)
-    write_table(BENCHMARKS_DIRECTORY / "scored.parquet", table)
+    write_table(BENCHMARKS / "scored.parquet", table)
     entry = {"kind": "pairs", "rows": {"test": 2}, "scale": [0, 5]}
     about = {"sets": {"scored": entry}, "absent": {}, "pair_sets": ["scored", "stsb"]}
-    write_json(BENCHMARKS_DIRECTORY / PROVENANCE, about)
+    write_json(BENCHMARKS / PROVENANCE, about)
     return tmp_path
 
 
@@ -116,7 +117,7 @@ def test_the_stage(workspace: Path) -> None:
     """Train, held-out and test pairs, the scored set, and what was left out of train."""
     configure()
     pair_data_stage.main()
-    material = load_material()
+    material = load_pair_data(PAIRS)
     assert {name: len(split) for name, split in material.splits.items()} == {"train": 15, "validation": 4, "test": 2}
     learnt = {material.sentences[row] for row in material.splits["train"].rows.ravel()}
     assert not learnt & {"sentence 3", "another 3", "new", "old"}
@@ -130,11 +131,11 @@ def test_sets_that_do_not_fit(workspace: Path) -> None:
     with pytest.raises(SystemExit, match=r"'scored' has no split 'train'"):
         pair_data_stage.main()
     configure(dataset="mrpc")
-    with pytest.raises(SystemExit, match=r"knows no set 'mrpc'"):
+    with pytest.raises(SystemExit, match=r"has no set 'mrpc'"):
         pair_data_stage.main()
     configure(dataset="my/pairs")
-    with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is no directory; make it one with train.csv and"):
+    with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is not a directory; make it one with train.csv"):
         pair_data_stage.main()
     configure(also=["scored", "stsbb"])
-    with pytest.raises(SystemExit, match=r"pairs.also has 'stsbb'; known sets of pairs are scored, stsb\."):
+    with pytest.raises(SystemExit, match=r"pairs.also contains 'stsbb'; the known sets of pairs are scored, stsb\."):
         pair_data_stage.main()

@@ -14,6 +14,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
@@ -21,41 +22,43 @@ from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.pairs import cross_encoder as cross_encoder
-from sentence_distillery.pairs import prediction as predict
-from sentence_distillery.pairs import preparation as pair_data
-from sentence_distillery.pairs import strategies as paraphrase
+from sentence_distillery.pairs import cross_encoder as cross_encoders
 from sentence_distillery.pairs.cells import (
-    CELLS,
     RESULT,
-    STARTS,
-    TABLE_4,
-    VECTORS,
-    Outcome,
-    Task,
+    RunResult,
+    TokenizedPairs,
     encode,
     over_seeds,
     train,
-    unseen_splits,
 )
-from sentence_distillery.pairs.data import load_material
+from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import ABOUT
 from sentence_distillery.pairs.heads import Combination, LogisticHead
-from sentence_distillery.pairs.intermediate import scored_examples
-from sentence_distillery.pairs.options import ThresholdRule
+from sentence_distillery.pairs.intermediate import IntermediateTask
+from sentence_distillery.pairs.options import Intermediate, ThresholdRule
+from sentence_distillery.pairs.prediction import Paraphraser, predict
+from sentence_distillery.pairs.starts import VECTORS, Start
 from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated
 from sentence_distillery.pairs.training import PairModel
-from sentence_distillery.papers.paper2 import cost as pair_cost
-from sentence_distillery.papers.paper2 import results as pair_results
-from sentence_distillery.papers.paper2.cost import COST
-from sentence_distillery.papers.paper2.results import NOT_RUN, PARAPHRASER, REPORT
+from sentence_distillery.papers.paper2 import cost
+from sentence_distillery.papers.paper2.results import NOT_RUN
 from sentence_distillery.reporting.publish import keep_matrix
+from stages import paths
 from stages.benchmarks import benchmarks
-from stages.pairs import combinations, pair_embeddings
-from stages.pairs import pair_cost as pair_cost_stage
+from stages.pairs import (
+    combinations,
+    cross_encoder,
+    pair_cost,
+    pair_data,
+    pair_embeddings,
+    pair_results,
+    paraphrase,
+)
 from stages.pairs import predict as predict_stage
+from stages.paths import COMBINATIONS, PAIR_COST, PAIRS, PARAPHRASE_REPORT, PARAPHRASER, STARTS
+from stages.paths import PARAPHRASE_CELLS as CELLS
 from stages.paths import PARAPHRASE_RESULTS as PARAPHRASE
-from tests.pairs.small import encoder, write_encoder
+from tests.pairs.small import encoder, reference, write_encoder
 from tests.workspace import ROOT, write_params
 
 QUICK = {"epochs": 2, "iterations": 3, "head_epochs": 1}
@@ -129,7 +132,7 @@ def best_of(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def report() -> dict[str, Any]:
-    found: dict[str, Any] = read_json(REPORT)
+    found: dict[str, Any] = read_json(PARAPHRASE_REPORT)
     return found
 
 
@@ -139,23 +142,23 @@ def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
     models = [PairModel(encoder(tmp_path), LogisticHead(16, Combination.FIRST, seed)) for seed in (1, 2)]
     heads = [model.state_dict()["head.linear.weight"].clone() for model in models]
     mean = (heads[0] + heads[1]) / 2
-    blank = Outcome(1, 0.5, 0.7, 0.6, 0.6, 2.0, [], {}, [], None)
+    blank = RunResult(1, 0.5, 0.7, 0.6, 0.6, 2.0, [], {}, [], None)
 
     cases = ((0.65, 0.6, heads[0]), (0.75, 0.6, heads[1]), (0.7, 0.7, heads[0]), (0.6, 0.8, mean))
     for validation, accuracy, best in cases:
 
-        def judge(model: PairModel, accuracy: float = accuracy) -> Outcome:
+        def judge(model: PairModel, accuracy: float = accuracy) -> RunResult:
             torch.testing.assert_close(model.state_dict()["head.linear.weight"], mean)
             return replace(blank, seed=None, validation=accuracy)
 
         seeds = over_seeds(zip(models, [blank, replace(blank, validation=validation)], strict=True), judge)
-        assert seeds.mean is not None
-        assert (seeds.mean.seed, seeds.mean.validation, seeds.mean.seconds) == (None, accuracy, 4.0)
-        assert [one.validation for one in seeds.outcomes] == [0.7, validation]
+        assert seeds.soup is not None
+        assert (seeds.soup.seed, seeds.soup.validation, seeds.soup.seconds) == (None, accuracy, 4.0)
+        assert [one.validation for one in seeds.results] == [0.7, validation]
         torch.testing.assert_close(seeds.best.state_dict()["head.linear.weight"], best)
-        assert seeds.found.validation == max(0.7, validation, accuracy)
+        assert seeds.best_result.validation == max(0.7, validation, accuracy)
     alone = over_seeds([(models[0], blank)], judge)
-    assert (alone.outcomes, alone.mean, alone.best, alone.found) == ([blank], None, models[0], blank)
+    assert (alone.results, alone.soup, alone.best, alone.best_result) == ([blank], None, models[0], blank)
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
@@ -170,7 +173,7 @@ def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
             assert (outcome["cosine"] is not None) == (strategy == "logistic")
 
 
-def test_a_head_that_learns_alone_reads_the_joined_test_pairs(
+def test_a_head_that_learns_alone_reads_the_test_pairs_of_a_cross_encoder(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(workspace, tmp_path / "copy", symlinks=True)
@@ -181,13 +184,14 @@ def test_a_head_that_learns_alone_reads_the_joined_test_pairs(
 
 
 def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> None:
-    assert unseen_splits(STARTS / "tiny-mean") == ["train", "validation"]
-    assert unseen_splits(STARTS / "tiny-mean-combined") == ["validation"]
+    teacher = reference(Path("tiny"))
+    assert Start(STARTS / "tiny-mean", teacher).unseen_splits() == ["train", "validation"]
+    assert Start(STARTS / "tiny-mean-combined", teacher).unseen_splits() == ["validation"]
 
 
 def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
     """As a loop over the test pairs has them."""
-    gold = load_material().splits["test"].labels
+    gold = load_pair_data(PAIRS).splits["test"].labels
     outcome = result("tiny-mean-siamese")["outcomes"][0]
     said = [int(score >= outcome["threshold"]) for score in outcome["scores"]]
     hits = sum(a == b == 1 for a, b in zip(said, gold, strict=True))
@@ -204,21 +208,21 @@ def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
 )
 def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: Path, rule: ThresholdRule) -> None:
     """`metric_learning` or `modern_learning`; the model that a cell leaves is its best one."""
-    material = load_material()
+    material = load_pair_data(PAIRS)
     validation = material.splits["validation"]
     sides = [[material.sentences[row] for row in column] for column in validation.rows.T]
-    scores = predict.Paraphraser.load(cell).scores(*sides)
+    scores = Paraphraser.load(cell).scores(*sides)
     found = {name: cross_validated(scores, validation.labels, Folds(5, 1, name)).value for name in RULES}
     assert best_of(result(cell.name, cell.parent))["threshold"] == pytest.approx(found[rule], abs=1e-4)
     assert abs(found["accuracy"] - found["logistic"]) > 1e-3
 
 
 @pytest.mark.parametrize(("recipe", "both_orders"), [("modern", True), ("combined", False)])
-def test_a_joined_pair_either_way_round(workspace: Path, recipe: str, both_orders: bool) -> None:
+def test_a_cross_encoder_scores_both_orders(workspace: Path, recipe: str, both_orders: bool) -> None:
     """With `both_orders` its score is that of the mean logit, and the stage's as well as that of `predict`."""
-    material = load_material()
+    material = load_pair_data(PAIRS)
     sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
-    found = predict.Paraphraser.load(STARTS / f"tiny-mean-{recipe}")
+    found = Paraphraser.load(STARTS / f"tiny-mean-{recipe}")
     one_way = replace(found, both_orders=False)
     there, back = (one_way.scores(*each).astype(float) for each in (sides, sides[::-1]))
     mean = (np.log(there / (1 - there)) + np.log(back / (1 - back))) / 2 if both_orders else np.log(there / (1 - there))
@@ -229,11 +233,16 @@ def test_a_joined_pair_either_way_round(workspace: Path, recipe: str, both_order
     assert np.allclose(found.scores(*sides), found.scores(*sides[::-1]), atol=1e-6) is both_orders
 
 
+def intermediate_task(name: str) -> IntermediateTask:
+    options = Intermediate(set=name, epochs=1, learning_rate=0.001)
+    return IntermediateTask(options, BenchmarkData(paths.BENCHMARKS))
+
+
 def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
     """fault 18: no pair that is scored on, held out or tested, in it; and it makes a difference."""
-    material, counters = load_material(), Counters("pairs")
+    material, counters = load_pair_data(PAIRS), Counters("pairs")
     model = PairModel(encoder(Path("tiny")), None)
-    examples = scored_examples("samples", material, model, counters)
+    examples = intermediate_task("samples").examples(material, model, counters)
     scored = [*material.splits["validation"].rows, *material.splits["test"].rows]
     seen = [model.encoder.tokens(*([material.sentences[row]] for row in pair)).ids[0] for pair in scored]
     assert len(examples.tokens.ids) and not any(ids in seen for ids in examples.tokens.ids)
@@ -245,12 +254,12 @@ def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("samples_paraphrase", "has no scores"), ("nothing", "knows no set 'nothing'")]
+    ("name", "problem"), [("samples_paraphrase", "has no scores"), ("nothing", "has no set 'nothing'")]
 )
 def test_an_intermediate_task_without_scores(workspace: Path, name: str, problem: str) -> None:
     model = PairModel(encoder(Path("tiny")), None)
     with pytest.raises(InputError, match=rf"^intermediate\.set: .*{problem}"):
-        scored_examples(name, load_material(), model, Counters("pairs"))
+        intermediate_task(name).examples(load_pair_data(PAIRS), model, Counters("pairs"))
 
 
 def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_left_it(
@@ -260,11 +269,11 @@ def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_lef
     monkeypatch.chdir(tmp_path / "copy")
     configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1})
 
-    def checked(model: PairModel, task: Task, *rest: Any) -> Outcome:
-        np.testing.assert_allclose(rest[2], encode(model.encoder, task, ["train"]), atol=1e-6)
-        return train(model, task, *rest)
+    def checked(model: PairModel, pairs: TokenizedPairs, *rest: Any) -> RunResult:
+        np.testing.assert_allclose(rest[2], encode(model.encoder, pairs, ["train"]), atol=1e-6)
+        return train(model, pairs, *rest)
 
-    monkeypatch.setattr(cross_encoder, "train", checked)
+    monkeypatch.setattr(cross_encoders, "train", checked)
     run(cross_encoder, "tiny", "mean", "intermediate")
 
 
@@ -278,7 +287,7 @@ def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, mo
 
 def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
     """Trained, so not the encoder that it started from."""
-    material = load_material()
+    material = load_pair_data(PAIRS)
     sentences = material.sentences[:5]
     theirs = SentenceTransformer(str(CELLS / "tiny-mean-siamese"), device="cpu").encode(sentences)
     before = SentenceTransformer(str(CELLS / "tiny-mean-cosine"), device="cpu").encode(sentences)
@@ -317,11 +326,11 @@ def test_weights_that_are_not_here(workspace: Path) -> None:
     for found in (result("absent-mean-cosine"), result("absent-mean-combined", STARTS)):
         assert found["absent"] == "weights not available here" and found["outcomes"] == []
     assert not (STARTS / "absent-mean" / VECTORS).exists()
-    assert read_json(TABLE_4 / "absent-mean.json")["absent"] == "weights not available here"
+    assert read_json(COMBINATIONS / "absent-mean.json")["absent"] == "weights not available here"
 
 
 def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
-    """2 encoders x 3 starts x 6 strategies, and joined pairs under 2 poolings in 3 ways; what was not run says so.
+    """2 encoders x 3 starts x 6 strategies, and cross-encoders of 2 poolings in 3 ways; what was not run says so.
 
     The mean of two seeds' weights stands beside each of the nine cells that have them.
     """
@@ -355,8 +364,8 @@ def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
     known = {path.parent.name: read_json(path) for path in CELLS.glob(f"*/{RESULT}")}
     best = {name: best_of(cell) for name, cell in known.items() if cell["outcomes"]}
     assert best[report()["winner"]]["validation"] == max(one["validation"] for one in best.values())
-    winner = predict.Paraphraser.load(PARAPHRASER)
-    material = load_material()
+    winner = Paraphraser.load(PARAPHRASER)
+    material = load_pair_data(PAIRS)
     sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
     expected = best[report()["winner"]]
     np.testing.assert_allclose(winner.scores(*sides), expected["scores"], atol=1e-4)
@@ -375,7 +384,7 @@ def test_figures_as_rows(workspace: Path) -> None:
     fourth = [row for row in rows.values() if row["table"] == "4" and row["system"] == "tiny mean"]
     assert len(fourth) == 6 * 3 and {row["seeds"] for row in fourth} == {"2"}
     one = rows["tiny mean", "u,v, the heads alone", "accuracy"]
-    outcomes = read_json(TABLE_4 / "tiny-mean.json")["combinations"]["u,v"]
+    outcomes = read_json(COMBINATIONS / "tiny-mean.json")["combinations"]["u,v"]
     assert float(one["value"]) == pytest.approx(np.mean([outcome["accuracy"] for outcome in outcomes]), abs=1e-4)
 
 
@@ -394,7 +403,7 @@ def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
 
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])
 def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
-    """Of two sentences, and of a file; joined pairs, a head, and a cosine."""
+    """Of two sentences, and of a file; a cross-encoder, a head, and a cosine."""
     predict_stage.main(["The dog hears the police.", "The storm.", "--model", str(model)])
     first = capsys.readouterr().out
     assert "paraphrases: score " in first and ", threshold " in first
@@ -404,6 +413,10 @@ def test_predict(workspace: Path, capsys: pytest.CaptureFixture[str], tmp_path: 
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert f"score {rows[0]['score']}" in first
     assert {row["paraphrase"] for row in rows} <= {"0", "1"} and len(rows) == 2
+    decided = predict(model, [("The dog hears the police.", "The storm."), ("A woman.", "A woman.")])
+    assert [f"{score:.4f}" for score in decided.scores] == [row["score"] for row in rows]
+    assert decided.paraphrase.tolist() == [row["paraphrase"] == "1" for row in rows]
+    assert decided.paraphrase.tolist() == (decided.scores >= decided.threshold).tolist()
 
 
 @pytest.mark.parametrize(("threshold", "warned"), [(1.49, True), (-1.5, True), (0.5, False)])
@@ -413,7 +426,7 @@ def test_predict_says_when_it_decides_all_alike(
     model = shutil.copytree(PARAPHRASER, tmp_path / "model")
     write_json(model / ABOUT, read_json(model / ABOUT) | {"threshold": threshold})
     predict_stage.main(["The storm.", "The storm.", "--model", str(model)])
-    assert ("decides all pairs alike" in capsys.readouterr().err) is warned
+    assert ("all pairs get the same decision" in capsys.readouterr().err) is warned
 
 
 @pytest.mark.parametrize(
@@ -438,14 +451,15 @@ def test_predict_wants_two_sentences_or_a_file(arguments: list[str], capsys: pyt
 
 @pytest.mark.parametrize("encoder", ["tiny", "absent"])
 def test_what_comparing_sentences_costs(workspace: Path, monkeypatch: pytest.MonkeyPatch, encoder: str) -> None:
-    """n (n - 1) / 2 runs of joined pairs against n; an encoder that is not here is left out, the student is not."""
-    monkeypatch.setattr(pair_cost, "CORPUS", 100)
+    """n (n - 1) / 2 runs of a cross-encoder against n; an encoder that is not here is left out, the student is not."""
+    monkeypatch.setattr(cost, "CORPUS", 100)
     configure(pair_cost={"encoder": encoder, "sentences": 4})
     table = np.random.default_rng(1).normal(size=(4, 8)).astype(np.float32)
-    with atomic_directory(Path("models/student")) as directory:
+    table[0] = 0  # the unknown token has no vector
+    with atomic_directory(paths.STUDENT) as directory:
         write_model(StaticEncoder(static_tokenizer([UNKNOWN, "the", "a", "dog"]), table), {}, directory)
-    pair_cost_stage.main()
-    found = read_json(COST)
+    pair_cost.main()
+    found = read_json(PAIR_COST)
     systems = {entry["system"]: entry for entry in found["systems"]}
     assert {name: entry["runs"] for name, entry in systems.items()} == (
         {"joined": 4950, "alone": 100, "student": 100} if encoder == "tiny" else {"student": 100}

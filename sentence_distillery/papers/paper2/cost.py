@@ -1,27 +1,55 @@
-"""Stage `pair_cost`: what it costs to compare every two of 10,000 sentences (paper 2, section 3.3).
+"""Measure the cost of comparing every two of 10,000 sentences (paper 2, section 3.3).
 
-    joined      n (n - 1) / 2 = 49,995,000 runs of the encoder, one for each pair
-    alone       n = 10,000 runs, and the cosines of all pairs as one matrix product
-    student     the same with this project's static student
+    joined      a cross-encoder: n (n - 1) / 2 = 49,995,000 runs of the encoder, one for each pair
+    alone       a bi-encoder: n = 10,000 runs, and the cosines of all pairs as one matrix product
+    student     the same with a static encoder
 
-A run is timed on a sample of the test sentences, the matrix product whole; the total is runs times seconds of one run.
+A run is timed on a sample of sentences, the matrix product in full; the total is runs times the seconds of one run.
 """
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
+from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
 
-COST = Path("reports/pair_cost.json")
 CORPUS = 10_000  # sentences, as in the paper
 REPEATS = 3
 
+Entry = dict[str, float | int | str]
+
+
+def transformer_costs(encoder: PairEncoder, texts: list[str]) -> list[Entry]:
+    """Measure an encoder as a cross-encoder and as a bi-encoder on a sample of sentences.
+
+    Args:
+        encoder: the encoder.
+        texts: two sentences or more.
+
+    Returns:
+        For each its `system`, its `runs`, runs `per_second`, seconds of the `comparison`, and `seconds` of everything.
+    """
+    pairs, sentences = encoder.tokens(texts, texts[::-1]), encoder.tokens(texts)
+    crossed = seconds(lambda: encoder.embed(pairs))
+    vectors = encoder.embed(sentences)
+    single = seconds(lambda: encoder.embed(sentences))
+    return [
+        entry("joined", CORPUS * (CORPUS - 1) // 2, len(texts), crossed, 0.0),
+        entry("alone", CORPUS, len(texts), single, comparison(vectors)),
+    ]
+
+
+def static_cost(encode: Callable[[list[str]], Floats], texts: list[str]) -> Entry:
+    """Measure a static encoder on CORPUS sentences, as `transformer_costs`; `encode` gives (texts, dimension)."""
+    vectors = encode(texts)
+    many = [texts[row % len(texts)] for row in range(CORPUS)]
+    return entry("student", CORPUS, CORPUS, seconds(lambda: encode(many)), comparison(vectors))
+
 
 def seconds(work: Callable[[], object]) -> float:
-    """The shortest of REPEATS runs: what else the machine does only adds to it."""
+    """Return the shortest of REPEATS runs: other programs only add to it."""
     taken = []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -31,12 +59,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def comparison(vectors: Floats) -> float:
-    """Seconds for the cosines of all pairs of CORPUS sentences, these vectors again and again."""
+    """Return the seconds for the cosines of all pairs of CORPUS sentences, vectors (texts, dimension) repeated."""
     corpus = unit_rows(np.resize(vectors, (CORPUS, vectors.shape[1])))
     return seconds(lambda: [corpus[start : start + 1000] @ corpus.T for start in range(0, CORPUS, 1000)])
 
 
-def entry(system: str, runs: int, sample: int, run: float, compare: float) -> dict[str, float | int | str]:
-    """`run` is the seconds of the whole sample."""
+def entry(system: str, runs: int, sample: int, run: float, compare: float) -> Entry:
+    """Return the figures of a system; `run` is the seconds of the whole sample."""
     total = runs * run / sample + compare
     return {"system": system, "runs": runs, "per_second": sample / run, "comparison": compare, "seconds": total}

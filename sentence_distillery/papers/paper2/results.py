@@ -1,17 +1,12 @@
-"""Stage `pair_results`: what the cells of paper 2's matrix come to, and the best encoder as a model.
+"""Summarise the cells of paper 2's matrix, and choose the best bi-encoder.
 
-Every cell that was made from the pairs of this run counts, whether this run's matrix has it or an earlier one's had; a
-cell of the matrix that is not there says so. Where a cell has several seeds, the mean of their weights is one more. How
-sure the order of two strategies is comes from the paired bootstrap: the test pairs are drawn anew, with replacement,
-2,000 times, and the share of draws is counted in which the better one stays ahead.
+Every cell that was made from the pairs of this run counts, whether the grid of this run has it or an earlier one had
+it; a cell of the grid that was not run says so. If a cell has several seeds, their model soup is one more cell. The
+paired bootstrap says how certain the order of two strategies is: the test pairs are drawn again, with replacement,
+2,000 times, and we report the share of draws in which the better strategy stays ahead.
 
-The winner is the encoder of the highest cross-validated accuracy on pairs that it was not trained on, among all that
-encode each sentence alone: those that are for validation of train, and for an encoder as it is train's as well. Test decides
-nothing.
-
-models/paraphraser          the winner, see sentence_distillery/pairs/export.py
-reports/paraphrase.csv      every figure, in the columns of results.csv
-reports/paraphrase.json     the cells with their threshold curves, the order of the strategies, table 4, the winner
+The winner is the bi-encoder of the highest cross-validated accuracy on pairs that it was not trained on: the validation
+split, and for an encoder as it is the training split too. The test split decides nothing.
 """
 
 from collections.abc import Sequence
@@ -28,13 +23,11 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.pairs.cells import CELLS, RESULT, STARTS, TABLE_4
+from sentence_distillery.pairs.cells import RESULT
 from sentence_distillery.pairs.heads import Combination
+from sentence_distillery.pairs.options import PairGrid
 from sentence_distillery.pairs.thresholds import accuracy, f1
-from stages.params import Params
 
-REPORT = Path("reports/paraphrase.json")
-PARAPHRASER = Path("models/paraphraser")
 DRAWS = 2_000
 POINTS = 41  # of a threshold curve
 NOT_RUN = "not run"
@@ -45,7 +38,7 @@ MEAN = "model soup"
 class Cell:
     """One cell: its means over the seeds, their standard deviation, and the first seed's threshold curve.
 
-    `strategy` is as paper 2 has it: combined-siamese is siamese from an encoder that was tuned on joined pairs first.
+    `strategy` is as paper 2 has it: combined-siamese is siamese that starts from a cross-encoder.
 
     `curve` is {threshold, accuracy, f1}, one value for each of POINTS quantiles of the scores; `interval` holds 95% of
     the accuracy's bootstrap draws. `absent` says why there are no figures.
@@ -72,7 +65,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Order:
-    """Two strategies of one encoder and pooling: by how much the first is ahead, in what share of draws it stays so."""
+    """Two strategies of one encoder and pooling: the first one's lead in accuracy, the share of draws with a lead."""
 
     encoder: str
     pooling: str
@@ -82,51 +75,103 @@ class Order:
     share: float
 
 
-def read_results(data: str, counters: Counters) -> dict[str, dict[str, Any]]:
-    """The results that were made from these pairs, by the name of their cell."""
-    found = {}
-    for path in sorted([*CELLS.glob(f"*/{RESULT}"), *STARTS.glob(f"*/{RESULT}")]):
+@dataclass(frozen=True)
+class CellDirectories:
+    """The directories of all results: bi-encoders, cross-encoders (which are starts), and table 4."""
+
+    cells: Path
+    starts: Path
+    combinations: Path
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All cells of the matrix, the order of their strategies, the cells of table 4, and the name of the best cell."""
+
+    cells: list[Cell]
+    orders: list[Order]
+    combinations: list[Cell]
+    winner: str | None
+
+    def rows(self, dataset: str, pairs: int) -> list[Result]:
+        """Return every figure as a row of a table of results; `pairs` is the number of test pairs."""
+        tables = {"": self.cells, "4": self.combinations}
+        return [row for name, group in tables.items() for cell in group for row in rows_of(cell, dataset, pairs, name)]
+
+
+def summarise(
+    directories: CellDirectories, grid: PairGrid, labels: NDArray[np.int8], data: str, counters: Counters
+) -> Summary:
+    """Summarise the results of all cells.
+
+    Args:
+        directories: where the results are.
+        grid: the cells of this run.
+        labels: those of the test pairs, (pairs,) int8 of 0 and 1.
+        data: the SHA-256 of the pairs; results of other pairs are left out and counted.
+        counters: gets the cells.
+
+    Raises:
+        InputError: a result is damaged.
+    """
+    results = read_results([directories.cells, directories.starts], data, counters)
+    counts = draws(len(labels))
+    missing = [cell for cell in wanted(grid) if name_of(cell) not in results]
+    scored = [*results.values(), *model_soups(list(results.values()))]
+    cells = [cell_of(result, labels, counts) for result in scored]
+    cells += [Cell(**place_of(cell), absent=NOT_RUN) for cell in missing]
+    counters.drop(NOT_RUN, len(missing))
+    best = winner(list(results.values()))
+    fourth = table_4(directories.combinations, labels, counts, data)
+    return Summary(cells, orders(scored, labels, counts), fourth, name_of(best) if best else None)
+
+
+def read_results(directories: Sequence[Path], data: str, counters: Counters) -> dict[str, dict[str, Any]]:
+    """Read the results that were made from these pairs, by the name of their cell."""
+    results = {}
+    for path in sorted(path for directory in directories for path in directory.glob(f"*/{RESULT}")):
         result = read_json(path)
         if result["data"] != data:
             counters.drop("made from other pairs")
             continue
-        found[name_of(result)] = result
+        results[name_of(result)] = result
         counters.keep()
-    return found
+    return results
 
 
-def mean_weights(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The mean of the seeds' weights of every cell that has one, as a result of its own."""
+def model_soups(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the model soup of every cell that has one, as a result of its own."""
     return [result | {"outcomes": [result["mean"]]} for result in results if result["mean"]]
 
 
 def name_of(cell: Any) -> str:
+    """Return the name of a cell: its encoder, its start, and its strategy."""
     return f"{cell['encoder']}-{cell['start']}-{cell['strategy']}"
 
 
-def wanted(params: Params) -> list[dict[str, Any]]:
-    """The cells of this run's matrix."""
-    recipes = product(params.pair_grid.poolings, params.pair_grid.recipes)
-    tuned = [f"{pooling}-{recipe}" for pooling, recipe in recipes]
-    alone = product(params.pair_grid.encoders, params.pair_grid.starts, params.pair_grid.strategies)
-    cells = [*alone, *product(params.pair_grid.encoders, tuned, ["pair"])]
+def wanted(grid: PairGrid) -> list[dict[str, Any]]:
+    """Return the cells of a grid: its bi-encoders, then its cross-encoders."""
+    tuned = [f"{pooling}-{recipe}" for pooling, recipe in product(grid.poolings, grid.recipes)]
+    bi_encoders = product(grid.encoders, grid.starts, grid.strategies)
+    cells = [*bi_encoders, *product(grid.encoders, tuned, ["pair"])]
     return [dict(zip(("encoder", "start", "strategy"), cell, strict=True)) for cell in cells]
 
 
 def draws(pairs: int) -> Floats:
-    """How often each pair stands in each draw, (DRAWS, pairs)."""
+    """Count how often each pair is in each draw, (DRAWS, pairs) float32."""
     rows = np.random.default_rng(0).integers(0, pairs, (DRAWS, pairs))
     return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
 
 
 def right(result: dict[str, Any], labels: NDArray[np.int8]) -> Floats:
-    """(pairs,) in which share of the seeds each test pair was decided rightly."""
-    found = [(np.asarray(one["scores"], np.float32) >= one["threshold"]) == (labels == 1) for one in result["outcomes"]]
-    return np.asarray(np.mean(found, axis=0, dtype=np.float32))
+    """Return the share of the seeds that decided each test pair correctly, (pairs,) float32."""
+    runs = result["outcomes"]
+    correct = [(np.asarray(run["scores"], np.float32) >= run["threshold"]) == (labels == 1) for run in runs]
+    return np.asarray(np.mean(correct, axis=0, dtype=np.float32))
 
 
 def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) -> Cell:
-    """What a result comes to."""
+    """Average a result over its seeds; `counts` are those of `draws`."""
     known: dict[str, Any] = {**place_of(result), "absent": result["absent"]}
     outcomes = result["outcomes"]
     if not outcomes:
@@ -153,12 +198,12 @@ def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) ->
 
 
 def _spread(values: Sequence[float]) -> float | None:
-    """Standard deviation; None for a single value."""
+    """Return the standard deviation, None for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def curve(scores: Floats, labels: NDArray[np.int8]) -> dict[str, list[float]]:
-    """Accuracy and F1 on the test pairs over the threshold."""
+    """Return accuracy and F1 on the test pairs over the threshold."""
     thresholds = np.unique(np.quantile(scores, np.linspace(0, 1, POINTS)).round(4)).tolist()
     return {
         "threshold": thresholds,
@@ -168,9 +213,9 @@ def curve(scores: Floats, labels: NDArray[np.int8]) -> dict[str, list[float]]:
 
 
 def place_of(cell: Any) -> dict[str, Any]:
-    """Where a cell stands in paper 2's tables, by its encoder, its start and what was done from there.
+    """Return the place of a cell in paper 2's tables, by its encoder, its start and its strategy.
 
-    The mean of several seeds' weights has a place of its own.
+    A model soup has a place of its own.
     """
     pooling, _, recipe = cell["start"].partition("-")
     strategy = cell["strategy"]
@@ -185,48 +230,51 @@ def place_of(cell: Any) -> dict[str, Any]:
 
 
 def orders(results: Sequence[dict[str, Any]], labels: NDArray[np.int8], counts: Floats) -> list[Order]:
-    """For each encoder and pooling its strategies from the best to the worst, each with the next one."""
+    """Compare the strategies of each encoder and pooling, from the best to the worst, each with the next one."""
     places: dict[tuple[str, str], dict[str, Floats]] = {}
     for result in results:
         if result["outcomes"]:
             place = place_of(result)
             group = places.setdefault((place["encoder"], place["pooling"]), {})
             group[place["strategy"]] = right(result, labels)
-    found = []
+    compared = []
     for (encoder, pooling), strategies in places.items():
         ranked = sorted(strategies, key=lambda name: -float(strategies[name].mean()))
         for first, second in pairwise(ranked):
             ahead = strategies[first] - strategies[second]
             share = float((counts @ ahead > 0).mean())
-            found.append(Order(encoder, pooling, first, second, round(float(ahead.mean()), 4), round(share, 3)))
-    return found
+            compared.append(Order(encoder, pooling, first, second, round(float(ahead.mean()), 4), round(share, 3)))
+    return compared
 
 
 def winner(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The result of the best encoder of single sentences, by what it does on validation pairs: its best seed, or mean."""
+    """Return the result of the bi-encoder with the best validation accuracy of any seed or model soup; None without."""
 
     def validation(result: dict[str, Any]) -> float:
         return max(float(one["validation"]) for one in [*result["outcomes"], result["mean"]] if one)
 
-    alone = [result for result in results if result["outcomes"] and result["strategy"] != "pair"]
-    return max(alone, key=validation, default=None)
+    bi_encoders = [result for result in results if result["outcomes"] and result["strategy"] != "pair"]
+    return max(bi_encoders, key=validation, default=None)
 
 
-def table_4(labels: NDArray[np.int8], counts: Floats, data: str) -> list[Cell]:
-    """Table 4 as far as it was made from these pairs: a cell for each combination, named also by what was trained."""
+def table_4(directory: Path, labels: NDArray[np.int8], counts: Floats, data: str) -> list[Cell]:
+    """Return a cell of table 4 for each combination of the results in a directory that were made from these pairs.
+
+    Its strategy says also whether the encoder was trained.
+    """
     cells = []
-    for found in map(read_json, sorted(TABLE_4.glob("*.json"))):
-        if found["data"] == data:
-            trained = "the heads alone" if found["frozen"] else "the encoder too"
+    for compared in map(read_json, sorted(directory.glob("*.json"))):
+        if compared["data"] == data:
+            trained = "the heads alone" if compared["frozen"] else "the encoder too"
             for one in Combination:
-                outcomes = found["combinations"].get(one.value, [])
-                result = {**found, "strategy": f"{one.value}, {trained}", "outcomes": outcomes}
+                runs = compared["combinations"].get(one.value, [])
+                result = {**compared, "strategy": f"{one.value}, {trained}", "outcomes": runs}
                 cells.append(cell_of(result, labels, counts))
     return cells
 
 
 def rows_of(cell: Cell, dataset: str, pairs: int, table: str = "") -> list[Result]:
-    """A cell as rows of results.csv."""
+    """Return a cell as rows of a table of results."""
     place = f"{cell.encoder} {cell.pooling}", dataset, "test", cell.strategy
     if cell.absent:
         reason = Undefined(cell.absent)

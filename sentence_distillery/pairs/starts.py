@@ -1,0 +1,64 @@
+"""Where the training of a cell starts: a directory with an encoder and the vectors that it makes of every sentence.
+
+start.json             `absent` says why there is no encoder, or null; `pooling`; `tuned`: as a cross-encoder
+vectors.safetensors    the vectors of all sentences before any training of the cell
+pairs.json and others  the encoder itself, if it was tuned (sentence_distillery/pairs/export.py)
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.io.artifacts import read_json, read_tensors, write_json, write_tensors
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.pairs.data import PairData
+from sentence_distillery.pairs.export import read_model
+
+START = "start.json"
+VECTORS = "vectors.safetensors"
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start in a directory; `teacher` names the encoder of one that was not tuned."""
+
+    directory: Path
+    teacher: Teacher
+
+    def why_absent(self) -> str | None:
+        """Say why there is no encoder, or return None if there is one."""
+        reason: str | None = read_json(self.directory / START)["absent"]
+        return reason
+
+    def unseen_splits(self) -> list[str]:
+        """Return the splits, apart from test, that the encoder was not trained on."""
+        return ["validation"] if read_json(self.directory / START)["tuned"] else ["train", "validation"]
+
+    def encoder(self) -> PairEncoder:
+        """Load the encoder: the tuned one of the directory, or the one that `teacher` names."""
+        start = read_json(self.directory / START)
+        if start["tuned"]:
+            return read_model(self.directory)[0].encoder
+        return PairEncoder(load_encoder(self.teacher), Pooling(start["pooling"]))
+
+    def vectors(self, data: PairData) -> Floats:
+        """Read the vectors of all sentences of `data`, (sentences, dimension) float32; raises InputError."""
+        shape = (len(data.sentences), None)
+        vectors = read_tensors(self.directory / VECTORS, {"vectors": shape})["vectors"]
+        return np.asarray(vectors, dtype=np.float32)
+
+
+def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
+    """Write a start, apart from the weights of an encoder that was tuned; `about` says whether it was."""
+    write_tensors(directory / VECTORS, {"vectors": vectors})
+    write_json(directory / START, {"absent": None, "pooling": encoder.pooling.value, **about})
+
+
+def write_absent_start(directory: Path, reason: str, tuned: bool) -> None:
+    """Write why there is no start."""
+    write_json(directory / START, {"absent": reason, "tuned": tuned})
