@@ -36,6 +36,9 @@ PATHS = [  # old -> new, in this order
     ("counters/silver_pairs", "counters/augmented_pairs"),
     ("counters/focus_weights", "counters/component_weights"),
     ("counters/focus.", "counters/component_results."),
+    ("weighting/MyModel-", "weighting/paper student-"),
+    ("weighting/student, deep-", "weighting/student, MLP head-"),
+    ("weighting/student, gold-", "weighting/student, fine-tuned-"),
 ]
 NAMES = {  # texts of outputs, old -> new
     "student, deep": "student, MLP head",
@@ -45,6 +48,7 @@ NAMES = {  # texts of outputs, old -> new
     "sentence held out": "sentence in an evaluation set",
     "held_out": "validation",
     "further": "additional",
+    "pairs_held_out": "pairs_validation",
 }
 PATTERNS = [
     (r"mean weights", "model soup"),
@@ -57,7 +61,8 @@ PATTERNS = [
     (r"models/deep", "models/mlp_head"),
     (r"models/my_model", "models/paper_student"),
 ]
-VOLATILE = {"seconds", "peak_memory_mb", "sentences_per_second", "runs_per_second", "runs", "rate"}
+VOLATILE = {"seconds", "peak_memory_mb", "sentences_per_second", "runs_per_second", "runs", "rate", "comparison"}
+VOLATILE |= {"data"}  # a hash of data/pairs, whose split `held_out` is called `validation` now
 TIMED = re.compile(r"second|speed|runs_per")
 
 
@@ -77,6 +82,8 @@ def renamed(text: str) -> str:
 def plain(value: Any) -> Any:
     """`value` under the new names and without what differs between any two runs."""
     if isinstance(value, dict):
+        if "evaluated" in value or "held_out" in value:  # the details of reports/counters/benchmarks.json
+            value = {"validation" if key == "evaluated" else key: one for key, one in value.items()}
         return {renamed(key): plain(one) for key, one in value.items() if not TIMED.search(key) and key not in VOLATILE}
     if isinstance(value, list):
         return [plain(one) for one in value]
@@ -101,6 +108,8 @@ def same_content(old: Path, new: Path) -> bool:
     match old.suffix:
         case ".json":
             return bool(plain(json.loads(old.read_text())) == plain(json.loads(new.read_text())))
+        case ".md":
+            return renamed(old.read_text()) == new.read_text()
         case ".csv":
             return rows(old) == rows(new)
         case ".parquet":
