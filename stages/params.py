@@ -1,7 +1,7 @@
 """params.yaml as frozen typed models, one for each section.
 
-No field has a default: params.yaml says everything, so a value that changes a result stands in the file that DVC
-tracks. `python -m stages.params` checks the file and says nothing when it is right.
+No field has a default, so every value that changes a result is in the file that DVC tracks. `python -m stages.params`
+checks the file and prints nothing if it is correct.
 """
 
 import difflib
@@ -53,12 +53,12 @@ PARAMS = Path("params.yaml")
 
 
 class Seeds(Section):
-    values: list[Seed] = Field(title="beside the run's own; what trains in minutes is trained again with each")
+    values: list[Seed] = Field(title="further seeds; the quick trainings are repeated with each of them")
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if len(set(self.values)) < len(self.values):
-            raise ValueError(f"{self.values} has a seed twice")
+            raise ValueError(f"{self.values} has a seed twice; name each seed once")
         return self
 
 
@@ -112,7 +112,7 @@ class Params(Section):
                 given = section.encoders
         known = info.data.get("encoders", given)
         if unknown := [name for name in given if name not in known]:
-            raise ValueError(f"unknown encoder {', '.join(unknown)}; section encoders has {', '.join(known)}")
+            raise ValueError(f"unknown encoder {', '.join(unknown)}; known encoders: {', '.join(known)}")
         return section
 
     @field_validator("combinations")
@@ -120,7 +120,7 @@ class Params(Section):
     def _poolings_are_made(cls, combinations: Combinations, info: ValidationInfo) -> Combinations:
         made = info.data["pair_grid"].poolings if "pair_grid" in info.data else combinations.poolings
         if absent := [pooling for pooling in combinations.poolings if pooling not in made]:
-            raise ValueError(f"poolings contains {', '.join(absent)}, but pair_grid.poolings lacks it")
+            raise ValueError(f"poolings contains {', '.join(absent)}, which is not in pair_grid.poolings; add it there")
         return combinations
 
     @field_validator("component_focus")
@@ -130,13 +130,13 @@ class Params(Section):
         unparsed = [task for task in focus.tasks if task.partition("+")[0] not in parsed]
         if unparsed and focus.weights != [0.0]:
             raise ValueError(
-                f"tasks contains {', '.join(unparsed)}, but syntax.sets, the sets that are parsed, lacks it"
+                f"tasks contains {', '.join(unparsed)}, which is not in syntax.sets, the sets to parse; add it there"
             )
         return focus
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.2's core schema, as DVC reads the same file: 1e-05 is a number and `no` a text."""
+    """Load YAML by the core schema of version 1.2, as DVC does: 1e-05 is a number and `no` a string."""
 
 
 _Loader.yaml_implicit_resolvers = {}  # without those of YAML 1.1
@@ -150,13 +150,13 @@ for _tag, _pattern in (
 
 
 def load_params(path: Path = PARAMS) -> Params:
-    """Read and check the whole file; raises InputError that lists every problem."""
+    """Read and check the whole file; raise an InputError that lists every problem."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
     if not isinstance(content, dict):
-        raise InputError(f"{path} holds no sections. Restore it with `git checkout {path}`.")
+        raise InputError(f"{path} has no sections. Restore it with `git checkout {path}`.")
     try:
         return Params.model_validate(content)
     except ValidationError as error:
@@ -176,7 +176,7 @@ def _problem(detail: dict[str, Any]) -> str:
 
 
 def _suggestion(location: tuple[str | int, ...]) -> str:
-    """The known key nearest to the unknown one at `location`, as a question."""
+    """Suggest the known key nearest to the unknown one at `location`."""
     model: Any = Params
     for part in location[:-1]:
         field = model.model_fields.get(part) if isinstance(part, str) else None

@@ -94,7 +94,7 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"student": {"batch_size": 1}}, "student.batch_size = 1: Input should be greater than or equal to 2"),
         ({"web": {"contact": "nobody"}}, "web.contact = 'nobody': String should match pattern"),
         ({"web": {"requests_per_second": 0}}, "web.requests_per_second = 0: Input should be"),
-        ({"web": {"since": "2024-02-30"}}, "web.since: '2024-02-30' is no day; write it as in '2024-05-01', in quotes"),
+        ({"web": {"since": "2024-02-30"}}, "web.since: '2024-02-30' is not a valid date; write it as in '2024-05-01'"),
         (
             {"web": {"since": "2024-03-01", "until": "2024-02-01"}},
             "web: since = 2024-03-01 is after until = 2024-02-01",
@@ -102,14 +102,14 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
         ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
-        ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice"),
+        ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice; name"),
         (
             {"pair_grid": {"encoders": ["minilm-l33"]}},
-            "pair_grid: unknown encoder minilm-l33; section encoders has minilm-l3, ",
+            "pair_grid: unknown encoder minilm-l33; known encoders: minilm-l3, ",
         ),
         (
             {"augmented_pairs": {"teacher": "l6"}},
-            "augmented_pairs: unknown encoder l6; section encoders has minilm-l3, ",
+            "augmented_pairs: unknown encoder l6; known encoders: minilm-l3, ",
         ),
         ({"component_focus": {"tasks": ["stsb+silvr"]}}, "component_focus.tasks.0 = 'stsb+silvr': String should match"),
         (
@@ -120,14 +120,14 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"component_focus": {"functions": {"minilm-l3": "use:embed"}}},
             "component_focus.functions: 'minilm-l3' is the name of another encoder",
         ),
-        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: unknown encoder l6; section encoders has minilm-l3, "),
+        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: unknown encoder l6; known encoders: minilm-l3, "),
         (
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},
-            "component_focus: tasks contains sick+labels, but syntax.sets, the sets that are parsed, lacks it",
+            "component_focus: tasks contains sick+labels, which is not in syntax.sets, the sets to parse; add it there",
         ),
         (
             {"combinations": {"poolings": ["mean", "cls"]}},
-            "combinations: poolings contains cls, but pair_grid.poolings lacks it",
+            "combinations: poolings contains cls, which is not in pair_grid.poolings; add it there",
         ),
         ({"clean": {"minimum_tokens": 900}}, "clean: minimum_tokens = 900 is above maximum_tokens = "),
         ({"profile": 1}, "profile = 1: Input should be a valid string"),
@@ -171,14 +171,14 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "demo", "- clean\n", "null"])
 def test_no_sections(text: str, tmp_path: Path) -> None:
-    """fault 13: an empty file, and one that is no mapping."""
-    with pytest.raises(InputError, match=r"params\.yaml holds no sections\. Restore it with `git checkout"):
+    """fault 13: an empty file, and one that is not a mapping."""
+    with pytest.raises(InputError, match=r"params\.yaml has no sections\. Restore it with `git checkout"):
         load(tmp_path, text)
 
 
 @pytest.mark.parametrize("content", [b"clean: [", b"a: b: c", b"\xff\xfe\x00", b"profile: d\xe9mo", b"a: \x07"])
 def test_no_yaml(content: bytes, tmp_path: Path) -> None:
-    """fault 13: what is no YAML, or no UTF-8, is named with the remedy."""
+    """fault 13: the error about a file that is not YAML, or not UTF-8, has the remedy."""
     path = tmp_path / "params.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"(?s)params\.yaml cannot be read: .*Restore it with `git checkout") as caught:

@@ -6,4 +6,4 @@ from sentence_distillery.io.options import Section
 
 
 class Benchmarks(Section):
-    sets: list[str] = Field(title="benchmark sets to read; what is absent is reported")
+    sets: list[str] = Field(title="benchmark sets to read; absent ones are reported")

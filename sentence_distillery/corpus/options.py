@@ -8,7 +8,7 @@ from sentence_distillery.io.options import Count, Fraction, Section
 
 
 class Columns(Section):
-    """Which column of a table holds which field of an article; null where the table has none."""
+    """Which column of a table holds which field of an article; null if the table lacks it."""
 
     text: str
     title: str | None
@@ -25,7 +25,7 @@ class Clean(Section):
         title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
     )
     line_repeats: Annotated[int, Field(ge=2)] = Field(
-        title="a line that stands in so many documents of one source is boilerplate"
+        title="a line that occurs in so many documents of one source is boilerplate"
     )
     shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
 

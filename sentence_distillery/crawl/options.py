@@ -11,11 +11,11 @@ from sentence_distillery.io.options import Count, Language, Positive, Section
 
 
 def _day(text: str) -> str:
-    """Refuse what is no day of the calendar; the text stays as it is, so that YAML gives back what it was given."""
+    """Refuse a text that is not a date, and return the others unchanged, so that params.yaml stays as written."""
     try:
         date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"'{text}' is no day; write it as in '2024-05-01', in quotes") from error
+        raise ValueError(f"'{text}' is not a valid date; write it as in '2024-05-01', in quotes") from error
     return text
 
 
@@ -30,25 +30,25 @@ class CrawlInput(Section):
         title="text: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; conllu: one a "
         "sentence; null: by the suffix"
     )
-    columns: Columns = Field(title="which column holds what; of no use for text")
+    columns: Columns = Field(title="column of each field; unused by the format text")
 
 
 class Crawl(Section):
     source: Literal["package", "files", "web"] = Field(
-        title="package: the Lee news corpus inside gensim; files: `inputs`; web: what section `web` names"
+        title="package: the Lee news corpus inside gensim; files: `inputs`; web: the sites of section `web`"
     )
     inputs: list[CrawlInput]
 
 
 class Site(Section):
-    """One news site; a page is followed where its host is listed and a section holds it, or `articles` fits it."""
+    """One news site; a page is followed if its host is listed and it is in a section, or its URL fits `articles`."""
 
-    name: str = Field(min_length=1, title="stands as the source of its articles")
+    name: str = Field(min_length=1, title="name of the source of its articles")
     hosts: list[Host] = Field(min_length=1, title="lower-case names, with a port where it is not the usual one")
     sections: list[Url] = Field(title="pages to start from; their paths bound the crawl, http://host/ bounds nothing")
     sitemaps: list[Url] = Field(title="sitemaps or sitemap indexes, compressed or not")
     feeds: list[Url] = Field(title="RSS or Atom")
-    articles: str | None = Field(title="regular expression found in an article's URL; null: the page itself tells")
+    articles: str | None = Field(title="regular expression found in an article's URL; null: decide by the page itself")
 
     @field_validator("articles")
     @classmethod
@@ -56,7 +56,7 @@ class Site(Section):
         try:
             re.compile(pattern or "")
         except re.error as error:
-            raise ValueError(f"'{pattern}' is no regular expression: {error}") from error
+            raise ValueError(f"'{pattern}' is not a regular expression: {error}") from error
         return pattern
 
 
@@ -69,20 +69,20 @@ class Web(Section):
         title="e-mail or page for those who run the sites, sent in User-Agent; no crawl starts without it",
     )
     sites: list[Site]
-    since: Day | None = Field(title="articles of earlier days, or of none, are dropped; null keeps all")
-    until: Day | None = Field(title="articles of later days, or of none, are dropped; null keeps all")
-    languages: list[Language] = Field(title="ISO 639-1 codes of the articles that are kept; none keeps all")
+    since: Day | None = Field(title="articles from earlier days, or without a date, are dropped; null keeps all")
+    until: Day | None = Field(title="articles from later days, or without a date, are dropped; null keeps all")
+    languages: list[Language] = Field(title="ISO 639-1 codes of the articles to keep; an empty list keeps all")
     requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(title="at most, to one host")
     pages: Count = Field(title="requests in one snapshot, robots.txt not counted")
     megabytes: Count = Field(title="downloaded in one snapshot")
     page_megabytes: Positive = Field(title="a larger page is dropped, compressed or not")
-    depth: Count = Field(title="links from a section, a sitemap or a feed to a page")
+    depth: Count = Field(title="most links between a section, a sitemap or a feed and a page")
     timeout_seconds: Positive = Field(title="for one page, from the connection to its last byte")
     retries: Annotated[int, Field(ge=0, le=10)] = Field(title="after a timeout, a broken connection or HTTP 5xx")
     minimum_words: Count = Field(title="shorter articles are dropped")
-    extraction_seconds: Positive = Field(title="for one page in the child process, which is killed then")
+    extraction_seconds: Positive = Field(title="limit for one page; then its child process is killed")
     extraction_megabytes: Annotated[int, Field(ge=256)] = Field(title="address space of a child process")
-    private_hosts: list[Host] = Field(title="hosts that may stand in a private network; all others must be public")
+    private_hosts: list[Host] = Field(title="hosts that may be in a private network; all others must be public")
 
     @model_validator(mode="after")
     def _some_day_is_kept(self) -> Self:

@@ -11,9 +11,9 @@ from sentence_distillery.pairs.options import ScoredTraining
 
 class SoftLabels(Section):
     batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
-    minimum_count: Count = Field(title="corpus words with this count get a soft label of their own")
-    additional_words: Annotated[int, Field(ge=0)] = Field(title="GloVe's most frequent that the corpus lacks, likewise")
-    additional_teachers: list[Teacher] = Field(title="beside `teacher`; the student learns the mean of their cosines")
+    minimum_count: Count = Field(title="corpus words that occur at least so often also get a soft label")
+    additional_words: Annotated[int, Field(ge=0)] = Field(title="most frequent other words of GloVe that get one too")
+    additional_teachers: list[Teacher] = Field(title="next to `teacher`; the student learns the mean of their cosines")
     precision: Precision
 
 
@@ -29,7 +29,7 @@ class Student(Section):
 
 
 class PaperStudentOptions(Section):
-    """Paper 1's student, trained beside ours; as `student` with kind paper."""
+    """Paper 1's student, trained in addition to ours, as `student` with kind paper."""
 
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
@@ -38,9 +38,9 @@ class PaperStudentOptions(Section):
 
 
 class MlpHead(Section):
-    """The student with an MLP head, a hidden layer behind its sum."""
+    """The student with an MLP head: a hidden layer after the sum of its token vectors."""
 
-    units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0: no such variant")
+    units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0 trains no such student")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
@@ -50,19 +50,19 @@ class MlpHead(Section):
 
 
 class FineTunedStudent(Section):
-    """The student that is fine-tuned on human ratings, those of STS-B train."""
+    """The student that is fine-tuned on the human ratings of STS-B train."""
 
-    epochs: Annotated[int, Field(ge=0)] = Field(title="0 tunes nothing")
+    epochs: Annotated[int, Field(ge=0)] = Field(title="0 trains nothing")
     batch_size: Annotated[int, Field(ge=2)]
     map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
     token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
     direction_learning_rate: Positive = Field(
-        title="learning rate of the direction that weighs a token by its share of it"
+        title="learning rate of the direction; a token's weight depends on its component along it"
     )
     seed: Seed
 
 
 class FineTunedTeacher(ScoredTraining):
-    """Teachers that are fine-tuned on human ratings, for the fine-tuned student; their labels have `precision`, too."""
+    """Teachers that are fine-tuned on human ratings, for the fine-tuned student; `precision` is their labels', too."""
 
     seed: Seed

@@ -18,7 +18,7 @@ class Teacher(Section):
 class TeacherError(InputError):
     """An option of a `Teacher` does not fit what is found under its reference.
 
-    `field` is the wrong option and `value` what it is, so that whoever read the options from a file can name the place.
+    `field` is the wrong option and `value` its value, so that code that read the options from a file can name the key.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class TeacherError(InputError):
         self.value = reference if field == "reference" else value
 
     def __reduce__(self) -> tuple[type["TeacherError"], tuple[object, ...]]:
-        """Let a process of its own send the error back with all that it says."""
+        """Pickle all arguments, so that a child process can send the error back."""
         return type(self), (str(self), self.reference, self.field, self.value)
 
 

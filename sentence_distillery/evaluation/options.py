@@ -9,9 +9,9 @@ from sentence_distillery.io.options import Count, Positive, Section, Seed
 
 
 class Reference(Teacher):
-    """An encoder to compare ours with; if its weights are not at hand, its rows say so."""
+    """An encoder to compare ours with; if its weights are not available, its rows say so."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$", title="of the system in the results")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$", title="name of the system in the results")
 
 
 class Evaluate(Section):
@@ -19,8 +19,8 @@ class Evaluate(Section):
     variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
     fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
     speed_sentences: Count = Field(title="sentences encoded to measure throughput")
-    glove_tokens: Literal["all", "content"] = Field(title="what GloVe reads; content: without stop words")
-    references: list[Reference] = Field(title="transformers beside the teacher")
-    documents: Annotated[int, Field(ge=0)] = Field(title="of each split that are classified, 0 for none")
+    glove_tokens: Literal["all", "content"] = Field(title="tokens that GloVe averages; content: without stop words")
+    references: list[Reference] = Field(title="transformers to evaluate next to the teacher")
+    documents: Annotated[int, Field(ge=0)] = Field(title="documents of each split to classify; 0 for none")
     transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same for transformers, which are slow")
     seed: Seed

@@ -10,7 +10,7 @@ Count = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Precision = Annotated[
     Literal["float32", "bfloat16"],
-    Field(title="of the matrix products until the best epoch is known; bfloat16 is fast where the processor has it"),
+    Field(title="of the matrix products until the best epoch is known; bfloat16 is fast if the processor supports it"),
 ]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 

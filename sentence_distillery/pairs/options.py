@@ -11,7 +11,7 @@ ThresholdRule = Literal["accuracy", "logistic"]
 
 
 class Simcse(Teacher):
-    objective: Literal["unsupervised", "supervised"] = Field(title="supervised: entailments of SICK train")
+    objective: Literal["unsupervised", "supervised"] = Field(title="supervised: the entailment pairs of SICK train")
     sentences: Annotated[int, Field(ge=0)] = Field(title="at most so many examples; 0 trains nothing")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
@@ -21,9 +21,9 @@ class Simcse(Teacher):
 
 
 class ScoredTraining(Section):
-    """How an encoder is trained on pairs with scores."""
+    """How an encoder is trained on rated pairs."""
 
-    epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3, the best by dev counts; 0 trains nothing")
+    epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3; the best one on dev is kept; 0 trains nothing")
     batch_size: Count = Field(title="pairs; 16 in the paper")
     learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
     warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
@@ -34,13 +34,13 @@ class Pairs(Section):
     """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and the seeds of every cell."""
 
     dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
-    also: list[str] = Field(title="sets of scored pairs whose test split each encoder is scored on as well")
+    also: list[str] = Field(title="sets of rated pairs; each encoder is also scored on their test split")
     validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        title="share of train that nothing is trained on: it chooses thresholds, ends trainings, and names the winner"
+        title="share of train that is the validation split, for thresholds, early stopping and the choice of the winner"
     )
     folds: Annotated[int, Field(ge=2)] = Field(title="of the cross-validation that chooses the threshold")
     seed: Seed = Field(title="of the split and the folds")
-    seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the first one's weights are kept")
+    seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the weights of the first are kept")
     combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
         title="features of the vectors u and v for logistic regression"
     )
@@ -52,9 +52,9 @@ class PairGrid(Section):
     encoders: list[str] = Field(title="names in section `encoders`")
     poolings: list[Literal["mean", "max", "cls"]]
     recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
-        title="of cross-encoders: section `metric_learning`, `modern_learning`, or that after `intermediate`"
+        title="of cross-encoders: section `metric_learning`, `modern_learning`, or the latter after `intermediate`"
     )
-    starts: list[str] = Field(title="where training starts: a pooling alone, or with a recipe, as in mean-combined")
+    starts: list[str] = Field(title="weights to start from: a pooling alone, or with a recipe, as in mean-combined")
     strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
 
     @model_validator(mode="after")
@@ -82,7 +82,7 @@ class Learning(Section):
         title="epochs in which only the head is trained, the encoder frozen"
     )
     patience: Count | None = Field(title="epochs without a better validation accuracy before the end; null: never")
-    threshold: ThresholdRule = Field(title="best accuracy on validation pairs, or even odds by logistic regression")
+    threshold: ThresholdRule = Field(title="best accuracy on validation pairs, or probability 0.5 of a logistic model")
     pair_learning_rate: Positive = Field(title="learning rate of a cross-encoder")
     both_orders: bool = Field(title="a cross-encoder scores a pair in both orders, by the mean of the two vectors")
     precision: Precision
@@ -101,9 +101,9 @@ class ModernLearning(Learning):
 
 
 class Intermediate(Section):
-    """The task that a cross-encoder learns first under the recipe of that name."""
+    """The task that a cross-encoder is trained on first, in the recipe `intermediate`."""
 
-    set: str = Field(title="benchmark set of scored pairs")
+    set: str = Field(title="benchmark set of rated pairs")
     epochs: Count
     learning_rate: Positive
 
@@ -112,7 +112,7 @@ class Combinations(Section):
     """Paper 2's table 4: logistic regression on six combinations of the vectors."""
 
     poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pair_grid.poolings; cls in the paper")
-    frozen: bool = Field(title="only the heads are trained, in seconds; false trains the encoder six times")
+    frozen: bool = Field(title="true trains only the heads, in seconds; false also trains the encoder, six times")
 
 
 class PairCost(Section):

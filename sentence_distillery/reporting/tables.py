@@ -50,8 +50,8 @@ METRICS = {
 TITLES = {
     "stsb": "STS-B",
     "sick": "SICK",
-    "sick+labels": "SICK, labels too",
-    "stsb+augmented": "STS-B, silver pairs too",
+    "sick+labels": "SICK, with labels",
+    "stsb+augmented": "STS-B, with augmented pairs",
     "lee": "Lee-50",
     "mrpc": "MRPC",
     "imdb": "IMDB",

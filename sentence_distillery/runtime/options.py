@@ -6,9 +6,9 @@ from sentence_distillery.io.options import Count, Section
 
 
 class Shards(Section):
-    """Where shards are worked on. No stage lists these, since the same bytes come out whatever they say."""
+    """Where shards are processed. No stage depends on these options, since they do not change a byte of its outputs."""
 
-    processes: Count | None = Field(title="how many processes; 1 works in the stage's own, null takes all cores")
+    processes: Count | None = Field(title="how many processes; 1 uses the stage's own, null uses all cores")
     dask: str | None = Field(
-        pattern=r"^(tcp|tls)://\S+:\d+$", title="address of a Dask scheduler, whose workers take the processes' place"
+        pattern=r"^(tcp|tls)://\S+:\d+$", title="address of a Dask scheduler; its workers replace the processes"
     )

@@ -6,8 +6,8 @@ from sentence_distillery.io.options import Count, Section
 
 
 class Syntax(Section):
-    """Which sentences are parsed, and by what."""
+    """Which sentences are parsed, and with which model."""
 
     model: str = Field(title="bundled: models/syntax; hub: Stanza's own, fetched once; or a directory of models")
     maximum_words: Count = Field(title="a text with a longer sentence has no tree; memory grows with the square")
-    sets: list[str] = Field(title="benchmark sets of pairs; what is absent is reported")
+    sets: list[str] = Field(title="benchmark sets of pairs; absent ones are reported")

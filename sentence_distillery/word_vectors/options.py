@@ -19,7 +19,7 @@ class Skipgram(Section):
 
 
 class Fasttext(Skipgram):
-    minimum_n: Count = Field(title="characters in the shortest n-gram, the marks of a word's ends counted")
+    minimum_n: Count = Field(title="characters in the shortest n-gram, the word boundary marks included")
     maximum_n: Count = Field(title="characters in the longest n-gram")
     buckets: Count = Field(title="n-grams share this many vectors")
 
@@ -37,18 +37,18 @@ class Refine(Section):
     learning_rate: Positive = Field(title="1e-4 in paper 1")
     iterations: Count = Field(title="50 in paper 1")
     batch_size: Count = Field(title="100 in paper 1")
-    sentences: Count = Field(title="how many sentences are drawn from the corpus")
+    sentences: Count = Field(title="how many random sentences of the corpus to use")
     seed: Seed
 
 
 class Contrastive(Section):
     distance: Annotated[int, Field(ge=0)] = Field(
-        title="sentences of an article up to this far apart are related; 0: each sentence to itself alone"
+        title="sentences of an article up to this far apart are related; 0: each sentence only to itself"
     )
     word_dropout: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of words left out of each side")
-    temperature: Positive = Field(title="of the softmax that makes a distribution of a sentence vector of length 1")
-    margin: Annotated[float, Field(ge=0.0)] = Field(title="nats by which unrelated sentences are to be farther")
-    batch_temperature: Positive = Field(title="nats; the smaller, the more only the nearest unrelated sentences count")
+    temperature: Positive = Field(title="of the softmax that turns a unit-length sentence vector into a distribution")
+    margin: Annotated[float, Field(ge=0.0)] = Field(title="nats; unrelated sentences should be farther by this much")
+    batch_temperature: Positive = Field(title="nats; a small value makes only the nearest unrelated sentences count")
     optimizer: Literal["adam", "sgd"]
     learning_rate: Positive = Field(title="at the start; falls linearly to 0")
     epochs: Count = Field(title="passes over the related pairs of the whole corpus")
@@ -57,7 +57,9 @@ class Contrastive(Section):
 
 
 class Repulsion(Section):
-    """Algorithm 1 over learning rates and iterations; all else as section `refine` says."""
+    """Algorithm 1 over learning rates and iterations; everything else as in section `refine`."""
 
     learning_rates: list[Positive] = Field(min_length=1)
-    iterations: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, title="after which it is measured")
+    iterations: list[Annotated[int, Field(ge=0)]] = Field(
+        min_length=1, title="numbers of iterations to measure it after"
+    )
