@@ -113,7 +113,7 @@ def test_table() -> None:
 
 
 def test_a_version_of_former_names_is_compared_under_todays() -> None:
-    """A metric that was promoted as `student, gold/...` is not missing from a model that has `student, fine-tuned/...`."""
+    """A metric that was promoted as `student, gold/...` is compared with `student, fine-tuned/...`."""
     promoted = current({"student, gold/stsb/spearman": 0.8, "MyModel/stsb/pearson": 0.6, "student/lee/mae": 0.7})
     assert promoted == {
         "student, fine-tuned/stsb/spearman": 0.8,
