@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from sentence_distillery.component_focus.cells import benchmarks_of, task_pairs
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.component_focus.cells import Inputs, benchmarks_of, task_pairs
 from sentence_distillery.component_focus.options import ComponentTraining
-from sentence_distillery.component_focus.training import Cell, Material, material
+from sentence_distillery.component_focus.training import Cell, TokenizedTask, tokenize_task
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
@@ -26,13 +27,14 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.device import device
+from stages import paths
 from stages.params import Params, load_params
 
 PAIRS = 320
 WARM_UP = 32
 
 
-def ours(params: ComponentTraining, data: Material, encoder: PairEncoder) -> float:
+def ours(params: ComponentTraining, data: TokenizedTask, encoder: PairEncoder) -> float:
     """Seconds of an epoch of our own."""
     optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
     cell = Cell(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
@@ -42,10 +44,10 @@ def ours(params: ComponentTraining, data: Material, encoder: PairEncoder) -> flo
     return time.monotonic() - started
 
 
-def first(data: Material, count: int) -> Material:
+def first(data: TokenizedTask, count: int) -> TokenizedTask:
     """The first `count` pairs of train."""
-    rows, gold = data.rows["train"][:count], data.gold["train"][:count]
-    return Material(data.tokens, data.parts, {"train": rows}, {"train": gold})
+    rows, ratings = data.rows["train"][:count], data.ratings["train"][:count]
+    return TokenizedTask(data.tokens, data.parts, {"train": rows}, {"train": ratings})
 
 
 def theirs(params: ComponentTraining, teacher: Teacher, columns: dict[str, Any]) -> float:
@@ -88,17 +90,18 @@ def theirs(params: ComponentTraining, teacher: Teacher, columns: dict[str, Any])
 def compare(params: Params) -> dict[str, Any]:
     """Pairs a second of both; raises InputError where there is nothing to train on."""
     focus, training = params.component_focus, params.component_training
-    there = benchmarks_of(focus.tasks)
+    inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+    there = benchmarks_of(focus.tasks, inputs.benchmarks)
     if not there:
         raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
-    pairs = task_pairs(there[0], Counters("pairs"))
+    pairs = task_pairs(there[0], inputs, Counters("pairs"))
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-    data = first(material(pairs, {}, encoder, Weights(0.0, encoder.dimension), Counters("pairs")), PAIRS)
+    data = first(tokenize_task(pairs, {}, encoder, Weights(0.0, encoder.dimension), Counters("pairs")), PAIRS)
     encoder.keep_only(data.tokens)
     train = pairs["train"]
     columns = {"sentence1": train.sentences1[:PAIRS], "sentence2": train.sentences2[:PAIRS]}
-    columns |= {"score": np.asarray(data.gold["train"]).tolist()}
+    columns |= {"score": np.asarray(data.ratings["train"]).tolist()}
     count = len(data.rows["train"])
     return {
         "encoder": focus.encoders[0],

@@ -8,13 +8,12 @@ import argparse
 import csv
 import logging
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.artifacts import InputError
 
 if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import PairSet
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 PROGRAM = "sentence-distillery"
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 def encode(options: argparse.Namespace) -> None:
@@ -163,28 +162,13 @@ def crawl(options: argparse.Namespace) -> None:
 
 def clean(options: argparse.Namespace) -> None:
     """Clean texts into sentences: language, duplicates, boilerplate."""
-    from sentence_distillery.corpus.cleaning import clean
-    from sentence_distillery.corpus.options import Clean, Columns
-    from sentence_distillery.crawl.collect import read_files, with_text, write_articles
-    from sentence_distillery.crawl.options import CrawlInput
+    from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
     from sentence_distillery.io.counters import Counters
 
-    columns = Columns(text=options.text_column, title=None, url=None, published=None, source=None)
-    inputs = [CrawlInput(path=path, format=None, columns=columns) for path in options.texts]
-    cleaning = Clean(
-        language=options.language,
-        minimum_tokens=4,
-        maximum_tokens=100,
-        near_duplicate_threshold=0.8,
-        line_repeats=10,
-        shard_documents=1_000,
-    )
+    cleaning = CLEAN.model_copy(update={"language": options.language})
     counters = Counters("sentences")
-    with tempfile.TemporaryDirectory() as directory:
-        articles = Path(directory, "articles")
-        with atomic_directory(articles) as partial:
-            write_articles(partial, with_text(read_files(inputs, Counters("articles")), Counters("articles")))
-        clean(articles, options.output, cleaning, counters=counters)
+    texts = [Path(given) for given in options.texts]
+    write_sentences(texts, options.text_column, cleaning, None, options.output, counters)
     log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 
@@ -231,7 +215,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
     parser.add_argument("--dimension", type=int, default=256, help="of a vector (256)")
-    parser.add_argument("--epochs", type=int, default=None, help="passes over the text")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
     parser.add_argument("--working-directory", type=Path, help="keeps what is done, so that a run can be resumed")

@@ -1,18 +1,19 @@
-"""What the cells of paper 3's grid learn from and leave, and the components that they and their judge work with.
+"""Inputs and outputs of the cells of paper 3's grid, and the components of sentences.
 
-data/component_focus/<encoder>-<task>-<W_cf>/
+<encoder>-<task>-<W_cf>/
     predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
                            that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
-                           the mean of all seeds' weights
+                           the model soup of all seeds
     cell.json              what it was; why it is absent, or null
-data/component_focus/<encoder>-learnt/
+<encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
-data/augmented_pairs/<task>/
+<task>/
     pairs.parquet          sentence1, sentence2 and score on [0, 1] of the pairs that a task +augmented is trained on
-    augmented.json            why there are none, or null; how many are which; losses and dev Spearman of the teachers
+    augmented.json         why there are none, or null; how many are which; losses and dev Spearman of the teachers
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,19 +22,18 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
-from sentence_distillery.benchmarks.data import PairSet, Split, available, load_pairs
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
+from sentence_distillery.component_focus.weights import Weight
 from sentence_distillery.io.artifacts import read_json, read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.trees import Tree
 
-CELLS = Path("data/component_focus")
 PREDICTIONS = "predictions.parquet"
 CELL = "cell.json"
 LEARNT = "learnt.json"
-AUGMENTED_PAIRS = Path("data/augmented_pairs")
 AUGMENTED_TABLE = "pairs.parquet"
 AUGMENTED_ABOUT = "augmented.json"
 WITH_LABELS = "+labels"
@@ -58,35 +58,56 @@ TRAINING = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("
 Sets = Mapping[Split, PairSet]
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """Where the pairs of a task come from: the benchmark sets, and the directory of augmented pairs, <task>/ each."""
+
+    benchmarks: BenchmarkData
+    augmented_pairs: Path
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """One cell of the grid: the name of an encoder, a task, and the weight W_cf or how it is learnt."""
+
+    encoder: str
+    task: str
+    weight: Weight
+
+    def __str__(self) -> str:
+        return f"{self.encoder}-{self.task}-{self.weight}"
+
+
 def benchmark_of(task: str) -> str:
-    """The set of a task: that of `sick+labels` is SICK, that of `stsb+augmented` STS-B."""
+    """Return the benchmark set of a task: that of `sick+labels` is SICK, that of `stsb+augmented` STS-B."""
     return task.partition("+")[0]
 
 
-def benchmarks_of(tasks: Sequence[str]) -> list[str]:
-    """The sets of these tasks that are here, each once."""
+def benchmarks_of(tasks: Sequence[str], benchmarks: BenchmarkData) -> list[str]:
+    """Return the sets of these tasks that are here, each once."""
     names = dict.fromkeys(map(benchmark_of, tasks))
-    return [name for name in names if name in available(kind="pairs")]
+    return [name for name in names if name in benchmarks.available("pairs")]
 
 
-def task_pairs(task: str, counters: Counters) -> Sets:
-    """The splits of a task; a pair of train that stands in dev or test, in either order, is dropped and counted."""
+def task_pairs(task: str, inputs: Inputs, counters: Counters) -> Sets:
+    """Read the splits of a task; a training pair that is in dev or test, in either order, is dropped and counted."""
     name = benchmark_of(task)
-    train, dev, test = (load_pairs(name, split) for split in SPLITS)
+    train, dev, test = (inputs.benchmarks.pairs(name, split) for split in SPLITS)
     if WITH_AUGMENTED in task:
-        left, right, scores = read_table(AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING).columns
+        left, right, scores = read_table(inputs.augmented_pairs / task / AUGMENTED_TABLE, TRAINING).columns
         train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
     train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
     return {"train": train, "dev": dev, "test": test}
 
 
-def no_augmented_pairs(task: str) -> str:
-    """Why a task has no silver pairs, or nothing."""
-    return read_json(AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] or ""
+def why_no_augmented_pairs(task: str, inputs: Inputs) -> str | None:
+    """Say why a task has no augmented pairs, or None."""
+    reason: str | None = read_json(inputs.augmented_pairs / task / AUGMENTED_ABOUT)["absent"]
+    return reason
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:
-    """The parts of a sentence by name, each as a text: under `tags` and `roles` several, else its component."""
+    """Return the parts of a sentence by name, each as a text: under `tags` and `roles` several, else its component."""
     if kind == "tags":
         return _grouped(tree.upos, tree.tokens)
     found = component(tree)
@@ -101,7 +122,7 @@ def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
 
 
 def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) -> list[str]:
-    """The component of each text, as a text; the text itself where it has no tree. Counts how each was found."""
+    """Return the component of each text, or the text itself if it has no tree; count how each was found."""
     found = []
     for text in texts:
         tree = trees.get(text)
@@ -113,11 +134,11 @@ def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) 
 
 
 def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | None) -> list[str] | None:
-    """The label that logistic regression on |u - v| gives each pair when trained on the nine other folds.
+    """Predict the label of each pair by logistic regression on |u - v|, trained on the nine other folds.
 
-    How strong its penalty is, three folds of those nine choose; so that the same range suits all encoders, the vectors
-    are scaled to a mean length of 1. `rows` (pairs, 2) are places in vectors (sentences, dimension). None of
-    no labels.
+    Three folds of those nine choose the penalty. The vectors are scaled to a mean length of 1, so that the same range
+    of penalties suits all encoders. `rows` (pairs, 2) are places in vectors (sentences, dimension). Without labels
+    there is no prediction.
     """
     if labels is None:
         return None

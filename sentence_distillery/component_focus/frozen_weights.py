@@ -1,17 +1,14 @@
-"""Stage `focus_weights@{encoder}`: the weight of the component learnt, for an encoder as it is (beyond paper 3).
+"""Learn the weight of the component for an encoder that stays as it is (beyond paper 3).
 
-    emb_S = e(S) + sum_k w_k e(S_k)          loss = -Pearson(cos(emb_A, emb_B), gold)
+    emb_S = e(S) + sum_k w_k e(S_k)          loss = -Pearson(cos(emb_A, emb_B), rating)
 
     one      S_1 is the component of S: the W_cf of equation 1
     roles    S_1, S_2, S_3 are the subjects, the predicates and the objects in it
     tags     S_k are the words of S with the universal part of speech k (the paper's future work)
     gate     S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own
 
-All of it starts at 0, from the encoder alone, and takes STEPS steps of Adam over all training pairs at once: there is
-nothing to draw, and no seed. The step with the best Spearman on dev counts, which may be the start. The static student
-has no stage of its own: `focus` learns its weights.
-
-Writes data/component_focus/<encoder>-learnt/learnt.json: what was learnt by task, or why nothing was.
+All of it starts at 0, from the encoder alone, and takes STEPS steps of Adam over all training pairs at once: nothing
+is drawn, so there is no seed. The step with the best Spearman on dev counts, which may be the start.
 """
 
 import logging
@@ -27,7 +24,7 @@ from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import PairSet, Split
 from sentence_distillery.benchmarks.metrics import Undefined, correlations
-from sentence_distillery.component_focus.cells import SPLITS, parts_of, task_pairs
+from sentence_distillery.component_focus.cells import SPLITS, Inputs, parts_of, task_pairs
 from sentence_distillery.encoders.functions import Embed
 from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.counters import Counters
@@ -40,7 +37,7 @@ STEPS = 150
 LEARNING_RATE = 0.02
 TINY = 1e-12  # the least product of two squared lengths that is divided by
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -116,10 +113,10 @@ class Sides:
         return cls(rows, pairs.unit_scores())
 
 
-def learn_all(task: str, embed: Embed, trees: dict[str, Tree], counters: Counters) -> list[Learnt]:
+def learn_all(task: str, embed: Embed, trees: dict[str, Tree], inputs: Inputs, counters: Counters) -> list[Learnt]:
     """Learn the weights of each kind on the task's training pairs; a sentence without a tree has no parts."""
     guard = Counters("pairs")
-    pairs = task_pairs(task, guard)
+    pairs = task_pairs(task, inputs, guard)
     counters.details |= {f"{task} train, {reason}": count for reason, count in guard.dropped.items()}
     texts = list(dict.fromkeys(text for each in pairs.values() for text in (*each.sentences1, *each.sentences2)))
     place = {text: row for row, text in enumerate(texts)}

@@ -1,28 +1,27 @@
-"""Stage `component_focus`: a Siamese encoder that sees the subject, predicate and object of a sentence twice (paper 3).
+"""A bi-encoder that encodes the subject, predicate and object of a sentence once more, next to the sentence (paper 3).
 
     emb_S = emb_basic + W_cf emb_cf         (equation 1)
-    loss  = mean (cos(emb_A, emb_B) - gold)^2
+    loss  = mean (cos(emb_A, emb_B) - rating)^2
 
-emb_basic is the pooled encoding of the sentence, emb_cf that of its component (sentence_distillery/syntax/components.py), both by
-the same weights; gold is the score on [0, 1]. With W_cf = 0 it is SBERT. A cell of the matrix is one encoder, one task
-and one W_cf, which is a number or learnt with the encoder (sentence_distillery/component_focus/weights.py), trained with each seed;
-the epoch with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by
-length, and each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
+emb_basic is the pooled encoding of the sentence, emb_cf that of its component (syntax/components.py), both by the same
+weights; the rating is on [0, 1]. With W_cf = 0 it is SBERT. A cell of the grid is one encoder, one task and one W_cf,
+which is a number or learnt with the encoder (component_focus/weights.py). It is trained with each seed, and the epoch
+with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by length;
+each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
 
 Two kinds of task are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
-read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+augmented` has more pairs to train on,
-scored by a teacher (sentence_distillery/component_focus/augmentation.py).
+read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+augmented` has more training pairs,
+scored by a teacher (component_focus/augmentation.py).
 
-Where there are several seeds the mean of their weights is one more encoder, which costs no more than each of them to
-run (Wortsman et al. 2022, "Model soups", where the members differ by their hyperparameters, too).
+If there are several seeds, their model soup (the mean of their weights) is one more encoder, which costs no more than
+each of them to run (Wortsman et al. 2022, "Model soups", where the members differ by their hyperparameters, too).
 
-A cell leaves its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK what
-logistic regression on |emb_A - emb_B| makes of the entailment of the test pairs in ten folds (section 4.4).
+A cell keeps its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK the
+entailment that logistic regression on |emb_A - emb_B| predicts for the test pairs in ten folds (section 4.4).
 
-A checkpoint after each epoch: an interrupted cell goes on there, and ends as one that was never interrupted.
+It saves a checkpoint after each epoch: an interrupted cell resumes there, and ends as one that was never interrupted.
 """
 
-import argparse
 import hashlib
 import logging
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from sentence_distillery.benchmarks.data import Split, present
+from sentence_distillery.benchmarks.data import Split
 from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
 from sentence_distillery.component_focus.cells import (
     MODEL_SOUP,
@@ -45,13 +44,15 @@ from sentence_distillery.component_focus.cells import (
     SPLITS,
     WITH_AUGMENTED,
     WITH_LABELS,
+    CellKey,
+    Inputs,
     Sets,
     benchmark_of,
     components_of,
     entailment,
-    no_augmented_pairs,
     parts_of,
     task_pairs,
+    why_no_augmented_pairs,
 )
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.component_focus.weights import Weight, Weights
@@ -63,21 +64,19 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.options import ScoredTraining
 from sentence_distillery.runtime.progress import track
-from sentence_distillery.syntax.trees import Tree, read_trees
+from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
-from stages.params import Params
 
-CHECKPOINTS = Path("models/checkpoints/component_focus")
 NONE = -1  # the place of a part that a sentence hasn't
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
 Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Material:
+class TokenizedTask:
     """A task as token ids, tokenised once: sentences, then their parts.
 
     `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences, parts) those of what stands beside them.
@@ -86,13 +85,13 @@ class Material:
     tokens: Tokens
     parts: NDArray[np.int64]
     rows: dict[Split, NDArray[np.int64]]
-    gold: dict[Split, NDArray[np.float32]]  # on [0, 1]
+    ratings: dict[Split, NDArray[np.float32]]  # on [0, 1]
     labels: list[str] | None = None  # of the training pairs
 
 
-def material(
+def tokenize_task(
     pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, weights: Weights, counters: Counters
-) -> Material:
+) -> TokenizedTask:
     """Sentences first, those of train before others, and behind them their parts, each different text once.
 
     With W_cf = 0 a sentence has none.
@@ -108,12 +107,12 @@ def material(
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
-    gold = {name: each.unit_scores() for name, each in pairs.items()}
+    ratings = {name: each.unit_scores() for name, each in pairs.items()}
     places = np.array([[NONE if part is None else place[part] for part in each] for each in parts], dtype=np.int64)
-    return Material(encoder.tokens(list(place)), places, rows, gold, pairs["train"].labels)
+    return TokenizedTask(encoder.tokens(list(place)), places, rows, ratings, pairs["train"].labels)
 
 
-def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], weights: Weights) -> Tensor:
+def focused(encoder: PairEncoder, data: TokenizedTask, sentences: NDArray[np.int64], weights: Weights) -> Tensor:
     """emb_S of some sentences, (sentences, dimension); all parts in one pass, and a text that comes twice once."""
     alone = weights.weight == 0
     wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
@@ -126,7 +125,7 @@ def focused(encoder: PairEncoder, data: Material, sentences: NDArray[np.int64], 
 
 
 @torch.inference_mode()
-def embed(encoder: PairEncoder, data: Material, weights: Weights, *splits: Split) -> Floats:
+def embed(encoder: PairEncoder, data: TokenizedTask, weights: Weights, *splits: Split) -> Floats:
     """emb_S of the sentences of these splits, (sentences, dimension) float32, and 0 for all others."""
     wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
     encoder.eval()
@@ -169,7 +168,7 @@ class Cell:
         """What is left of a training."""
         return nn.ModuleList([self.encoder, self.weights])
 
-    def run(self, data: Material, key: str) -> list[dict[str, float]]:
+    def run(self, data: TokenizedTask, key: str) -> list[dict[str, float]]:
         """Train in place and return what each epoch came to; encoder and weights end as after the best."""
         self.encoder.precision = self.params.precision
         lasting = self.lasting.to(self.encoder.transformer.device)
@@ -190,9 +189,9 @@ class Cell:
         lasting.load_state_dict(load_file(best))
         return notes
 
-    def epoch(self, data: Material, optimizer: torch.optim.Optimizer, epoch: int) -> float:
+    def epoch(self, data: TokenizedTask, optimizer: torch.optim.Optimizer, epoch: int) -> float:
         """One pass over the training pairs; returns the mean loss, raises InputError where it is not finite."""
-        rows, gold = data.rows["train"], torch.from_numpy(data.gold["train"])
+        rows, ratings = data.rows["train"], torch.from_numpy(data.ratings["train"])
         order = np.random.default_rng((self.seed, epoch)).permutation(len(rows))
         size = self.params.batch_size
         steps = -(-len(rows) // size)
@@ -207,7 +206,7 @@ class Cell:
             batch = order[number * size : (number + 1) * size]
             found = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
             u, v = found[: len(batch)], found[len(batch) :]
-            loss = F.mse_loss(F.cosine_similarity(u, v), gold[batch].to(found.device))
+            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(found.device))
             if self.labels is not None:
                 loss = loss + self.labels(u, v, batch)
             if not torch.isfinite(loss):
@@ -222,10 +221,10 @@ class Cell:
         log.info("W_cf %s, seed %d, epoch %d: loss %.4f", self.weights.weight, self.seed, epoch + 1, total / steps)
         return total / steps
 
-    def judge(self, data: Material) -> float:
+    def judge(self, data: TokenizedTask) -> float:
         """Spearman on dev; -1 where it is undefined."""
         found = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
-        figure = correlations(found, data.gold["dev"])
+        figure = correlations(found, data.ratings["dev"])
         return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
 
 
@@ -239,36 +238,36 @@ def _best(notes: list[dict[str, float]]) -> int:
     return int(np.argmax([note["dev"] for note in notes]))
 
 
-def pair_cosines(vectors: Floats, data: Material, split: Split) -> Floats:
+def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
     """(pairs,) cosines of a split."""
     one, other = data.rows[split].T
     return cosines(vectors[one], vectors[other])
 
 
-def predictions(vectors: Floats, data: Material, pairs: Sets, seed: int | None) -> pa.Table:
+def predictions(vectors: Floats, data: TokenizedTask, pairs: Sets, seed: int | None) -> pa.Table:
     """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
     parts = []
     found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
     for split in SPLITS[1:]:
         count = len(data.rows[split])
-        columns = [[seed] * count, [split] * count, data.gold[split], pair_cosines(vectors, data, split)]
+        columns = [[seed] * count, [split] * count, data.ratings[split], pair_cosines(vectors, data, split)]
         columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
         parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(parts)
 
 
-def fingerprint(data: Material, encoder: PairEncoder, params: ScoredTraining) -> str:
+def fingerprint(data: TokenizedTask, encoder: PairEncoder, params: ScoredTraining) -> str:
     """A hash of everything that a training depends on but its weight, its seed and a second loss."""
     digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
     digest.update(params.model_dump_json(exclude={"seeds", "label_weight"}).encode())
     digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
     for split, rows in data.rows.items():
-        digest.update(rows.tobytes() + data.gold[split].tobytes())
+        digest.update(rows.tobytes() + data.ratings[split].tobytes())
     return digest.hexdigest()
 
 
-def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss:
+def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> LabelLoss:
     """The second loss of a cell; raises InputError where the training pairs have no labels."""
     if data.labels is None:
         raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
@@ -277,7 +276,7 @@ def label_loss(encoder: PairEncoder, data: Material, weight: float) -> LabelLoss
 
 def trained(
     teacher: Teacher,
-    data: Material,
+    data: TokenizedTask,
     training: ComponentTraining,
     weight: Weight,
     seed: int,
@@ -298,33 +297,63 @@ def trained(
     return cell, cell.run(data, key)
 
 
-def train(name: str, options: argparse.Namespace, params: Params, counters: Counters) -> tuple[pa.Table, Notes]:
-    """The predictions of a cell before training and after it with each seed, and the losses of its epochs."""
-    pairs = task_pairs(options.task, counters)
-    training, teacher = params.component_training, params.encoders[options.encoder]
-    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-    weights = Weights(options.weight, encoder.dimension)
-    data = material(pairs, read_trees(), encoder, weights, counters)
+@dataclass(frozen=True)
+class Training:
+    """How a cell is trained: the encoder that it starts from, the options, and the directory of its checkpoints."""
+
+    teacher: Teacher
+    options: ComponentTraining
+    checkpoints: Path
+
+
+def train(
+    key: CellKey, training: Training, inputs: Inputs, trees: dict[str, Tree], counters: Counters
+) -> tuple[pa.Table, Notes]:
+    """Train a cell with each seed.
+
+    Args:
+        key: Which cell it is.
+        training: The encoder that it starts from, the options, and where its checkpoints are kept.
+        inputs: Where its pairs come from.
+        trees: The dependency tree of each sentence, by its text.
+        counters: Counts the training pairs.
+
+    Returns:
+        A table of SCHEMA: the cosines and labels of the dev and test pairs before training, after it with each seed, and
+        of the model soup of the seeds; and the notes of each epoch, by seed.
+
+    Raises:
+        InputError: If a set, its scores or the encoder cannot be read, or the loss is not finite.
+    """
+    pairs, options = task_pairs(key.task, inputs, counters), training.options
+    encoder = PairEncoder(load_encoder(training.teacher), Pooling(options.pooling))
+    weights = Weights(key.weight, encoder.dimension)
+    data = tokenize_task(pairs, trees, encoder, weights, counters)
     tables = [SCHEMA.empty_table()]
     if weights.values is None:
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
     sums: dict[str, Tensor] = {}
-    for seed in training.seeds if training.epochs else ():
-        path = CHECKPOINTS / f"{name}-{seed}.safetensors"
-        cell, notes[seed] = trained(teacher, data, training, options.weight, seed, path, WITH_LABELS in options.task)
+    for seed in options.seeds if options.epochs else ():
+        path = checkpoint_of(training.checkpoints, key, seed)
+        cell, notes[seed] = trained(training.teacher, data, options, key.weight, seed, path, WITH_LABELS in key.task)
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
-        sums = {key: tensor + sums.get(key, 0) for key, tensor in cell.lasting.state_dict().items()}
+        sums = {name: tensor + sums.get(name, 0) for name, tensor in cell.lasting.state_dict().items()}
         counters.keep(len(data.rows["train"]))
     if len(notes) > 1:
-        cell.lasting.load_state_dict({key: total / len(notes) for key, total in sums.items()})
+        cell.lasting.load_state_dict({name: total / len(notes) for name, total in sums.items()})
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, MODEL_SOUP))
     return pa.concat_tables(tables), notes
 
 
-def why_absent(task: str) -> str:
-    """Why a cell cannot be trained, or nothing."""
+def checkpoint_of(directory: Path, key: CellKey, seed: int) -> Path:
+    """Return the checkpoint of one training, which augmented pairs share with the cell of their teacher."""
+    return directory / f"{key}-{seed}.safetensors"
+
+
+def why_absent(task: str, inputs: Inputs) -> str | None:
+    """Say why a cell cannot be trained, or None."""
     name = benchmark_of(task)
-    if not present([name], "component_focus.tasks"):
+    if not inputs.benchmarks.present([name], "component_focus.tasks"):
         return f"the set {name} is absent"
-    return no_augmented_pairs(task) if WITH_AUGMENTED in task else ""
+    return why_no_augmented_pairs(task, inputs) if WITH_AUGMENTED in task else None

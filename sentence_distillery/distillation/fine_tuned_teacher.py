@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import Sets
-from sentence_distillery.component_focus.training import Cell, fingerprint, material
+from sentence_distillery.component_focus.training import Cell, fingerprint, tokenize_task
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.distillation.fine_tuning import BENCHMARK, training_pairs
 from sentence_distillery.distillation.options import FineTunedStudent, FineTunedTeacher, Student
@@ -64,7 +64,7 @@ def tune_teachers(
         encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
         alone = Weights(0.0, encoder.dimension)
         pairs: Sets = {"train": train, "dev": data.pairs(BENCHMARK, "dev")}
-        task = material(pairs, {}, encoder, alone, Counters("sentences"))
+        task = tokenize_task(pairs, {}, encoder, alone, Counters("sentences"))
         cell = Cell(encoder, training, alone, training.seed, checkpoints / f"{number}.safetensors")
         if training.epochs:
             cell.run(task, fingerprint(task, encoder, training))

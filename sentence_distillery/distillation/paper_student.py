@@ -33,7 +33,7 @@ class PaperStudent(nn.Module):
         return embeddings
 
     def layer(self) -> tuple[Floats, Floats]:
-        """Weight (output, input) and bias (output,)."""
+        """Return the weight (output, input) and the bias (output,)."""
         return self.linear.weight.detach().cpu().numpy(), self.linear.bias.detach().cpu().numpy()
 
 

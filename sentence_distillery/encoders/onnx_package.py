@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import ModelProto, numpy_helper
 from safetensors.numpy import save_file
 
 from sentence_distillery.encoders.packages import made, made_once
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+
+if TYPE_CHECKING:  # an extra package, for those who convert one
+    from onnx import ModelProto
 
 PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
 WEIGHTS = "model.safetensors"
@@ -49,6 +51,8 @@ def converted(name: str, like: Path) -> Path:
         raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it anew.")
 
     def fill(directory: Path) -> None:
+        import onnx
+
         for file in like.iterdir():
             if file.suffix in (".json", ".txt"):
                 shutil.copy(file, directory)
@@ -58,12 +62,14 @@ def converted(name: str, like: Path) -> Path:
     return made_once(made(f"{name}-{metadata.version(name)}"), fill)
 
 
-def tensors(model: ModelProto) -> dict[str, NDArray[np.float32]]:
-    """The weights of an exported encoder under the names that `transformers` has for them."""
+def tensors(model: "ModelProto") -> dict[str, NDArray[np.float32]]:
+    """Return the weights of an exported encoder under the names that `transformers` has for them."""
     return dict(_tensors(model))
 
 
-def _tensors(model: ModelProto) -> Iterator[tuple[str, NDArray[np.float32]]]:
+def _tensors(model: "ModelProto") -> Iterator[tuple[str, NDArray[np.float32]]]:
+    from onnx import numpy_helper
+
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for name, array in arrays.items():
         _, marked, tensor = name.partition(f"{PREFIX}.")

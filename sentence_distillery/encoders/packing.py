@@ -28,7 +28,7 @@ Run = tuple[int, int]  # (sequences, tokens of each)
 
 
 def pack(transformer: "PreTrainedModel") -> bool:
-    """Make a transformer ready for `packed`, where its architecture allows and it is on a CPU; whether it is."""
+    """Make a transformer ready for `packed` if its architecture allows and it is on a CPU; return whether it is."""
     if transformer.device.type != "cpu" or transformer.config.model_type not in ARCHITECTURES:
         return False
     if transformer.config.model_type != MPNET:
@@ -40,7 +40,8 @@ def pack(transformer: "PreTrainedModel") -> bool:
 
 
 def runs_of(lengths: Sequence[int]) -> list[Run]:
-    """
+    """Group lengths that stand together.
+
     >>> runs_of([5, 5, 3])
     [(2, 5), (1, 3)]
     """
@@ -48,7 +49,7 @@ def runs_of(lengths: Sequence[int]) -> list[Run]:
 
 
 def split(flat: Tensor, runs: list[Run]) -> list[Tensor]:
-    """(sequences, length, …) of each run, from (tokens, …) of all."""
+    """Split (tokens, …) of all runs into (sequences, length, …) of each."""
     parts = torch.split(flat, [count * length for count, length in runs])
     return [part.view(*run, *flat.shape[1:]) for part, run in zip(parts, runs, strict=True)]
 
@@ -62,7 +63,7 @@ def attend(
     dropout: float,
     scaling: float | None = None,
 ) -> Tensor:
-    """(tokens, heads, width) of three alike: each token attends to its own sequence.
+    """Attend from each token to its own sequence, (tokens, heads, width) of three alike.
 
     `biases` has for each run what is added to its scores, (1, heads, length, length), or None.
     """
@@ -86,13 +87,13 @@ def packed_attention(
     scaling: float | None = None,
     **unused: object,
 ) -> tuple[Tensor, None]:
-    """What transformers asks of an attention: (1, tokens, heads, width) of three (1, heads, tokens, width)."""
+    """Attend as transformers asks: (1, tokens, heads, width) of three (1, heads, tokens, width)."""
     query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))
     return attend(query, key, value, runs, [None] * len(runs), dropout, scaling)[None], None
 
 
 def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run]) -> list[Tensor]:
-    """Token outputs of each run, (sequences, length, dimension), for ids and types (tokens,) of all runs."""
+    """Compute token outputs of each run, (sequences, length, dimension), for ids and types (tokens,) of all runs."""
     first = getattr(transformer.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from behind the padding
     positions = torch.cat([torch.arange(first, first + length).repeat(count) for count, length in runs])
     inputs = {"input_ids": ids[None], "position_ids": positions[None]}
@@ -104,7 +105,7 @@ def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run])
 
 
 def _through_mpnet(encoder: Any, hidden: Tensor, runs: list[Run]) -> Tensor:
-    """What MPNet's layers make of the embeddings of all tokens, (1, tokens, dimension)."""
+    """Send the embeddings of all tokens, (1, tokens, dimension), through MPNet's layers."""
     biases = [encoder.compute_position_bias(hidden[:, :length]) for _, length in runs]
     for layer in encoder.layer:
         around, own = layer.attention, layer.attention.attn

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def weighted_mean(hidden: Tensor, weights: Tensor) -> Tensor:
-    """Weighted mean over tokens: hidden (batch, tokens, dimension), weights (batch, tokens) >= 0, 0 on padding.
+    """Average over tokens: hidden (batch, tokens, dimension), weights (batch, tokens) >= 0, 0 on padding.
 
     With weights of 1 on real tokens it is SoftLabel(S) = 1/n sum h_i (paper 1, equations 2 and 3). A sentence whose
     weights are all 0 gets the zero vector.
@@ -18,7 +18,7 @@ def weighted_mean(hidden: Tensor, weights: Tensor) -> Tensor:
 
 
 def length_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Indices of sentences in batches of similar length, each of at most `budget` tokens, padding included.
+    """Yield indices of sentences in batches of similar length, each of at most `budget` tokens, padding included.
 
     The longest come first, so that a batch that does not fit in memory fails at once.
 

@@ -6,9 +6,9 @@
 
 (Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
 
-A batch goes through the transformer in groups of similar length, without padding where that can be had
+A batch goes through the transformer in groups of similar length, without padding if that is possible
 (encoders/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
-all weights, but not where they are padded and the table of tokens is cut.
+all weights; but not if they are padded and the table of tokens is cut.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Pooling(StrEnum):
 
 
 def pool(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """(batch, dimension) of hidden (batch, tokens, dimension); mask (batch, tokens) is 1 on real tokens, else 0."""
+    """Pool to (batch, dimension); hidden (batch, tokens, dimension), mask (batch, tokens) 1 on real tokens, else 0."""
     if pooling is Pooling.CLS:
         return hidden[:, 0]
     if pooling is Pooling.MAX:
@@ -57,7 +57,7 @@ class Tokens:
         return len(self.ids)
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Tokens":
-        """The sequences at `rows`, in that order."""
+        """Return the sequences at `rows`, in that order."""
         return Tokens([self.ids[r] for r in rows], None if self.types is None else [self.types[r] for r in rows])
 
 
@@ -68,7 +68,7 @@ class PairEncoder(nn.Module):
     """
 
     precision: Precision = "float32"
-    places: Tensor | None = None  # of token ids in the table, where that was cut
+    places: Tensor | None = None  # of token ids in the table, if that was cut
 
     def __init__(self, encoder: Encoder, pooling: Pooling) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class PairEncoder(nn.Module):
         return self.encoder.tokenizer.pad_token_id or 0
 
     def tokens(self, sentences: Sequence[str], partners: Sequence[str] | None = None) -> Tokens:
-        """Sentences as token ids, alone or each joined with its partner, cut at the encoder's maximum length."""
+        """Turn sentences into token ids, alone or each joined with its partner, cut at the encoder's maximum length."""
         if not sentences:  # for which the tokenizer has an IndexError
             return Tokens([])
         tokenizer, longest = self.encoder.tokenizer, self.encoder.maximum_length
@@ -127,7 +127,7 @@ class PairEncoder(nn.Module):
         return Tokens(list(found["input_ids"]), list(found["token_type_ids"]) if typed else None)
 
     def forward(self, tokens: Tokens) -> Tensor:
-        """(sequences, dimension), with gradients, and with dropout where the module is training."""
+        """Compute (sequences, dimension) with gradients, and with dropout if the module is training."""
         order: list[int] = []
         parts = []
         with self._autocast(self.precision):  # around all groups, which share the rounded weights
@@ -137,7 +137,7 @@ class PairEncoder(nn.Module):
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
     def _packed(self, tokens: Tokens) -> Tensor:
-        """As `forward`, one behind the other; sequences of one length must stand together."""
+        """Compute as `forward`, one behind the other; sequences of one length must stand together."""
         ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
         types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
         runs = runs_of([len(sequence) for sequence in tokens.ids])
@@ -146,7 +146,7 @@ class PairEncoder(nn.Module):
             return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
 
     def _padded(self, tokens: Tokens) -> Tensor:
-        """As `forward`, padded together."""
+        """Compute as `forward`, padded together."""
         ids, mask = padded(tokens.ids, self._filler)
         inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
         if tokens.types is not None:
@@ -161,7 +161,7 @@ class PairEncoder(nn.Module):
 
     @torch.inference_mode()
     def embed(self, tokens: Tokens) -> Floats:
-        """(sequences, dimension) float32, without dropout."""
+        """Compute (sequences, dimension) float32, without dropout."""
         training = self.training
         self.eval()
         found = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
@@ -170,7 +170,7 @@ class PairEncoder(nn.Module):
 
 
 def padded(sequences: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
-    """(sequences, longest) int64 of the sequences, `filler` behind the short ones, and the mask of what is real."""
+    """Pad to (sequences, longest) int64 with `filler` behind the short ones; return the mask of real tokens, too."""
     lengths = torch.tensor([len(sequence) for sequence in sequences])
     mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
     found = torch.full(mask.shape, filler, dtype=torch.long)

@@ -59,7 +59,7 @@ class Encoder:
         return int(self.model.config.hidden_size)
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
-        """Ids of each sentence's word pieces, special ones included, cut at the maximum length."""
+        """Look up each sentence's word pieces, special ones included, cut at the maximum length."""
         if not sentences:  # for which the tokenizer has an IndexError
             return []
         encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
@@ -121,7 +121,7 @@ class Encoder:
 
 @contextmanager
 def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
-    """`map` in as many threads, of which each computes on one core.
+    """Yield a `map` that runs in as many threads, of which each computes on one core.
 
     Small batches side by side are faster than one after the other on all cores, and no bit depends on their number.
     """
@@ -235,7 +235,7 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
 
 
 def _fingerprint(weights: str, directory: Path) -> str:
-    """A hash of the weights' hash, the configuration and the tokenizer's files."""
+    """Hash the weights' hash, the configuration and the tokenizer's files."""
     digest = hashlib.sha256(weights.encode())
     for file in sorted(path for path in directory.iterdir() if path.suffix in (".json", ".txt", ".model")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())

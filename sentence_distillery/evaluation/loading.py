@@ -21,7 +21,7 @@ from sentence_distillery.word_vectors.options import Fasttext, Skipgram
 
 NOT_HERE = "weights not available here"
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def map_shards(
     """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends what still runs.
 
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
-    where the function or `prepare` does, a worker dies, or the cluster cannot be reached.
+    if the function or `prepare` does, a worker dies, or the cluster cannot be reached.
     """
     processes = processes_here(where)
     if where.dask:
@@ -71,12 +71,12 @@ def map_shards(
 
 
 def processes_here(where: "Shards") -> int:
-    """How much of this machine may be busy: `shards.processes`, or all its cores."""
+    """Count the processes that may run here: `processes`, or one for each core."""
     return where.processes or cores()
 
 
 def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) -> Iterator[Result]:
-    """The results in the order of `shards`, with `ahead` shards handed out at most."""
+    """Yield the results in the order of `shards`, with `ahead` shards handed out at most."""
     pending: deque[Callable[[], Result]] = deque()
     for shard in shards:
         pending.append(submit(shard))
@@ -139,7 +139,7 @@ def _send(pipe: BufferedRWPair, value: object) -> None:
 
 
 def _receive(pipe: BufferedRWPair) -> Any:
-    """The next value; raises EOFError where the other side is gone."""
+    """Read the next value; raises EOFError if the other side is gone."""
     message, sizes = pickle.load(pipe)
     buffers = [bytearray(size) for size in sizes]
     for buffer in buffers:
@@ -153,7 +153,7 @@ def _ending(status: int) -> str:
 
 
 def serve(handle: int, program: int) -> None:
-    """The life of a worker process: until its pipe ends. Both are file descriptors, of the pipe and of a file."""
+    """Work as a worker process until the pipe ends. Both are file descriptors, of the pipe and of a file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     pipe = _file(socket.socket(fileno=handle))
     with suppress(EOFError, pickle.UnpicklingError, OSError):
@@ -165,7 +165,7 @@ def serve(handle: int, program: int) -> None:
 
 
 def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare: Prepare | None) -> Places:
-    """Write what a worker needs, the buffers of its arrays beside the pickle; returns where each piece stands."""
+    """Write what a worker needs, the buffers of its arrays beside the pickle; return where each piece stands."""
     buffers: list[pickle.PickleBuffer] = []
     message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
     pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
@@ -187,7 +187,7 @@ def _read_program(file: int, places: Places) -> Callable[[Item], Result]:
 
 
 def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception | None, Result | None]:
-    """The error, if any, and the result; an error that is not the user's brings its traceback as text."""
+    """Return the error, if any, and the result; an error that is not the user's brings its traceback as text."""
     try:
         return None, function(shard)
     except InputError as error:
@@ -255,7 +255,7 @@ def _cluster(function: Callable[[Item], Result], address: str) -> Iterator[tuple
 
 
 def _apply(call: bytes, shard: bytes) -> Any:
-    """On a worker of the cluster."""
+    """Apply the function to a shard, on a worker of the cluster."""
     return pickle.loads(call)(pickle.loads(shard))
 
 

@@ -69,7 +69,7 @@ SECOND_RATE = 2e-3
 TAGGER_SENTENCES = 32
 PARSER_WORDS = 1_200
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 Batches = Callable[[], Iterator[Any]]
 

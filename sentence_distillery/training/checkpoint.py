@@ -70,7 +70,7 @@ def save_weights(path: Path, key: str, model: nn.Module) -> None:
 
 
 def has_weights(path: Path, key: str) -> bool:
-    """Whether the weights of this key are there and whole: without them its checkpoint is worth nothing."""
+    """Return whether the weights of this key are there and whole: without them its checkpoint is worth nothing."""
     return _read(path, key) is not None
 
 
@@ -80,7 +80,7 @@ def _write(path: Path, key: str, tensors: Mapping[str, Tensor], notes: str) -> N
 
 
 def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
-    """The tensors and notes of this key; None where there are none, and with a warning where they are damaged."""
+    """Read the tensors and notes of this key; None if there are none, with a warning if they are damaged."""
     try:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}

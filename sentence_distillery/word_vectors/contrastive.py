@@ -7,7 +7,7 @@
 
 The pairs of a batch are of related sentences: one sentence twice, or neighbours in an article. Each side has lost some
 of its words by chance, so that a sentence is known by its other words too. A pair's left side and another pair's right
-side are unrelated where they are of different articles. As s falls, s · loss_i nears max(0, m + d_ii - min_j d_ij): an
+side are unrelated if they are of different articles. As s falls, s · loss_i nears max(0, m + d_ii - min_j d_ij): an
 unrelated sentence has to be farther than the related one by the margin, and from there on it no longer matters. The
 loss of a batch is the mean over i, taken from left to right and from right to left.
 
@@ -77,7 +77,7 @@ def related_pairs(corpus: Corpus, distance: int) -> NDArray[np.int64]:
 
 
 def drop_words(sentences: TokenIds, probability: float, generator: np.random.Generator) -> TokenIds:
-    """The same sentences, each of whose words is left out with this probability; a sentence can lose them all."""
+    """Leave each word out with this probability; a sentence can lose all of them."""
     kept = generator.random(len(sentences.ids)) >= probability
     return TokenIds(sentences.ids[kept], np.concatenate([[0], np.cumsum(kept)])[sentences.offsets])
 
@@ -96,7 +96,7 @@ def divergences(left: Tensor, right: Tensor, temperature: float) -> Tensor:
 
 
 def contrast(d: Tensor, unrelated: Tensor, margin: float, batch_temperature: float) -> Tensor:
-    """The loss of a batch; d (pairs, pairs) has the related sentences on its diagonal, `unrelated` what else counts."""
+    """Compute the loss of a batch; d (pairs, pairs) has related sentences on its diagonal, `unrelated` marks others."""
     own = torch.eye(len(d), dtype=d.dtype)
     scores = (-(d + margin * own) / batch_temperature).masked_fill(~(unrelated | own.bool()), -math.inf)
     labels = torch.arange(len(d))
@@ -108,7 +108,7 @@ def batches(
 ) -> Iterator[tuple[TokenIds, TokenIds, Tensor]]:
     """Left sides, right sides and which of them are unrelated, in random order.
 
-    A pair takes no part where a side has lost all its words, nor a batch in which nothing is unrelated.
+    A pair takes no part if a side has lost all its words, nor does a batch in which nothing is unrelated.
     """
     order = generator.permutation(len(pairs))
     for first in range(0, len(order), params.batch_size):

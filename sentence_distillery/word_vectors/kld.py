@@ -57,13 +57,13 @@ class Batch:
     starts: Tensor
 
     def sentence_vectors(self, vectors: Tensor) -> Tensor:
-        """(sentences, dimension) float64, without the sentences whose vector is zero."""
+        """Compute (sentences, dimension) float64, without the sentences whose vector is zero."""
         sums = F.embedding_bag(self.ids, vectors, self.starts, mode="sum", sparse=True, per_sample_weights=self.weights)
         return sums[sums.detach().any(dim=1)]
 
 
 def kl_matrix(sentence_vectors: Tensor) -> Tensor:
-    """D(p_i || p_j) of all ordered pairs, (sentences, sentences); zero on the diagonal (equation 1)."""
+    """Compute D(p_i || p_j) of all ordered pairs, (sentences, sentences); zero on the diagonal (equation 1)."""
     log_p = F.log_softmax(sentence_vectors, dim=1)
     p = log_p.exp()
     return (p * log_p).sum(dim=1, keepdim=True) - p @ log_p.T
@@ -108,7 +108,7 @@ def refine(vectors: Tensor, cut: list[Batch], learning_rate: float, iterations: 
 
 
 def displacement(start: Tensor, vectors: Tensor) -> float:
-    """Mean of |x - x_start| / |x_start| over the words whose start is not zero; 0 where there is none."""
+    """Compute the mean of |x - x_start| / |x_start| over the words whose start is not zero; 0 if there is none."""
     lengths = start.norm(dim=1)
     known = lengths > 0
     moves = (vectors - start)[known].norm(dim=1) / lengths[known]

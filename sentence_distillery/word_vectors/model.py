@@ -87,7 +87,7 @@ class WordVectors:
         return model
 
     def _check(self, directory: Path) -> None:
-        """Raises InputError, naming the file in `directory`, where the content makes no model."""
+        """Raise InputError that names the file in `directory` if the content does not make a model."""
         if self.vectors.ndim != 2 or not len(self.words) == len(self.counts) == len(self.vectors) > 0:
             raise InputError(
                 f"{directory / VECTORS}: {len(self.words)} words, {len(self.counts)} counts and vectors of shape "

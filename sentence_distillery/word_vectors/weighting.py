@@ -69,7 +69,7 @@ def frequencies(sentences: TokenIds, vocabulary: int) -> Frequencies:
 
 
 def token_weights(weighting: Weighting, corpus: Frequencies, smoothing: float = 1e-3) -> Floats:
-    """Weight of each token id, (vocabulary,) float32; `smoothing` > 0 is a of equation 7, 1e-3 in the paper.
+    """Weigh each token id, (vocabulary,) float32; `smoothing` > 0 is a of equation 7, 1e-3 in the paper.
 
     A token that the corpus lacks gets the largest weight: 1 for SIF and both DPCS (p = 0), ln(1 + N) + 1 for TF-IDF.
     """
@@ -95,7 +95,7 @@ class Components:
         return int(self.removed.shape[1] - self.removed.shape[0])
 
     def apply(self, vectors: Floats) -> Floats:
-        """(sentences, dimension) float32 without the removed directions; a zero vector stays zero."""
+        """Take the directions out of (sentences, dimension) float32 vectors; a zero vector stays zero."""
         if vectors.ndim != 2 or vectors.shape[1] != self.removed.shape[1]:
             raise ValueError(
                 f"vectors of shape {vectors.shape} do not fit components of dimension {self.removed.shape[1]}; "
@@ -123,7 +123,7 @@ class Components:
 def fit_components(weighting: Weighting, vectors: Floats, threshold: float = 0.95) -> Components:
     """Fit on sentence vectors of the corpus, (sentences, dimension); `threshold` in (0, 1] is T, 0.95 in the paper.
 
-    For MEAN and TF_IDF there is nothing to fit and nothing is removed. Raises InputError where the vectors do not
+    For MEAN and TF_IDF there is nothing to fit and nothing is removed. Raises InputError if the vectors do not
     differ (one sentence, all zero, all alike) or are not finite: they have no principal direction.
     """
     if weighting in (Weighting.MEAN, Weighting.TF_IDF):

@@ -1,36 +1,46 @@
-"""Stage `augmented_pairs`: more pairs for a task of paper 3's grid, scored by a teacher (augmented SBERT)."""
+"""Stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
+
+Reads data/benchmarks, writes data/augmented_pairs/<task>: pairs.parquet, and augmented.json, which says why the task has
+none, or null.
+"""
 
 import argparse
 import logging
 from typing import Any
 
-from sentence_distillery.component_focus.augmentation import scored, why_absent
-from sentence_distillery.component_focus.cells import AUGMENTED_ABOUT, AUGMENTED_PAIRS, AUGMENTED_TABLE, TRAINING
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.component_focus.augmentation import augment, why_absent
+from sentence_distillery.component_focus.cells import AUGMENTED_ABOUT, AUGMENTED_TABLE, TRAINING, Inputs
+from sentence_distillery.component_focus.training import Training
 from sentence_distillery.encoders.transformer import AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from stages import paths
 from stages.stage import stage
 
 log = logging.getLogger("stages")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Pairs scored by a teacher, beside those of a task's train split.")
+    parser = argparse.ArgumentParser(description="Pairs scored by a teacher, for a task of paper 3's grid.")
     parser.add_argument("task", help="one of component_focus.tasks; pairs are made for one +augmented")
     task: str = parser.parse_args().task
     with (
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),
-        atomic_directory(AUGMENTED_PAIRS / task) as target,
+        atomic_directory(paths.AUGMENTED_PAIRS / task) as target,
     ):
-        reason, table = why_absent(task, params), TRAINING.empty_table()
+        inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+        teacher, options = params.encoders[params.augmented_pairs.teacher], params.component_training
+        reason, table = why_absent(task, options.epochs, inputs.benchmarks), TRAINING.empty_table()
         about: dict[str, Any] = {}
-        if not reason:
+        if reason is None:
             try:
-                table, about = scored(task, params, counters)
+                training = Training(teacher, options, paths.COMPONENT_CHECKPOINTS)
+                table, about = augment(task, params.augmented_pairs, training, inputs, counters)
             except AbsentModelError as error:
-                log.warning("%s has no silver pairs: %s", task, error)
+                log.warning("%s has no augmented pairs: %s", task, error)
                 reason = "weights of the teacher not available here"
         write_table(target / AUGMENTED_TABLE, table)
-        write_json(target / AUGMENTED_ABOUT, {"absent": reason or None} | about)
+        write_json(target / AUGMENTED_ABOUT, {"absent": reason} | about)
 
 
 if __name__ == "__main__":

@@ -1,38 +1,54 @@
-"""Stage `component_focus`: a Siamese encoder that sees the subject, predicate and object of a sentence twice (paper 3)."""
+"""Stage `component_focus@{encoder}-{task}-{weight}`: train one cell of paper 3's grid with each seed.
+
+Reads data/benchmarks, data/trees and data/augmented_pairs, writes data/component_focus/<cell>: predictions.parquet, and
+cell.json, which says why the cell is absent, or null.
+"""
 
 import argparse
 import logging
+from dataclasses import asdict
 
-from sentence_distillery.component_focus.cells import CELL, CELLS, PREDICTIONS, SCHEMA
-from sentence_distillery.component_focus.training import Notes, train, why_absent
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.component_focus.cells import CELL, PREDICTIONS, SCHEMA, CellKey, Inputs
+from sentence_distillery.component_focus.training import Notes, Training, train, why_absent
 from sentence_distillery.component_focus.weights import weight_of
 from sentence_distillery.encoders.transformer import AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from sentence_distillery.syntax.trees import read_trees
+from stages import paths
 from stages.stage import stage
 
 log = logging.getLogger("stages")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="One cell of paper 3's grid.")
+def arguments() -> CellKey:
+    """Read which cell it is from the command line."""
+    parser = argparse.ArgumentParser(description="Train one cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
     parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
-    parser.add_argument(
-        "weight", type=weight_of, help="W_cf, of the component beside the sentence; or one, roles, gate"
-    )
+    parser.add_argument("weight", type=weight_of, help="W_cf, of the component; or how it is learnt: one, roles, gate")
     options = parser.parse_args()
-    name = f"{options.encoder}-{options.task}-{options.weight}"
-    with stage(f"component_focus@{name}", unit="pairs") as (params, counters), atomic_directory(CELLS / name) as target:
-        reason, table = why_absent(options.task), SCHEMA.empty_table()
+    return CellKey(options.encoder, options.task, options.weight)
+
+
+def main() -> None:
+    key = arguments()
+    with (
+        stage(f"component_focus@{key}", unit="pairs") as (params, counters),
+        atomic_directory(paths.COMPONENT_FOCUS / str(key)) as target,
+    ):
+        inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+        reason, table = why_absent(key.task, inputs), SCHEMA.empty_table()
         notes: Notes = {}
-        if not reason:
+        if reason is None:
+            training = Training(params.encoders[key.encoder], params.component_training, paths.COMPONENT_CHECKPOINTS)
             try:
-                table, notes = train(name, options, params, counters)
+                table, notes = train(key, training, inputs, read_trees(paths.TREES), counters)
             except AbsentModelError as error:
-                log.warning("%s is left out: %s", name, error)
+                log.warning("%s is left out: %s", key, error)
                 reason = "weights not available here"
         write_table(target / PREDICTIONS, table)
-        write_json(target / CELL, {"absent": reason or None, "seeds": notes} | vars(options))
+        write_json(target / CELL, {"absent": reason, "seeds": notes} | asdict(key))
 
 
 if __name__ == "__main__":

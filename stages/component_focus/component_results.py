@@ -1,15 +1,21 @@
-"""Stage `focus`: what the cells of paper 3's grid come to, and whether W_cf > 0 gains anything."""
+"""Stage `component_results`: aggregate the cells of paper 3's grid, with the gains of W_cf > 0 and their intervals.
+
+Reads data/component_focus, data/benchmarks, data/trees and models/student. Writes reports/component_focus.csv, in the
+columns of results.csv, and reports/component_focus.json for the report.
+"""
 
 import itertools
 from dataclasses import asdict
 
-from sentence_distillery.encoder.static_encoder import STUDENT, StaticEncoder
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.component_focus.cells import CellKey, Inputs
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.functions import Embed, load_function
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.papers.paper3.results import (
-    ABOUT,
     DRAWS,
+    Frozen,
     Outcome,
     at_inference,
     gains_over_none,
@@ -19,34 +25,38 @@ from sentence_distillery.papers.paper3.results import (
     shown,
 )
 from sentence_distillery.syntax.trees import read_trees
-from stages.paths import COMPONENT_RESULTS as FOCUS
+from stages import paths
 from stages.stage import stage
 
 
 def main() -> None:
     with stage("component_results", unit="cells") as (params, counters):
-        focus, trees = params.component_focus, read_trees()
+        focus, trees = params.component_focus, read_trees(paths.TREES)
+        frozen = Frozen(Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), trees, focus)
         grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
-        cells = [cell for place in grid for cell in read_outcomes(*place)]
-        functions: dict[str, Embed] = {"student": StaticEncoder.load(STUDENT).encode}
+        cells = [cell for place in grid for cell in read_outcomes(CellKey(*place), paths.COMPONENT_FOCUS)]
+        functions: dict[str, Embed] = {"student": StaticEncoder.load(paths.STUDENT).encode}
         functions |= {name: load_function(reference) for name, reference in focus.functions.items()}
         for name, embed in functions.items():
-            cells += at_inference(name, embed, focus, trees, counters)
-        learnt = learnt_weights(functions, focus, trees, counters)
+            cells += at_inference(name, embed, frozen, counters)
+        learnt = learnt_weights(functions, frozen, paths.COMPONENT_FOCUS, counters)
         cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, str], list[Outcome]] = {}
         for cell in cells:
             counters.drop(cell.absent) if cell.absent else counters.keep()
             series.setdefault((cell.encoder, cell.task), []).append(cell)
         measured = [gain for group in series.values() for gain in gains_over_none(group)]
-        write_results(FOCUS, [row for group in series.values() for cell in group for row in outcome_figures(cell)])
+        write_results(
+            paths.COMPONENT_RESULTS,
+            [row for group in series.values() for cell in group for row in outcome_figures(cell)],
+        )
         about = {"gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured], "trees": shown(trees)}
         about["learnt"] = [
             {"encoder": cell.encoder, "task": cell.task, "kind": said.kind, "step": said.step, "weights": said.weights}
             for cell, said in learnt
         ]
         training = {"epochs": params.component_training.epochs, "seeds": params.component_training.seeds}
-        write_json(ABOUT, about | {"draws": DRAWS} | training)
+        write_json(paths.COMPONENT_REPORT, about | {"draws": DRAWS} | training)
 
 
 if __name__ == "__main__":

@@ -8,25 +8,25 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from sentence_distillery.benchmarks.data import load_pairs
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.decontamination import pair_keys
 from sentence_distillery.component_focus.augmentation import neighbours
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
-    AUGMENTED_PAIRS,
     AUGMENTED_TABLE,
     CELL,
-    CELLS,
     PREDICTIONS,
     SCHEMA,
     SPLITS,
     TRAINING,
+    Inputs,
     task_pairs,
 )
 from sentence_distillery.io.artifacts import read_json, read_table, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
-from sentence_distillery.syntax.trees import TREES, to_table
+from sentence_distillery.syntax.trees import to_table
+from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.component_focus import augmented_pairs as augmented_pairs
 from stages.component_focus import component_focus as component_focus_stage
@@ -36,13 +36,14 @@ from tests.pairs.small import reference, write_encoder
 from tests.workspace import ROOT, write_params
 
 TASK = "samples+augmented"
+INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
 
 
-def settings(**silver: object) -> None:
+def settings(**changes: object) -> None:
     encoders = {"small": reference(Path("small")).model_dump()}
     encoders["away"] = encoders["small"] | {"reference": "./nowhere"}
-    given = {"teacher": "small", "pairs": 50, "nearest": 8} | silver
-    write_params(encoders=encoders, benchmarks={"sets": ["samples"]}, silver=given)
+    given = {"teacher": "small", "pairs": 50, "nearest": 8} | changes
+    write_params(encoders=encoders, benchmarks={"sets": ["samples"]}, augmented_pairs=given)
 
 
 @pytest.fixture(autouse=True)
@@ -56,19 +57,19 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_encoder(Path("small"), "bert")
     settings()
     make_benchmarks()
-    write_table(TREES / "part-00000.parquet", to_table([], []))
+    write_table(paths.TREES / "part-00000.parquet", to_table([], []))
 
 
 def make(monkeypatch: pytest.MonkeyPatch, task: str = TASK) -> pa.Table:
     monkeypatch.setattr("sys.argv", ["augmented_pairs", task])
     augmented_pairs.main()
-    return read_table(AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING)
+    return read_table(paths.AUGMENTED_PAIRS / task / AUGMENTED_TABLE, TRAINING)
 
 
 def run_cell(monkeypatch: pytest.MonkeyPatch, task: str) -> Path:
     monkeypatch.setattr("sys.argv", ["component_focus", "small", task, "0.0"])
     component_focus_stage.main()
-    return CELLS / f"small-{task}-0.0"
+    return paths.COMPONENT_FOCUS / f"small-{task}-0.0"
 
 
 def test_a_sentence_is_paired_with_one_of_the_nearest() -> None:
@@ -101,7 +102,7 @@ def test_the_same_vector_twice_is_no_pair_with_itself() -> None:
 
 def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
     """share = 0 leaves people's scores as they are, 1 the teacher's; between them they move by as much."""
-    train = task_pairs("samples", Counters("pairs"))["train"]
+    train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     tables = {}
     for share in (0.0, 0.25, 1.0):
         settings(share=share)
@@ -119,19 +120,19 @@ def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.corrcoef(teacher[:count], alone[:count])[0, 1] > 0.1
 
 
-def test_silver_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_augmented_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 18: what is scored on is not trained on, and no pair of train comes a second time."""
     settings(pairs=100_000, nearest=100_000)
     table = make(monkeypatch)
-    train = task_pairs("samples", Counters("pairs"))["train"]
+    train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     new = table.slice(len(train.sentences1))
     sentences = {*train.sentences1, *train.sentences2}
     sides = [new[name].to_pylist() for name in ("sentence1", "sentence2")]
     assert {*sides[0], *sides[1]} == sentences
     both = [tuple(sorted(pair)) for pair in zip(*sides, strict=True)]
     assert len(set(both)) == len(both)
-    here = {key for split in SPLITS for key in pair_keys(load_pairs("samples", split))}
-    found = task_pairs(TASK, Counters("pairs"))["train"]
+    here = {key for split in SPLITS for key in pair_keys(INPUTS.benchmarks.pairs("samples", split))}
+    found = task_pairs(TASK, INPUTS, Counters("pairs"))["train"]
     assert not here & set(pair_keys(found)[len(train.sentences1) :])
     counted = json.loads(Path(f"reports/counters/augmented_pairs@{TASK}.json").read_text(encoding="utf-8"))
     assert counted["dropped"]["pair of samples train"] > 0
@@ -149,10 +150,10 @@ def test_each_seed_of_the_teacher_has_a_say(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """And the teacher, which is a cell of the grid itself, is not trained a second time there."""
-    caplog.set_level("INFO", "stages")
+    caplog.set_level("INFO")
     settings(seeds=[1])
     table = make(monkeypatch)
-    about = read_json(AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT)
+    about = read_json(paths.AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT)
     assert about["rated"] + about["augmented"] == table.num_rows
     cells = [run_cell(monkeypatch, task) for task in ("samples", TASK)]
     assert "resumed after 1 of small-samples-0.0-1" in caplog.text
@@ -167,9 +168,9 @@ def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest
 def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 27: the second from the checkpoints of the first."""
     make(monkeypatch)
-    found = files(AUGMENTED_PAIRS / TASK)
+    found = files(paths.AUGMENTED_PAIRS / TASK)
     make(monkeypatch)
-    assert files(AUGMENTED_PAIRS / TASK) == found
+    assert files(paths.AUGMENTED_PAIRS / TASK) == found
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,6 @@ def test_what_is_absent_is_said(
     params["component_training"]["epochs"] = epochs
     PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
     assert make(monkeypatch, task).num_rows == 0
-    assert read_json(AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] == reason
+    assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] == reason
     if task != "samples":
         assert read_json(run_cell(monkeypatch, task) / CELL)["absent"] == reason

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import PairSet
-from sentence_distillery.component_focus.cells import CELL, CELLS, MODEL_SOUP, PREDICTIONS, SCHEMA
+from sentence_distillery.benchmarks.data import PAIRS, PROVENANCE, BenchmarkData, PairSet
+from sentence_distillery.component_focus.cells import CELL, MODEL_SOUP, PREDICTIONS, SCHEMA, CellKey, Inputs
 from sentence_distillery.component_focus.options import ComponentFocus
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
@@ -100,7 +100,17 @@ def test_the_largest_weights_come_first() -> None:
     assert paper_3.largest(weights) == "b −0.50, c +0.25, a +0.10, g +0.03, f +0.02, e +0.01"
 
 
-def test_an_encoder_that_sees_the_component_at_inference_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def write_sick(directory: Path, pairs: PairSet) -> BenchmarkData:
+    """A directory of benchmark sets with the test split of one."""
+    columns = [["test"] * 3, pairs.sentences1, pairs.sentences2, pairs.scores, [None] * 3]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, PAIRS, strict=True)]
+    write_table(directory / "sick.parquet", pa.Table.from_arrays(arrays, schema=PAIRS))
+    entry = {"kind": "pairs", "rows": {"test": 3}, "scale": [0.0, 1.0]}
+    write_json(directory / PROVENANCE, {"sets": {"sick": entry}, "absent": {}, "pair_sets": ["sick"]})
+    return BenchmarkData(directory)
+
+
+def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) -> None:
     """Any function of texts; a sentence without a tree is its own component, so that its direction stays."""
     texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
     known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
@@ -109,15 +119,14 @@ def test_an_encoder_that_sees_the_component_at_inference_alone(monkeypatch: pyte
         texts[0].split(), ["dog", "bark", "today"], tags, ["NNS", "VBP", "NN"], [2, 0, 2], ["nsubj", "root", "obl"]
     )
     pairs = PairSet("sick", "test", [texts[0], "a", "b"], ["c", "d", "e"], RATINGS[:3], None, (0.0, 1.0))
-    monkeypatch.setattr(focus, "load_pairs", lambda task, split: pairs)
-    monkeypatch.setattr(focus, "benchmarks_of", lambda tasks: tasks)
+    inputs = Inputs(write_sick(tmp_path, pairs), tmp_path / "augmented")
     changed = demo_params()["component_focus"] | {"tasks": ["sick"], "weights": [0.2, "one"]}
     section = ComponentFocus.model_validate(changed)
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
         return np.stack([known[text] for text in texts])
 
-    none, some = focus.at_inference("use", embed, section, {texts[0]: tree}, Counters("cells"))
+    none, some = focus.at_inference("use", embed, focus.Frozen(inputs, {texts[0]: tree}, section), Counters("cells"))
     assert [(each.encoder, each.task, each.weight) for each in (none, some)] == [
         ("use, untrained", "sick", 0.0),
         ("use, untrained", "sick", 0.2),
@@ -129,8 +138,8 @@ def test_an_encoder_that_sees_the_component_at_inference_alone(monkeypatch: pyte
         assert found.cosines[0] == pytest.approx(expected, abs=1e-6)
 
 
-def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> None:
-    directory = CELLS / f"tiny-sick-{weight}"
+def write_cell(cells: Path, weight: float, absent: str | None, seeds: list[int | None]) -> None:
+    directory = cells / f"tiny-sick-{weight}"
     columns = [
         [seed for seed in seeds for _ in range(3)],
         ["test"] * 3 * len(seeds),
@@ -144,16 +153,15 @@ def write_cell(weight: float, absent: str | None, seeds: list[int | None]) -> No
     write_json(directory / CELL, {"absent": absent})
 
 
-def test_a_cell_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_cell(0.2, None, [None, 1, 2, MODEL_SOUP])
-    trained, mean, untrained = read_outcomes("tiny", "sick", 0.2)
+def test_a_cell_on_disk(tmp_path: Path) -> None:
+    write_cell(tmp_path, 0.2, None, [None, 1, 2, MODEL_SOUP])
+    trained, mean, untrained = read_outcomes(CellKey("tiny", "sick", 0.2), tmp_path)
     assert [each.encoder for each in (trained, mean, untrained)] == ["tiny", "tiny, model soup", "tiny, untrained"]
     assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MODEL_SOUP,), (None,)]
     assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
     assert untrained.right.tolist() == [[True, False, True]]
-    write_cell(0.3, "weights not available here", [])
-    rows = outcome_figures(read_outcomes("tiny", "sick", 0.3)[0])
+    write_cell(tmp_path, 0.3, "weights not available here", [])
+    rows = outcome_figures(read_outcomes(CellKey("tiny", "sick", 0.3), tmp_path)[0])
     assert {str(row.value) for row in rows} == {"undefined: weights not available here"}
 
 

@@ -16,16 +16,16 @@ import yaml
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, PairSet
 from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
+from sentence_distillery.benchmarks.data import PROVENANCE, BenchmarkData, PairSet
 from sentence_distillery.component_focus import training as component_focus
 from sentence_distillery.component_focus.cells import (
     CELL,
-    CELLS,
     MODEL_SOUP,
     PREDICTIONS,
     SCHEMA,
     SPLITS,
+    Inputs,
     benchmarks_of,
     components_of,
     entailment,
@@ -36,19 +36,20 @@ from sentence_distillery.component_focus.training import (
     NONE,
     Cell,
     LabelLoss,
-    Material,
+    TokenizedTask,
     embed,
     focused,
-    material,
     rise_and_fall,
+    tokenize_task,
 )
 from sentence_distillery.component_focus.weights import RATE, Weight, Weights, weight_of
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_table
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_json, write_table
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.syntax.trees import TREES, Tree, to_table
+from sentence_distillery.syntax.trees import Tree, to_table
+from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.component_focus import component_focus as component_focus_stage
 from stages.params import PARAMS as PARAMS_FILE
@@ -57,6 +58,7 @@ from tests.tiny_bert import write_tiny_bert
 from tests.waiting import wait_until
 from tests.workspace import ROOT, write_params
 
+INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
 DOG = Tree(
     ["the", "dog", "drinks", "the", "cold", "water"],
     ["the", "dog", "drink", "the", "cold", "water"],
@@ -92,25 +94,25 @@ def encoder(tiny: Path) -> PairEncoder:
 
 
 @pytest.fixture
-def data(encoder: PairEncoder) -> Material:
+def data(encoder: PairEncoder) -> TokenizedTask:
     """Four training pairs, two of them with the parsed sentence, and its component."""
     return laid_out(encoder, 0.2)
 
 
-def laid_out(encoder: PairEncoder, weight: Weight) -> Material:
+def laid_out(encoder: PairEncoder, weight: Weight) -> TokenizedTask:
     left = [TEXT, "a storm", TEXT, "people"]
     right = ["the police", "the government", "a woman", "a guitar"]
     scores = np.array([1, 2, 4, 5], dtype=np.float32)
     pairs = PairSet("made", "train", left, right, scores, None, (1, 5))
     sets = dict.fromkeys(SPLITS, pairs)
-    return material(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
+    return tokenize_task(sets, {TEXT: DOG}, encoder, Weights(weight, encoder.dimension), Counters("pairs"))
 
 
-def test_the_scores_are_on_one(data: Material) -> None:
-    assert data.gold["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
+def test_the_scores_are_on_one(data: TokenizedTask) -> None:
+    assert data.ratings["train"].tolist() == [0.0, 0.25, 0.75, 1.0]
 
 
-def test_a_text_is_tokenised_once_and_its_component_behind(data: Material, encoder: PairEncoder) -> None:
+def test_a_text_is_tokenised_once_and_its_component_behind(data: TokenizedTask, encoder: PairEncoder) -> None:
     sentences = len(data.parts)
     assert sentences == 7  # the dog stands there twice
     assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
@@ -125,7 +127,7 @@ def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncode
     assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
 
 
-def test_equation_1(data: Material, encoder: PairEncoder) -> None:
+def test_equation_1(data: TokenizedTask, encoder: PairEncoder) -> None:
     """emb_S = emb_basic + W_cf emb_cf, each part encoded alone."""
     encoder.eval()
     with torch.inference_mode():
@@ -165,13 +167,15 @@ def test_a_weight_on_the_command_line(text: str, weight: Weight) -> None:
         weight_of("more")
 
 
-def test_without_a_component_it_is_its_own(data: Material, encoder: PairEncoder) -> None:
+def test_without_a_component_it_is_its_own(data: TokenizedTask, encoder: PairEncoder) -> None:
     """An empty part: a sentence without a tree keeps its direction under every weight."""
     plain, heavy = (embed(encoder, data, Weights(weight, encoder.dimension), "test")[1] for weight in (0.0, 3.0))
     assert np.allclose(heavy, 4 * plain, rtol=1e-5)
 
 
-def test_a_batch_encodes_each_text_once(data: Material, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_encodes_each_text_once(
+    data: TokenizedTask, encoder: PairEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = []
     forward = encoder.forward
 
@@ -201,10 +205,10 @@ def test_components_are_counted() -> None:
     }
 
 
-def test_a_task_with_labels_is_of_the_same_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
     """What is scored without training is scored once, with `sick+labels` alone as well."""
-    monkeypatch.setattr("sentence_distillery.component_focus.cells.available", lambda kind: ["sick", "stsb"])
-    assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"]) == ["sick", "stsb"]
+    write_json(tmp_path / PROVENANCE, {"sets": {name: {"kind": "pairs"} for name in ("sick", "stsb")}})
+    assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"], BenchmarkData(tmp_path)) == ["sick", "stsb"]
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
@@ -233,7 +237,7 @@ def test_training_lowers_the_loss_and_keeps_the_best(
     )
 
 
-def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_path: Path) -> None:
+def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, tmp_path: Path) -> None:
     """fault 2: the epochs after the checkpoint see the same batches and the same dropout."""
 
     def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
@@ -257,9 +261,9 @@ def test_a_killed_training_ends_as_a_whole_one(data: Material, tiny: Path, tmp_p
     assert torch.equal(weights, trained(False, "whole")[1])
 
 
-def test_a_loss_that_is_not_finite(data: Material, encoder: PairEncoder, tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite(data: TokenizedTask, encoder: PairEncoder, tmp_path: Path) -> None:
     """fault 23: the step and the batch are named."""
-    data.gold["train"][:] = np.inf
+    data.ratings["train"][:] = np.inf
     with pytest.raises(InputError, match=r"The loss is inf at step 1, on the batch of pairs \[.*its learning_rate"):
         alone = Weights(0.0, encoder.dimension)
         Cell(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
@@ -319,14 +323,14 @@ def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     encoders["away"] = encoders["tiny"] | {"reference": "./nowhere"}
     write_params(encoders=encoders, benchmarks={"sets": ["samples"]})
     make_benchmarks()
-    write_table(TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
+    write_table(paths.TREES / "part-00000.parquet", to_table([TEXT], [DOG]))
     return tmp_path
 
 
 def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
     monkeypatch.setattr("sys.argv", ["component_focus", *arguments])
     component_focus_stage.main()
-    return CELLS / "-".join(arguments)
+    return paths.COMPONENT_FOCUS / "-".join(arguments)
 
 
 def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,13 +357,13 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     table = read_table(run_cell(monkeypatch, "tiny", "samples", "0.2") / PREDICTIONS, SCHEMA)
     assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, MODEL_SOUP]
-    best = [load_file(component_focus.CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
+    best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
     mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
     teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
     encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
     weights = Weights(0.2, encoder.dimension)
-    pairs = task_pairs("samples", Counters("pairs"))
-    data = material(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
+    pairs = task_pairs("samples", INPUTS, Counters("pairs"))
+    data = tokenize_task(pairs, {TEXT: DOG}, encoder, weights, Counters("pairs"))
     encoder.keep_only(data.tokens)
     torch.nn.ModuleList([encoder, weights]).load_state_dict(mean)
     found = component_focus.pair_cosines(embed(encoder, data, weights, "dev", "test"), data, "test")
@@ -381,7 +385,7 @@ def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.M
 
 def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
     """fault 18: a pair of dev and one of test that stand in train, too, swapped and in capitals."""
-    path = BENCHMARKS_DIRECTORY / "samples.parquet"
+    path = paths.BENCHMARKS / "samples.parquet"
     table = read_table(path, BENCHMARK_SCHEMA)
     copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
     swapped = [
@@ -389,7 +393,7 @@ def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
     ]
     write_table(path, pa.concat_tables([table, pa.Table.from_pylist(swapped, BENCHMARK_SCHEMA)]))
     counters = Counters("pairs")
-    assert len(task_pairs("samples+labels", counters)["train"].sentences1) == 125
+    assert len(task_pairs("samples+labels", INPUTS, counters)["train"].sentences1) == 125
     assert counters.dropped == {"pair of samples dev": 1, "pair of samples test": 1}
 
 
@@ -401,7 +405,7 @@ def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.Monk
     assert epoch.keys() == {"loss", "dev", "component"}
 
 
-def test_labels_that_are_not_there(data: Material, encoder: PairEncoder) -> None:
+def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) -> None:
     with pytest.raises(InputError, match=r"have no labels; leave \+labels away"):
         component_focus.label_loss(encoder, data, 1.0)
 
@@ -412,7 +416,7 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
     params["component_training"]["epochs"] = 30
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     arguments = ["tiny", "samples", "0.2"]
-    checkpoint = component_focus.CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
+    checkpoint = paths.COMPONENT_CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
     threads = str(torch.get_num_threads())  # another number of them, other last bits
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.component_focus.component_focus", *arguments],
@@ -423,11 +427,13 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
-    assert not CELLS.exists() or not [path for path in CELLS.iterdir() if not path.name.startswith(".")]
+    assert not paths.COMPONENT_FOCUS.exists() or not [
+        path for path in paths.COMPONENT_FOCUS.iterdir() if not path.name.startswith(".")
+    ]
     with safe_open(checkpoint, framework="pt") as file:
         assert 1 <= len(json.loads(file.metadata()["notes"])) < 30
     resumed = files(run_cell(monkeypatch, *arguments))
-    shutil.rmtree(component_focus.CHECKPOINTS)
+    shutil.rmtree(paths.COMPONENT_CHECKPOINTS)
     assert files(run_cell(monkeypatch, *arguments)) == resumed
 
 

@@ -1,4 +1,4 @@
-"""Stage `focus`: what the cells of paper 3's grid come to, and whether W_cf > 0 gains anything.
+"""Aggregate the cells of paper 3's grid: figures, and whether W_cf > 0 gains anything.
 
 A gain is the Pearson correlation (on SICK-E the accuracy) of a cell less that of the cell with W_cf = 0 on the same
 pairs. Its interval comes from the paired bootstrap: the test pairs are drawn anew, with replacement, 2,000 times; both
@@ -6,11 +6,8 @@ cells are scored on each draw, seed by seed, and the middle 95% of the mean gain
 interval holds 0 could be the luck of these test pairs.
 
 The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
-does every function of `component_focus.functions` (sentence_distillery/encoders/functions.py), of which that encoder may be one. Each
-encoder of the grid is scored so as well, before any training. For each of them as it is the weight is learnt, too
-(sentence_distillery/component_focus/frozen_weights.py).
-
-Writes reports/component_focus.csv, in the columns of results.csv, and reports/component_focus.json for the report.
+does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is scored so as well,
+before any training, and its weight is learnt while it stays as it is (component_focus/frozen_weights.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,15 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import PairSet, load_pairs
+from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
 from sentence_distillery.component_focus.cells import (
     CELL,
-    CELLS,
     LEARNT,
     MODEL_SOUP,
     PREDICTIONS,
     SCHEMA,
+    CellKey,
+    Inputs,
     benchmarks_of,
     components_of,
     entailment,
@@ -46,7 +44,6 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.trees import Tree
 
-ABOUT = Path("reports/component_focus.json")
 DRAWS = 2_000
 SHOWN = 6  # trees in the report
 NO_LABELS = np.zeros((0, 0), dtype=bool)
@@ -102,9 +99,10 @@ class Gain:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
 
 
-def read_outcomes(encoder: str, task: str, weight: Weight) -> list[Outcome]:
-    """One cell as its stage left it: trained; the mean of its seeds' weights; as it was before, if W_cf is a number."""
-    directory = CELLS / f"{encoder}-{task}-{weight}"
+def read_outcomes(key: CellKey, cells: Path) -> list[Outcome]:
+    """Read one cell: trained; the model soup of its seeds; before any training, if W_cf is a number."""
+    encoder, task, weight = key.encoder, key.task, key.weight
+    directory = cells / str(key)
     absent = read_json(directory / CELL)["absent"]
     if absent:
         return [Outcome(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
@@ -217,18 +215,30 @@ def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
     return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
 
 
-def at_inference(
-    name: str, embed: Embed, focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
-) -> list[Outcome]:
-    """An encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
+@dataclass(frozen=True)
+class Frozen:
+    """What encoders that stay as they are are scored on: pairs, the tree of each sentence, the tasks and weights."""
+
+    inputs: Inputs
+    trees: dict[str, Tree]
+    focus: ComponentFocus
+
+    @property
+    def sets(self) -> list[str]:
+        """The benchmark sets of the tasks that are here."""
+        return benchmarks_of(self.focus.tasks, self.inputs.benchmarks)
+
+
+def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) -> list[Outcome]:
+    """Score an encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
     found = []
-    for task in benchmarks_of(focus.tasks):
-        test = load_pairs(task, "test")
+    for task in frozen.sets:
+        test = frozen.inputs.benchmarks.pairs(task, "test")
         texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
         place = {text: row for row, text in enumerate(texts)}
         rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
-        basic, part = embed(texts), embed(components_of(texts, trees, counters))
-        weights = sorted({0.0, *(weight for weight in focus.weights if isinstance(weight, float))})
+        basic, part = embed(texts), embed(components_of(texts, frozen.trees, counters))
+        weights = sorted({0.0, *(weight for weight in frozen.focus.weights if isinstance(weight, float))})
         found += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
     return found
 
@@ -244,16 +254,16 @@ def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], 
 
 
 def learnt_weights(
-    functions: Mapping[str, Embed], focus: ComponentFocus, trees: dict[str, Tree], counters: Counters
+    functions: Mapping[str, Embed], frozen: Frozen, cells: Path, counters: Counters
 ) -> list[tuple[Outcome, Learnt]]:
-    """What is learnt here for functions of texts, and what the stage focus_weights has learnt for each encoder."""
+    """Learn the weights for functions of texts, and read those that the directory of cells has for each encoder."""
     found = {
-        (name, task): learn_all(task, embed, trees, counters)
+        (name, task): learn_all(task, embed, frozen.trees, frozen.inputs, counters)
         for name, embed in functions.items()
-        for task in benchmarks_of(focus.tasks)
+        for task in frozen.sets
     }
-    for name in focus.encoders:
-        tasks: dict[str, list[dict[str, Any]]] = read_json(CELLS / f"{name}-learnt" / LEARNT)["learnt"]
+    for name in frozen.focus.encoders:
+        tasks: dict[str, list[dict[str, Any]]] = read_json(cells / f"{name}-learnt" / LEARNT)["learnt"]
         found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
     return [(_learnt(name, task, each), each) for (name, task), every in found.items() for each in every]
 

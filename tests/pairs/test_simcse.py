@@ -29,6 +29,7 @@ from sentence_distillery.pairs.simcse import (
 from stages.pairs import simcse as simcse_stage
 from stages.pairs.simcse import CHECKPOINT
 from stages.paths import BENCHMARKS, SIMCSE
+from tests.encoders.conftest import on_the_processor as on_the_processor
 from tests.tiny_bert import write_tiny_bert
 from tests.word_vectors.conftest import write_corpus
 from tests.workspace import demo_params, write_params

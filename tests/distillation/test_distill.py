@@ -1,0 +1,307 @@
+"""The public `distill`: the bytes of the stages, every kind of text, and a call that goes on where it was killed."""
+
+import doctest
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+import yaml
+
+from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
+from sentence_distillery.distillation import distill as module
+from sentence_distillery.distillation.distill import CLEAN, MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, distill
+from sentence_distillery.encoder.static_encoder import WEIGHTS, StaticEncoder
+from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
+from sentence_distillery.io.artifacts import InputError, write_table
+from stages import paths
+from stages.corpus import clean
+from stages.distillation import soft_labels, student
+from tests.tiny_bert import write_tiny_bert
+from tests.waiting import wait_until
+from tests.workspace import ROOT, write_params
+
+from .conftest import SUBJECTS, subprocess_environment, write_benchmarks
+
+PLACES = ("the harbour", "a village", "the old market", "our hospital", "the new stadium", "a court room")
+VERBS = ("left", "saw", "praised", "warned of", "met people in")
+SENTENCES = [
+    f"On that day the {who} {verb} {place} with some friends." for who in SUBJECTS for verb in VERBS for place in PLACES
+]
+TEXTS = [" ".join(SENTENCES[start : start + 10]) for start in range(0, len(SENTENCES), 10)]
+SMALL: dict[str, Any] = {"dimension": 6, "epochs": 3, "batch_size": 32, "maximum_length": 32}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("teachers") / "tiny"
+    write_tiny_bert(directory)
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def on_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:
+    """The weights as `save_pretrained` writes them."""
+    encoder.save_pretrained(directory)
+    return (directory / WEIGHTS).read_bytes()
+
+
+def through_the_stages(tiny: Path, evaluated: list[str]) -> bytes:
+    """The weights of the student that the stages make of TEXTS."""
+    teacher = {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}
+    write_params(
+        teacher=teacher,
+        clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
+        soft_labels={"minimum_count": 3},
+        student={"dimension": 6, "epochs": 3, "batch_size": 32},
+    )
+    rows = [{"url": str(number), "source": "texts", "text": text} for number, text in enumerate(TEXTS)]
+    write_table(paths.ARTICLES / "part-00000.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
+    write_benchmarks(samples=("dev", "test"))
+    marks = pa.array(fingerprints(evaluated), pa.uint64())
+    target = paths.BENCHMARKS / "evaluation_fingerprints.parquet"
+    write_table(target, pa.table([marks], schema=EVALUATION_FINGERPRINTS))
+    for stage in (clean, soft_labels, student):
+        stage.main()
+    return (paths.STUDENT / WEIGHTS).read_bytes()
+
+
+def test_the_bytes_of_the_stages(tiny: Path) -> None:
+    """fault 27: the same texts through clean, soft_labels and student, and through distill."""
+    expected = through_the_stages(tiny, [])
+    assert json.loads((paths.COUNTERS / "student.json").read_text())["kept"] > 100
+    assert saved(distill(TEXTS, tiny, **SMALL)) == expected
+    kept = Path("kept")
+    assert saved(distill(iter(TEXTS), tiny, working_directory=kept, **SMALL)) == expected
+    assert sorted(each.name for each in kept.iterdir()) == ["sentences", "shards", "soft_labels", "student.safetensors"]
+
+
+def test_what_evaluation_scores_on_is_left_out(tiny: Path) -> None:
+    """fault 18: by fingerprints, as the stage `clean` leaves it out."""
+    evaluated = SENTENCES[::3]
+    expected = through_the_stages(tiny, evaluated)
+    encoder = distill(TEXTS, tiny, fingerprints=fingerprints(evaluated), **SMALL)
+    assert saved(encoder) == expected != saved(distill(TEXTS, tiny, **SMALL))
+
+
+def test_the_defaults_are_those_of_the_base_configuration() -> None:
+    """One truth: conf/base.yaml, from which params.yaml is made."""
+    base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    assert STUDENT.model_dump() == base["student"]
+    assert SOFT_LABELS.model_dump() == base["soft_labels"]
+    assert CLEAN.model_dump() == base["clean"]
+    assert base["teacher"]["maximum_length"] == MAXIMUM_LENGTH
+
+
+def test_every_kind_of_texts(tiny: Path) -> None:
+    """A list, a generator, and files of each kind give the same student where they hold the same sentences."""
+    folder = Path("texts")
+    folder.mkdir()
+    (folder / "lines.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    rows = pa.table({"text": SENTENCES})
+    write_table(Path("rows.parquet"), rows)
+    Path("rows.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in SENTENCES), encoding="utf-8")
+    Path("rows.csv").write_text("\n".join(["text", *(f'"{text}"' for text in SENTENCES)]), encoding="utf-8")
+    expected = saved(distill(SENTENCES, tiny, clean=False, **SMALL))
+    given: list[Any] = [
+        (text for text in SENTENCES),
+        folder,
+        str(folder / "lines.txt"),
+        Path("rows.parquet"),
+        [Path("rows.jsonl")],
+        Path("rows.csv"),
+    ]
+    for texts in given:
+        assert saved(distill(texts, tiny, clean=False, **SMALL)) == expected, texts
+
+
+def test_a_column_of_another_name(tiny: Path) -> None:
+    write_table(Path("rows.parquet"), pa.table({"body": SENTENCES}))
+    with pytest.raises(InputError, match=r"rows\.parquet has no column 'text' \(it has body\)"):
+        distill(Path("rows.parquet"), tiny, **SMALL)
+    assert distill(Path("rows.parquet"), tiny, text_column="body", **SMALL).dimension == 6
+
+
+def test_several_teachers(tiny: Path) -> None:
+    """Their dimensions add up; the student has its own."""
+    other = Path("other")
+    write_tiny_bert(other)
+    second = Teacher(reference=str(other), revision=None, sha256=None, maximum_length=32)
+    encoder = distill(TEXTS, tiny, additional_teachers=[second], **SMALL | {"dimension": 40})
+    assert encoder.dimension == 40
+    with pytest.raises(InputError, match=r"dimension = 40, but the teacher has only 32; lower it"):
+        distill(TEXTS, tiny, **SMALL | {"dimension": 40})
+
+
+def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """A call in a process of its own."""
+    program = (
+        "import json, sys, torch\n"
+        "torch.set_num_threads(1)\n"
+        "from sentence_distillery.distillation.distill import distill\n"
+        "texts, teacher, settings = json.loads(sys.argv[1])\n"
+        "distill(texts, teacher, working_directory='work', **settings)\n"
+    )
+    arguments = json.dumps([TEXTS, str(tiny), settings])
+    command = [sys.executable, "-c", program, arguments]
+    return subprocess.Popen(command, env=subprocess_environment(), stderr=subprocess.PIPE)
+
+
+def test_a_killed_call_goes_on(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """fault 2: after SIGKILL, the same call goes on from its checkpoint, to the bytes of an undisturbed one."""
+    settings = SMALL | {"epochs": 400}
+    process = start(tiny, settings)
+    checkpoint = Path("work/student.safetensors")
+    wait_until(checkpoint.exists, "a checkpoint", process)
+    process.kill()
+    _, stderr = process.communicate()
+    assert process.returncode == -9, stderr.decode()
+    shards = {path.name: path.stat().st_mtime_ns for path in Path("work/shards").iterdir()}
+    caplog.set_level(logging.INFO)
+    resumed = saved(distill(iter(TEXTS), tiny, working_directory="work", **settings))
+    assert "resumed after" in caplog.text
+    assert {path.name: path.stat().st_mtime_ns for path in Path("work/shards").iterdir()} == shards
+    assert resumed == saved(distill(TEXTS, tiny, **settings))
+
+
+def test_other_texts_in_the_same_directory(tiny: Path) -> None:
+    """What is kept is known by its content: nothing of the call before gets into the student."""
+    distill(TEXTS, tiny, working_directory="work", **SMALL)
+    again = saved(distill(TEXTS[:10], tiny, working_directory="work", **SMALL))
+    assert again == saved(distill(TEXTS[:10], tiny, **SMALL))
+
+
+@pytest.mark.parametrize(("shown", "bars"), [(None, False), (True, True), (False, False)])
+def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    """One bar a step if it is asked for, and nothing of other libraries."""
+    distill(TEXTS, tiny, show_progress=shown, **SMALL)
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert ("soft labels" in captured.err and "epochs" in captured.err) == bars
+    assert bool(captured.err) == bars
+    assert "Loading" not in captured.err and "REPORT" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("texts", "error", "message"),
+    [
+        ([], InputError, "texts has no text: it is empty, or all of it is blank"),
+        (["", " \n "], InputError, "texts has no text"),
+        (iter(()), InputError, "texts has no text"),
+        (["Only one sentence of some words stands here."], InputError, r"1 of 1 sentences are left .* Bring more text"),
+        (
+            ["Too short.", "Also short."],
+            InputError,
+            r"0 of 2 sentences are left \(dropped: 2 short\), but a",
+        ),
+        ("no/such/file.txt", InputError, r"texts = 'no/such/file\.txt' \(str\) is not a file or a directory"),
+        (Path("no/such/file.txt"), InputError, r"no/such/file\.txt does not exist"),
+        (["A text.", None], TypeError, r"texts\[1\] is None \(NoneType\), neither a str nor a Path"),
+        (b"bytes", TypeError, r"texts is b'bytes' \(bytes\); give texts"),
+        (7, TypeError, r"texts is 7 \(int\); give texts"),
+    ],
+)
+def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        distill(texts, tiny, **SMALL)
+
+
+def test_a_file_of_another_kind(tiny: Path) -> None:
+    Path("texts.pdf").write_bytes(b"%PDF")
+    with pytest.raises(InputError, match=r"texts\.pdf has no file that can be read; bring \.txt, \.jsonl, \.csv"):
+        distill(Path("texts.pdf"), tiny, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("teacher", "error", "message"),
+    [
+        (
+            "package:no-such-teacher",
+            AbsentModelError,
+            "'no-such-teacher' is not installed; run `pip install",
+        ),
+        (
+            "./no-such-directory",
+            AbsentModelError,
+            r"\./no-such-directory is not a directory; put the model",
+        ),
+        ("some/model", TeacherError, r"some/model is not a directory here.* give the revision"),
+        ("", InputError, "teacher is empty; name one"),
+        (None, TypeError, r"teacher is None \(NoneType\); give \"package:<name>\", a directory"),
+        (7, TypeError, r"teacher is 7 \(int\)"),
+    ],
+)
+def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        distill(TEXTS, teacher, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dimension": 0}, "dimension = 0: Input should be greater than or equal to 1"),
+        ({"epochs": 0, "batch_size": 1}, "epochs = 0: .*; batch_size = 1: "),
+        ({"precision": "float16"}, "precision = 'float16': Input should be 'float32' or 'bfloat16'"),
+        ({"language": "english"}, "language = 'english': String should match pattern"),
+        ({"language": "xx"}, "'xx' is unknown to py3langid"),
+        ({"maximum_length": 65}, "maximum_length = 65, but short takes at most 64 word pieces; lower it"),
+        (
+            {"clean": False, "fingerprints": np.zeros(1, np.uint64)},
+            "fingerprints are compared in cleaning",
+        ),
+    ],
+)
+def test_options_out_of_their_range(tiny: Path, changes: dict[str, Any], message: str) -> None:
+    """fault 13: before any work, with the option and the value."""
+    if "maximum_length" in changes:
+        config = Path("short")
+        write_tiny_bert(config)
+        about = json.loads((config / "tokenizer_config.json").read_text())
+        (config / "tokenizer_config.json").write_text(json.dumps(about | {"model_max_length": 64}))
+        tiny = config
+    with pytest.raises(InputError, match=message):
+        distill(TEXTS, tiny, **SMALL | changes)
+
+
+def test_a_working_directory_that_is_a_file(tiny: Path) -> None:
+    Path("work").touch()
+    with pytest.raises(InputError, match="working_directory = work is not a directory"):
+        distill(TEXTS, tiny, working_directory="work", **SMALL)
+
+
+def test_the_example(tiny: Path) -> None:
+    """The docstring's own, with a transformer made from its configuration."""
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    (example,) = finder.find(distill, "distill", globs={"distill": distill, "teacher": tiny})
+    runner.run(example)
+    assert (runner.failures, runner.tries) == (0, 3)
+
+
+def test_what_it_imports_is_in_its_extra() -> None:
+    """No package of the papers, the crawler or the pipeline."""
+    program = (
+        "import sys\n"
+        f"import {module.__name__}\n"
+        "others = {'onnx', 'gensim', 'stanza', 'scrapy', 'trafilatura', 'dvc', 'prefect', 'distributed'}\n"
+        "print(sorted(others & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=subprocess_environment(), capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
