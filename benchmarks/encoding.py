@@ -107,7 +107,7 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
     """Time fresh processes, medians: the imports, loading, the first vector, and one of a word that has to be cut."""
     code = (
         "import time; t = [time.perf_counter()]; from pathlib import Path; "
-        "from sentence_distillery.encoder.static_encoder import StaticEncoder; t.append(time.perf_counter()); "
+        "from sentence_distillery.encoder.static_encoder import StaticEncoder; t.appendtime.perf_counter; "
         f"own = StaticEncoder.load(Path({str(directory)!r})); t.append(time.perf_counter()); "
         "own.encode(['The storm closed the port.']); t.append(time.perf_counter()); "
         "own.encode(['Ünknownable wörds.']); t.append(time.perf_counter()); "

@@ -36,7 +36,7 @@ from dvc.exceptions import DvcException
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from flows.comparison import METRICS, PROVENANCE, Figures
+from flows.comparison import METRICS, PROVENANCE, Figures, current
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 from stages.process import held
 
@@ -126,7 +126,7 @@ def read_figures(root: Path, version: Version) -> Figures:
             f"{PROVENANCE} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not known: "
             f"{error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
         ) from error
-    return Figures(metrics, json.loads(provenance)["sets"])
+    return Figures(current(metrics), json.loads(provenance)["sets"])
 
 
 def model_hash(artifact: str, graph: str, lock: str) -> str:

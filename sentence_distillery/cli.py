@@ -210,7 +210,7 @@ def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _distill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .tsv, .jsonl, .parquet")
+    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .jsonl, .parquet")
     parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
@@ -248,7 +248,7 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _clean_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .tsv, .jsonl, .parquet")
+    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .jsonl, .parquet")
     parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
     parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")

@@ -139,7 +139,7 @@ def clone(built: Clone, tmp_path: Path) -> Clone:
     ],
 )
 def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone: Clone) -> None:
-    """fault 14: a parameter of clean, or a line in the folder of word vectors, reruns what depends on it, nothing else."""
+    """fault 14: a parameter of clean, or a line in word_vectors/, reruns what depends on it, and nothing else."""
     if change == "parameter":
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
@@ -238,7 +238,7 @@ def test_unknown_parameter(source: Clone, tmp_path: Path) -> None:
 
 
 def test_missing_parameter(clone: Clone) -> None:
-    """fault 13: a key that is gone, in a built workspace: the first stage that has its section names it, no other runs."""
+    """fault 13: a key that is gone, in a built workspace: the first stage with its section names it, no other runs."""
     clone.edit("params.yaml", "minimum_tokens", "minimum_token")
     output = clone.dvc("repro", "refine", status=255)
     assert "clean.minimum_tokens: missing" in output

@@ -1,4 +1,4 @@
-"""What `pip install sentence-distillery` gives: a wheel of the library alone, in an environment with the core's packages."""
+"""What `pip install sentence-distillery` gives: a wheel of the library alone, and six packages."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_what_is_installed(python: Path) -> None:
         check=True,
     )
     names = {package["name"] for package in json.loads(listing.stdout)}
-    assert CORE <= names
+    assert names >= CORE
     assert not names & {"torch", "prefect", "dvc", "scrapy", "gensim", "stanza"}
     packages = python.parents[1] / "lib"
     assert sum(file.stat().st_size for file in packages.rglob("*") if file.is_file()) < LARGEST_ENVIRONMENT

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
 
-BENCHMARKS_DIRECTORY = Path("data/benchmarks")
 PROVENANCE = "provenance.json"
 FINGERPRINTS = "evaluation_fingerprints.parquet"
 
@@ -166,65 +165,3 @@ class BenchmarkData:
             raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
         table = read_table(self.directory / f"{name}.parquet", schema)
         return entry, table.filter(pc.equal(table["split"], split))
-
-
-def available(directory: Path = BENCHMARKS_DIRECTORY, kind: Kind | None = None) -> list[str]:
-    """The sets that the benchmarks stage wrote, all or those of one kind, in the order of the parameters."""
-    sets = read_json(directory / PROVENANCE)["sets"]
-    return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
-
-
-def present(names: Sequence[str], where: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
-    """Those of these pair sets that are here; raises InputError for a name that none has; it stands in `where`."""
-    known = read_json(directory / PROVENANCE)["pair_sets"]
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"params.yaml: {where} has '{unknown[0]}'; known sets of pairs are {', '.join(known)}.")
-    here = available(directory, "pairs")
-    return [name for name in names if name in here]
-
-
-def splits(name: str, directory: Path = BENCHMARKS_DIRECTORY) -> list[str]:
-    """The splits of a set that `available` names."""
-    return list(read_json(directory / PROVENANCE)["sets"][name]["rows"])
-
-
-def load_pairs(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> PairSet:
-    """One split of a set of kind pairs or words; raises InputError where it is absent, with what to do."""
-    entry, rows = _load(name, split, directory, PAIRS, ("pairs", "words"))
-    scores, labels = rows["score"], rows["label"]
-    return PairSet(
-        name,
-        split,
-        rows["sentence1"].to_pylist(),
-        rows["sentence2"].to_pylist(),
-        None if scores.null_count else scores.to_numpy(),
-        None if labels.null_count else labels.to_pylist(),
-        (entry["scale"][0], entry["scale"][1]) if entry["scale"] else None,
-    )
-
-
-def load_documents(name: str, split: Split, directory: Path = BENCHMARKS_DIRECTORY) -> DocumentSet:
-    """One split of a set of kind documents; raises InputError where it is absent, with what to do."""
-    _, rows = _load(name, split, directory, DOCUMENTS, ("documents",))
-    return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
-
-
-def _load(
-    name: str, split: str, directory: Path, schema: pa.Schema, kinds: tuple[Kind, ...]
-) -> tuple[dict[str, Any], pa.Table]:
-    """The provenance of a set and the rows of one split."""
-    provenance = read_json(directory / PROVENANCE)
-    if name in provenance["absent"]:
-        raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
-    entry = provenance["sets"].get(name)
-    if entry is None:
-        raise InputError(
-            f"{directory / PROVENANCE} knows no set '{name}' (it has {', '.join(provenance['sets'])}); "
-            "add it to benchmarks.sets in params.yaml and run `dvc repro`."
-        )
-    if entry["kind"] not in kinds:
-        raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
-    if split not in entry["rows"]:
-        raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
-    table = read_table(directory / f"{name}.parquet", schema)
-    return entry, table.filter(pc.equal(table["split"], split))

@@ -11,13 +11,11 @@ sentence in common does not count.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import BENCHMARKS_DIRECTORY, BenchmarkData, PairSet
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
@@ -42,25 +40,11 @@ class Pairs(Protocol):
 P = TypeVar("P", bound=Pairs)
 
 
-def load_evaluation_fingerprints(directory: Path = BENCHMARKS_DIRECTORY) -> NDArray[np.uint64]:
-    """Read the fingerprint of every text of a dev or test split, (texts,) uint64."""
-    return BenchmarkData(directory).fingerprints()
-
-
 def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Mark the rows, (rows,) bool, with an evaluated text in one of their columns; a text without letters never is."""
     marks = np.stack([fingerprints(column) for column in columns])
     found: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
     return found
-
-
-def unseen(pairs: PairSet, counters: Counters, evaluated: NDArray[np.uint64] | None = None) -> PairSet:
-    """Return the pairs without a text of `evaluated`, fingerprints (texts,); the others are dropped and counted."""
-    marks = load_evaluation_fingerprints() if evaluated is None else evaluated
-    shared = shared_rows((pairs.sentences1, pairs.sentences2), marks)
-    counters.drop("sentence in an evaluation set", int(shared.sum()))
-    counters.keep(int((~shared).sum()))
-    return pairs.take(np.flatnonzero(~shared))
 
 
 def pair_keys(pairs: Pairs) -> list[Key]:

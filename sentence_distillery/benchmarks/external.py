@@ -5,9 +5,7 @@ read. None says that no public file has these bytes: the set was packed or rebui
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
-EXTERNAL_DIRECTORY = Path("data/external")
 REMEDY = "run `make benchmarks FROM=<directory>` with a directory that holds it"
 
 GITHUB = "https://raw.githubusercontent.com"

@@ -3,10 +3,10 @@
     rated pairs        (1 - share) rating + share cos     rating: the human rating, on [0, 1]
     augmented pairs    cos                                near neighbours among the sentences of train
 
-cos is the mean cosine of the teachers: one encoder, fine-tuned with each seed as a cell of the grid without the component
-(component_focus/training.py), whose checkpoints it shares. Neighbours are found by the encoder before fine-tuning: a
-sentence is drawn, and the rank of its partner, log-uniform up to `nearest`, so that most pairs are alike and some are
-not. Pairs of train, dev and test are left out. (Thakur et al. 2021, "Augmented SBERT", where the teacher is a
+cos is the mean cosine of the teachers: one encoder, fine-tuned with each seed as a cell of the grid without the
+component (component_focus/training.py), whose checkpoints it shares. Neighbours are found by the encoder before
+fine-tuning: a sentence is drawn, and the rank of its partner, log-uniform up to `nearest`, so that most are alike and
+some are not. Pairs of train, dev and test are left out. (Thakur et al. 2021, "Augmented SBERT", where the teacher is a
 cross-encoder and the neighbours are found by BM25 or by an encoder.)
 """
 

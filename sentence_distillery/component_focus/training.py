@@ -319,8 +319,8 @@ def train(
         counters: Counts the training pairs.
 
     Returns:
-        A table of SCHEMA: the cosines and labels of the dev and test pairs before training, after it with each seed, and
-        of the model soup of the seeds; and the notes of each epoch, by seed.
+        A table of SCHEMA: the cosines and labels of the dev and test pairs before training, after it with each seed,
+        and of the model soup of the seeds; and the notes of each epoch, by seed.
 
     Raises:
         InputError: If a set, its scores or the encoder cannot be read, or the loss is not finite.

@@ -7,7 +7,7 @@
     roles       S_1, S_2, S_3 are the subjects, the predicates and the objects in it; w_1, w_2 and w_3 are learnt
     gate        S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own; b and g are learnt
 
-What is learnt starts at 0. For encoders that stay as they are, and parts of speech: sentence_distillery/component_focus/frozen_weights.py.
+What is learnt starts at 0. frozen_weights.py is for encoders that stay as they are, and for parts of speech.
 """
 
 from typing import Literal, get_args

@@ -32,7 +32,7 @@ def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, 
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
 
 
-_RESTORE = "Restore the file that you brought, or take it out of crawl.inputs."
+_RESTORE = "Restore the file that you brought, or leave it out."
 
 
 def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -123,7 +123,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name one of these in crawl.inputs, or null for a field that it does not hold."
+            "name one of these, or null for a field that it does not hold."
         )
 
 

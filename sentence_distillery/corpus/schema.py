@@ -1,10 +1,7 @@
 """The tables of a corpus: articles, sentences, and what was dropped."""
 
-from pathlib import Path
-
 import pyarrow as pa
 
-SENTENCES_DIRECTORY = Path("data/corpus/sentences")
 DROPPED_FILE = "dropped.parquet"
 
 ARTICLES = pa.schema(

@@ -21,7 +21,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.static_encoder import LEVELS, StaticEncoder
+from sentence_distillery.encoder.files import LEVELS
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.ragged import Floats
 

@@ -68,10 +68,24 @@ def write_sentences(
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
         _write_articles(read_articles(texts, text_column), partial, counters)
-    clean(articles, directory, options, fingerprints, counters=counters)
+    _clean(articles, directory, options, fingerprints, counters)
     for part in table_parts(articles):
         part.unlink()
     articles.rmdir()
+
+
+def _clean(
+    articles: Path, target: Path, options: Clean, fingerprints: NDArray[np.uint64] | None, counters: Counters
+) -> None:
+    """Clean articles into sentences, in this process; what is dropped is counted, even if it is all of them."""
+    cleaned = Counters(counters.unit)
+    try:
+        clean(articles, target, options, fingerprints, counters=cleaned)
+    except InputError:
+        if cleaned.kept or cleaned.dropped.total() == 0:
+            raise  # else nothing was kept, which `distill` says in terms of its own arguments
+    counters.keep(cleaned.kept)
+    counters.dropped.update(cleaned.dropped)
 
 
 def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:

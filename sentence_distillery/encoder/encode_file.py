@@ -154,7 +154,7 @@ def _show(totals: Totals) -> None:
 
 
 def compare(encoder: StaticEncoder, first: str, second: str) -> float:
-    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word, since it has no direction."""
+    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word, so no direction."""
     vectors = encode_batch(encoder, [first, second], Totals())
     for text, vector in zip((first, second), vectors, strict=True):
         if not vector.any():

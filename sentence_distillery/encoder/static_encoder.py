@@ -31,14 +31,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.files import CONFIG as CONFIG
-from sentence_distillery.encoder.files import DENSE as DENSE
-from sentence_distillery.encoder.files import LEVELS as LEVELS
-from sentence_distillery.encoder.files import NARROW as NARROW
-from sentence_distillery.encoder.files import TABLE as TABLE
-from sentence_distillery.encoder.files import TOKENIZER as TOKENIZER
-from sentence_distillery.encoder.files import WEIGHTS as WEIGHTS
-from sentence_distillery.encoder.files import as_levels, bytes_of
+from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
@@ -57,10 +50,6 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.runtime.machine import cores
 
-STUDENT = Path("models/student")
-PAPER_STUDENT = Path("models/paper_student")  # paper 1's own
-MLP_HEAD = Path("models/mlp_head")  # the student with a hidden layer behind its sum
-FINE_TUNED_STUDENT = Path("models/fine_tuned_student")  # the student tuned on people's scores
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048

@@ -31,7 +31,7 @@ from sentence_distillery.training.checkpoint import Checkpoint, has_weights, sav
 
 Notes = list[dict[str, Any]]
 
-log = logging.getLogger("stages")
+log = logging.getLogger(__name__)
 
 
 class PairModel(nn.Module):

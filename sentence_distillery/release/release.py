@@ -20,7 +20,8 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.external import EXTERNAL
 from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.encoder.static_encoder import CONFIG, StaticEncoder
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.similarity import SETS, require_benchmarks, scores
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json

@@ -1,7 +1,7 @@
 """Stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
 
-Reads data/benchmarks, writes data/augmented_pairs/<task>: pairs.parquet, and augmented.json, which says why the task has
-none, or null.
+Reads data/benchmarks, writes data/augmented_pairs/<task>: pairs.parquet, and augmented.json, which says why the task
+has none, or null.
 """
 
 import argparse

@@ -10,7 +10,8 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
 from sentence_distillery.distillation.student import LabelledCorpus
-from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
 from stages import paths
 from stages.stage import stage

@@ -6,7 +6,8 @@ reports/probes.json and prints a line for each encoder and kind of probe.
 
 import sys
 
-from sentence_distillery.encoder.static_encoder import CONFIG, StaticEncoder
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.loading import load_variant
 from sentence_distillery.evaluation.probes import cosine_pairs, read_probes, rows, summary

@@ -8,7 +8,7 @@ import sys
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.soft_labels import WORDS
-from sentence_distillery.encoder.static_encoder import CONFIG
+from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.release.pareto import megabytes
 from sentence_distillery.release.release import Source, release

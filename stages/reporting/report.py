@@ -6,7 +6,7 @@ Reads what the other stages reported: figures, counters, training curves, and wh
 from collections.abc import Mapping
 from typing import Any
 
-from sentence_distillery.encoder.static_encoder import CONFIG
+from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json

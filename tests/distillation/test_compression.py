@@ -9,7 +9,8 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.distillation.compression import STEP, Precision, compressed, levels, principal_directions
 from sentence_distillery.distillation.export import export, write_model
-from sentence_distillery.encoder.static_encoder import EXACT, TABLE, WEIGHTS, StaticEncoder
+from sentence_distillery.encoder.files import TABLE, WEIGHTS
+from sentence_distillery.encoder.static_encoder import EXACT, StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import TokenIds, unit_rows
 

@@ -18,8 +18,10 @@ import yaml
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
-from sentence_distillery.distillation.distill import CLEAN, MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, distill
-from sentence_distillery.encoder.static_encoder import WEIGHTS, StaticEncoder
+from sentence_distillery.distillation.corpus_files import CLEAN
+from sentence_distillery.distillation.distill import MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, distill
+from sentence_distillery.encoder.files import WEIGHTS
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
 from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
@@ -222,6 +224,17 @@ def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.Capt
 def test_texts_that_make_no_student(tiny: Path, texts: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         distill(texts, tiny, **SMALL)
+
+
+def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 11: a full disk while cleaned sentences are written is an error, not an empty corpus."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sentence_distillery.corpus.cleaning.write_part", full)
+    with pytest.raises(InputError, match=r"sentences could not be written: No space left on device"):
+        distill(TEXTS, tiny, **SMALL)
 
 
 def test_a_file_of_another_kind(tiny: Path) -> None:

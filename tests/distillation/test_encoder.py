@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.encoder import static_encoder as module
-from sentence_distillery.encoder.static_encoder import CONFIG, TABLE, TOKENIZER, WEIGHTS, StaticEncoder
+from sentence_distillery.encoder.files import CONFIG, TABLE, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import Floats, TokenIds

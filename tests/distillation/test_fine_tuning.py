@@ -15,7 +15,8 @@ from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
 from sentence_distillery.distillation.fine_tuning import MappedStudent, RatedPairs, batches, pearson_loss, tune
 from sentence_distillery.distillation.options import FineTunedStudent
 from sentence_distillery.distillation.soft_labels import TEACHER
-from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT, StaticEncoder
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import TokenIds, unit_rows

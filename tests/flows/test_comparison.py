@@ -11,6 +11,7 @@ from flows.comparison import (
     ToleranceError,
     check_tolerances,
     compare,
+    current,
     table,
     tolerance_of,
 )
@@ -109,3 +110,13 @@ def test_table() -> None:
     assert table(rows).splitlines()[2] == (
         "| student/lee/spearman | 0.5400 | 0.5300 | -0.01 | 0.005 | it loses 0.01, 0.005 are allowed |"
     )
+
+
+def test_a_version_of_former_names_is_compared_under_todays() -> None:
+    """A metric that was promoted as `student, gold/...` is not missing from a model that has `student, fine-tuned/...`."""
+    promoted = current({"student, gold/stsb/spearman": 0.8, "MyModel/stsb/pearson": 0.6, "student/lee/mae": 0.7})
+    assert promoted == {
+        "student, fine-tuned/stsb/spearman": 0.8,
+        "paper student/stsb/pearson": 0.6,
+        "student/lee/mae": 0.7,
+    }

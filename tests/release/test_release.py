@@ -13,7 +13,8 @@ from sentence_transformers import SentenceTransformer
 from benchmarks import encoding as bench
 from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
 from sentence_distillery.distillation.export import export, write_model
-from sentence_distillery.encoder.static_encoder import CONFIG, VARIANT, StaticEncoder
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats

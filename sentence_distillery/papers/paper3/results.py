@@ -6,8 +6,8 @@ cells are scored on each draw, seed by seed, and the middle 95% of the mean gain
 interval holds 0 could be the luck of these test pairs.
 
 The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
-does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is scored so as well,
-before any training, and its weight is learnt while it stays as it is (component_focus/frozen_weights.py).
+does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is scored so as
+well, before any training, and its weight is learnt while it stays as it is (component_focus/frozen_weights.py).
 """
 
 from collections.abc import Mapping, Sequence
