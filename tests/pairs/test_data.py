@@ -114,7 +114,7 @@ def configure(**changes: object) -> None:
 
 
 def test_the_stage(workspace: Path) -> None:
-    """Train, held-out and test pairs, the scored set, and what was left out of train."""
+    """Train, validation and test pairs, the scored set, and what was left out of train."""
     configure()
     pair_data_stage.main()
     material = load_pair_data(PAIRS)

@@ -191,12 +191,12 @@ def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> 
 
 def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
     """As a loop over the test pairs has them."""
-    gold = load_pair_data(PAIRS).splits["test"].labels
+    labels = load_pair_data(PAIRS).splits["test"].labels
     outcome = result("tiny-mean-siamese")["outcomes"][0]
     said = [int(score >= outcome["threshold"]) for score in outcome["scores"]]
-    hits = sum(a == b == 1 for a, b in zip(said, gold, strict=True))
-    assert outcome["accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(said, gold, strict=True)]), abs=0.02)
-    assert outcome["f1"] == pytest.approx(2 * hits / (sum(said) + int(gold.sum())), abs=0.02)
+    hits = sum(a == b == 1 for a, b in zip(said, labels, strict=True))
+    assert outcome["accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(said, labels, strict=True)]), abs=0.02)
+    assert outcome["f1"] == pytest.approx(2 * hits / (sum(said) + int(labels.sum())), abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def intermediate_task(name: str) -> IntermediateTask:
 
 
 def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
-    """fault 18: no pair that is scored on, held out or tested, in it; and it makes a difference."""
+    """fault 18: no pair of validation or test is in it; and it makes a difference."""
     material, counters = load_pair_data(PAIRS), Counters("pairs")
     model = PairModel(encoder(Path("tiny")), None)
     examples = intermediate_task("samples").examples(material, model, counters)
@@ -359,7 +359,7 @@ def test_the_order_of_the_strategies(workspace: Path) -> None:
         assert 0 <= order["share"] <= 1
 
 
-def test_the_winner_is_chosen_on_held_out_pairs(workspace: Path) -> None:
+def test_the_winner_is_chosen_on_validation_pairs(workspace: Path) -> None:
     """Among encoders of single sentences; its copy decides as the cell does."""
     known = {path.parent.name: read_json(path) for path in CELLS.glob(f"*/{RESULT}")}
     best = {name: best_of(cell) for name, cell in known.items() if cell["outcomes"]}

@@ -41,7 +41,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def training(
     directory: Path, checkpoint: Path, strategy: str, learning: Any, judged: list[float] | None = None
 ) -> Training:
-    """`judged` are the held-out accuracies that the epochs are to have."""
+    """`judged` are the validation accuracies that the epochs are to have."""
     found = encoder(directory, Pooling.MEAN)
     head = LogisticHead(16, Combination.ALL, seed=1) if strategy == "logistic" else None
     peak = getattr(learning, f"{strategy}_learning_rate")
