@@ -105,9 +105,7 @@ def test_the_tuned_student_agrees_better() -> None:
     before, after = agreement(StaticEncoder.load(STUDENT)), agreement(StaticEncoder.load(FINE_TUNED_STUDENT))
     assert after > before + 0.1
     assert StaticEncoder.load(FINE_TUNED_STUDENT).encode(["qzx"]).any() == False  # noqa: E712 (an unknown word stays zero)
-    assert "human ratings of 30 pairs of STS-B train" in (FINE_TUNED_STUDENT / "README.md").read_text(
-        encoding="utf-8"
-    )
+    assert "human ratings of 30 pairs of STS-B train" in (FINE_TUNED_STUDENT / "README.md").read_text(encoding="utf-8")
     first = files(FINE_TUNED_STUDENT)
     stage.main()
     assert files(FINE_TUNED_STUDENT) == first
