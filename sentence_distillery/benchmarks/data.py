@@ -148,7 +148,7 @@ class BenchmarkData:
     def _read(
         self, name: str, split: str, schema: pa.Schema, kinds: tuple[Kind, ...]
     ) -> tuple[dict[str, Any], pa.Table]:
-        """The provenance of a set and the rows of one split."""
+        """Read the provenance of a set and the rows of one split."""
         provenance = self.provenance()
         if name in provenance["absent"]:
             raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")

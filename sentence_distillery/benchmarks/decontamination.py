@@ -33,7 +33,7 @@ class Pairs(Protocol):
     def sentences2(self) -> list[str]: ...
 
     def take(self: "P", rows: NDArray[np.int64]) -> "P":
-        """The pairs at `rows`, in that order."""
+        """Return the pairs at `rows`, in that order."""
         ...
 
 

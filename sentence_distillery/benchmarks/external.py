@@ -31,7 +31,7 @@ class ExternalSet:
 
 
 def _set(name: str, licence: str, *files: tuple[str, str | None, str]) -> ExternalSet:
-    """A set whose `files` are (name, directory of the home, SHA-256)."""
+    """Describe a set by its `files`, each (name, directory of the home, SHA-256)."""
     entries = (ExternalFile(file, sha256, f"{base}/{file}" if base else None) for file, base, sha256 in files)
     return ExternalSet(name, licence, tuple(entries))
 

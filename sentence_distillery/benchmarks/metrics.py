@@ -1,13 +1,13 @@
-"""How well cosines agree with people: Pearson, Spearman and mean absolute error (paper 1, equations 14 and 15).
+"""Compare cosines with human ratings: Pearson, Spearman and mean absolute error (paper 1, equations 14 and 15).
 
-    MAE = mean |2.5 (cos + 1) - gold|, in units of a 0-5 scale
+    MAE = mean |2.5 (cos + 1) - rating|, in units of a 0-5 scale
 
-The cosine is mapped from [-1, 1] to [0, 5] as in paper 1, and so is the gold score from its own scale. That mapping
-is right for no encoder in particular, so there is another, fitted on other pairs:
+The cosine is mapped from [-1, 1] to [0, 5] as in paper 1, and so is the rating from its own scale. That mapping
+fits no encoder in particular, so a second one is fitted on training pairs:
 
-    calibrated MAE = mean |f(cos) - gold|, f the monotone function with the least squared error on the training pairs
+    calibrated MAE = mean |f(cos) - rating|, f the monotone function with the least squared error on the training pairs
 
-For the training cosines 0.1, 0.2, 0.3 with the scores 1, 3, 2, f is 1, 2.5, 2.5 there, and a line in between.
+For the training cosines 0.1, 0.2, 0.3 with the ratings 1, 3, 2, f is 1, 2.5, 2.5 there, and a line in between.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from sentence_distillery.io.ragged import Floats, unit_rows
 
 @dataclass(frozen=True)
 class Undefined:
-    """A figure that does not exist, and why."""
+    """An undefined figure, with the reason."""
 
     reason: str
 
@@ -30,69 +30,69 @@ class Undefined:
 
 
 Figure = float | Undefined
-Calibration = Callable[[Floats], Floats]  # cosines to scores on 0-5, both (pairs,)
+Calibration = Callable[[Floats], Floats]  # cosines to ratings on 0-5, both (pairs,)
 
 
 def cosines(left: Floats, right: Floats) -> Floats:
-    """Cosine of each pair of rows, (pairs,) in [-1, 1]; 0 where a vector is zero."""
+    """Compute the cosine of each pair of rows, (pairs,) in [-1, 1]; 0 if a vector is zero."""
     return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
 
 
-def on_five(gold: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
-    """Scores on `scale` = (lowest, highest) as scores on 0-5."""
+def on_five(ratings: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
+    """Map ratings from `scale` = (lowest, highest) to 0-5."""
     low, high = scale
-    return (gold - low) * np.float32(5.0 / (high - low))
+    return (ratings - low) * np.float32(5.0 / (high - low))
 
 
 def as_printed(cosines: Floats) -> Floats:
-    """Paper 1's mapping of a cosine to 0-5."""
+    """Map cosines to 0-5 as paper 1 does."""
     return 2.5 * (cosines + 1.0)
 
 
-def calibration(cosines: Floats, gold: NDArray[np.float32]) -> Calibration:
-    """The monotone function from training cosines to their scores on 0-5; beyond them it stays at its ends."""
+def calibration(cosines: Floats, ratings: NDArray[np.float32]) -> Calibration:
+    """Fit a monotone function from training cosines to their ratings on 0-5; it is constant beyond its ends."""
     from sklearn.isotonic import IsotonicRegression  # half a second, for those who calibrate
 
-    fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, gold).predict
+    fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, ratings).predict
     return fitted
 
 
 def similarity_figures(
-    predicted: Floats, gold: NDArray[np.float32], scale: tuple[float, float], calibrated: Calibration | None = None
+    predicted: Floats, ratings: NDArray[np.float32], scale: tuple[float, float], calibrated: Calibration | None = None
 ) -> dict[str, Figure]:
-    """Pearson, Spearman and MAE of `predicted` cosines, and the calibrated MAE where there is a calibration.
+    """Compute Pearson, Spearman and MAE of `predicted` cosines, and the calibrated MAE if there is a calibration.
 
-    `gold` is on `scale` = (lowest, highest).
+    `ratings` are on `scale` = (lowest, highest).
     """
-    figures = correlations(predicted, gold)
+    figures = correlations(predicted, ratings)
     mappings = {"mae": as_printed} | ({"mae_calibrated": calibrated} if calibrated else {})
     for name, mapping in mappings.items():
-        finite = len(gold) > 0 and bool(np.isfinite(predicted).all())
-        error = np.abs(mapping(predicted) - on_five(gold, scale)).mean() if finite else np.nan
-        figures[name] = float(error) if finite else Undefined(_why_undefined(predicted, gold))
+        finite = len(ratings) > 0 and bool(np.isfinite(predicted).all())
+        error = np.abs(mapping(predicted) - on_five(ratings, scale)).mean() if finite else np.nan
+        figures[name] = float(error) if finite else Undefined(_why_undefined(predicted, ratings))
     return figures
 
 
-def correlations(predicted: Floats, gold: NDArray[np.float32]) -> dict[str, Figure]:
-    """Pearson and Spearman in [-1, 1]; undefined, with the reason, where one side is constant or too short."""
-    reason = _why_undefined(predicted, gold)
+def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
+    """Compute Pearson and Spearman in [-1, 1]; undefined, with the reason, if a side is constant or too short."""
+    reason = _why_undefined(predicted, ratings)
     if reason:
         return {"pearson": Undefined(reason), "spearman": Undefined(reason)}
     from scipy.stats import pearsonr, spearmanr  # a second, for those who correlate
 
     return {
-        "pearson": float(pearsonr(predicted, gold).statistic),
-        "spearman": float(spearmanr(predicted, gold).statistic),
+        "pearson": float(pearsonr(predicted, ratings).statistic),
+        "spearman": float(spearmanr(predicted, ratings).statistic),
     }
 
 
-def _why_undefined(predicted: Floats, gold: NDArray[np.float32]) -> str:
-    if len(gold) < 2:
-        return f"{len(gold)} pairs"
+def _why_undefined(predicted: Floats, ratings: NDArray[np.float32]) -> str:
+    if len(ratings) < 2:
+        return f"{len(ratings)} pairs"
     if not np.isfinite(predicted).all():
         return "some predictions are not finite"
     if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
         return "all predictions are alike"
-    if np.ptp(gold) == 0:
+    if np.ptp(ratings) == 0:
         return "all gold scores are alike"
     return ""

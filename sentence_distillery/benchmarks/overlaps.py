@@ -1,11 +1,11 @@
-"""Which sentences and pairs two sets share, after everything but letters and digits is gone.
+"""Find the sentences and pairs that two sets share, compared by letters and digits only.
 
-A sentence stands for its fingerprint, so that sets of any size are compared as sorted integers and never two by two:
+Sentences are compared by their fingerprints, so that large sets are compared as sorted integers:
 
     fingerprint(text) = blake2b-64(only letters and digits of casefold(NFC(text)))
 
-"It's here!", "ITS HERE" and "it s here" are one sentence under it; "it is here" is another. A pair stands for its two
-fingerprints in ascending order, so that (a, b) and (b, a) are one pair.
+"It's here!", "ITS HERE" and "it s here" are one sentence under it; "it is here" is another. A pair is compared by its
+two fingerprints in ascending order, so that (a, b) and (b, a) are one pair.
 
     train: (a, b), (c, d)   test: (b, a), (d, e)   shared: 3 sentences (a, b, d) and 1 pair (a, b)
 
@@ -41,7 +41,7 @@ class Group:
 
 
 def group(sentences: Sequence[str], others: Sequence[str] | None = None) -> Group:
-    """The group of documents, or of the pairs (sentences[i], others[i])."""
+    """Make the group of documents, or of the pairs (sentences[i], others[i])."""
     first = fingerprints(sentences)
     if others is None:
         return Group(np.unique(first[first != 0]), np.empty(0, dtype=PAIR))
@@ -51,7 +51,7 @@ def group(sentences: Sequence[str], others: Sequence[str] | None = None) -> Grou
 
 
 def shared(one: Group, other: Group) -> dict[str, int]:
-    """How many distinct sentences and pairs two groups share."""
+    """Count the distinct sentences and pairs that two groups share."""
     return {
         "sentences": np.intersect1d(one.sentences, other.sentences, assume_unique=True).size,
         "pairs": np.intersect1d(one.pairs, other.pairs, assume_unique=True).size,
@@ -59,7 +59,7 @@ def shared(one: Group, other: Group) -> dict[str, int]:
 
 
 def overlaps(groups: Mapping[tuple[str, str], Group]) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """What every two (set, split) groups share: {set: {split: {"set/split": counts}}}, both ways.
+    """Count what each two (set, split) groups share: {set: {split: {"set/split": counts}}}, in both directions.
 
     Two groups that share nothing are not listed.
     """
@@ -73,5 +73,5 @@ def overlaps(groups: Mapping[tuple[str, str], Group]) -> dict[str, dict[str, dic
 
 
 def union(groups: Iterable[Group]) -> NDArray[np.uint64]:
-    """The distinct sentences of all groups, sorted, (n,) uint64."""
+    """Merge the distinct sentences of all groups, sorted, (n,) uint64."""
     return np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *(group.sentences for group in groups)]))

@@ -86,7 +86,7 @@ def number(text: str, place: str) -> float:
 
 
 def read_stsb(directory: Path) -> Iterator[Pair]:
-    """STS Benchmark: no header; sentence 1, sentence 2, similarity 0-5."""
+    """Read the STS Benchmark: no header; sentence 1, sentence 2, similarity 0-5."""
     for split in TRAIN_DEV_TEST:
         path = directory / f"stsb-en-{split}.csv"
         for place, row in records(path, ("sentence1", "sentence2", "score"), header=False):
@@ -94,7 +94,7 @@ def read_stsb(directory: Path) -> Iterator[Pair]:
 
 
 def read_sick(directory: Path) -> Iterator[Pair]:
-    """SICK: relatedness 1-5 as the score (SICK-R), the entailment judgment as the label (SICK-E); trial is dev."""
+    """Read SICK: relatedness 1-5 as the score (SICK-R), the entailment judgment as the label (SICK-E); trial is dev."""
     columns = ("sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
     for split, part in zip(TRAIN_DEV_TEST, ("train", "trial", "test_annotated"), strict=True):
         for place, row in records(directory / f"SICK_{part}.txt", columns, delimiter="\t"):
@@ -103,7 +103,7 @@ def read_sick(directory: Path) -> Iterator[Pair]:
 
 
 def read_mrpc(directory: Path) -> Iterator[Pair]:
-    """Microsoft Research Paraphrase Corpus: label 1 for a paraphrase, 0 for none."""
+    """Read the Microsoft Research Paraphrase Corpus: label 1 for a paraphrase, else 0."""
     for split in ("train", "test"):
         path = directory / f"msr_paraphrase_{split}.txt"
         for place, row in records(path, ("Quality", "#1 String", "#2 String"), delimiter="\t"):
@@ -111,7 +111,7 @@ def read_mrpc(directory: Path) -> Iterator[Pair]:
 
 
 def read_imdb(directory: Path) -> Iterator[Document]:
-    """ACL IMDB: label 1 for a positive review, 0 for a negative one; the unlabelled part is no benchmark."""
+    """Read ACL IMDB: label 1 for a positive review, 0 for a negative one; the unlabelled part is left out."""
     for split in ("train", "test"):
         path = directory / f"imdb_{split}.parquet"
         table = read_table(path, IMDB)
@@ -121,23 +121,23 @@ def read_imdb(directory: Path) -> Iterator[Document]:
 
 
 def read_wordsim353(directory: Path) -> Iterator[Pair]:
-    """WordSimilarity-353: word pairs with relatedness 0-10."""
+    """Read WordSimilarity-353: word pairs with relatedness 0-10."""
     return _read_words(directory / "wordsim353.tsv")
 
 
 def read_simlex999(directory: Path) -> Iterator[Pair]:
-    """SimLex-999: word pairs with similarity 0-10."""
+    """Read SimLex-999: word pairs with similarity 0-10."""
     return _read_words(directory / "simlex999.txt")
 
 
 def _read_words(path: Path) -> Iterator[Pair]:
-    """Tab-separated word 1, word 2, score, after comment lines that start with '#'."""
+    """Read tab-separated word 1, word 2, score, after comment lines that start with '#'."""
     for place, row in records(path, ("word1", "word2", "score"), delimiter="\t", header=False, comment="#"):
         yield Pair(place, "test", row["word1"], row["word2"], number(row["score"], place))
 
 
 def read_lee(directory: Path) -> Iterator[Pair]:
-    """Lee, Pincombe & Welsh (2005): the 1,225 pairs of 50 news documents with the mean human similarity, 1-5.
+    """Read Lee, Pincombe & Welsh (2005): 1,225 pairs of 50 news documents with the mean human similarity, 1-5.
 
     The matrix is upper triangular, its lower half zero and its diagonal one; lee.cor is Latin-1.
     """
@@ -160,7 +160,7 @@ def read_lee(directory: Path) -> Iterator[Pair]:
 
 
 def read_sample_pairs(directory: Path) -> Iterator[Pair]:
-    """The project's own pairs: relatedness 1-5 as the score, entailment as the label."""
+    """Read the project's own pairs: relatedness 1-5 as the score, entailment as the label."""
     columns = ("split", "sentence1", "sentence2", "relatedness", "entailment", "paraphrase")
     for place, row in records(directory / "pairs.csv", columns):
         score = number(row["relatedness"], place)
@@ -168,12 +168,12 @@ def read_sample_pairs(directory: Path) -> Iterator[Pair]:
 
 
 def read_sample_paraphrases(directory: Path) -> Iterator[Pair]:
-    """The same pairs with the label 1 for a paraphrase, 0 for none."""
+    """Read the same pairs with the label 1 for a paraphrase, else 0."""
     for place, row in records(directory / "pairs.csv", ("split", "sentence1", "sentence2", "paraphrase")):
         yield Pair(place, row["split"], row["sentence1"], row["sentence2"], label=row["paraphrase"])
 
 
 def read_sample_reviews(directory: Path) -> Iterator[Document]:
-    """The project's own reviews: label 1 for a positive one, 0 for a negative one."""
+    """Read the project's own reviews: label 1 for a positive one, 0 for a negative one."""
     for place, row in records(directory / "reviews.csv", ("split", "text", "label")):
         yield Document(place, row["split"], row["text"], row["label"])

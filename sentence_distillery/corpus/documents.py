@@ -22,11 +22,11 @@ from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.corpus.text import normalise, paragraphs, without_markup
 from sentence_distillery.corpus.words import Words, find_words
 
-# Why a sentence is dropped, whatever the other sentences are; "" if it is not. Stored as places in this tuple.
+# Reasons to drop a sentence regardless of the others; "" keeps it. Stored as indices of this tuple.
 FAULTS = ("", *(f"boilerplate: {rule}" for rule in RULES), "symbols", "short", "long")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-# The columns that are written of a sentence, without those that follow from its words.
+# The columns that are written for a sentence, without those derived from its words.
 FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens"])
 
 
@@ -36,7 +36,7 @@ class Sentences:
 
     fault: NDArray[np.uint8]  # of FAULTS
     identity: NDArray[np.uint64]
-    line: NDArray[np.uint64]  # the identity of the line that it stands in
+    line: NDArray[np.uint64]  # the identity of its line
     opens: NDArray[np.bool_]  # whether it is the first of its line, and the line the first of its kind in the document
 
 
@@ -117,7 +117,7 @@ def _faults(sentences: list[str], words: Words, minimum: int, maximum: int) -> N
 def _lines(
     documents: list[list[list[str]]], identity: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """The identity of the line of each sentence, and whether the sentence opens the first such line of its document."""
+    """Identify the line of each sentence, and mark the sentences that open the first such line of their document."""
     sizes = np.array([len(line) for lines in documents for line in lines], np.int64)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(identity)) - np.repeat(starts, sizes)

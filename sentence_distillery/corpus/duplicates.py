@@ -3,14 +3,14 @@
     J(A, B) = |A ∩ B| / |A ∪ B|         A, B: sets of word 3-grams
     P(one of `bands` bands of `rows` hashes agrees) = 1 - (1 - J^rows)^bands
 
-The bands give candidates; a candidate is a near duplicate where the two signatures agree in at least `threshold` of
+The bands give candidates; a candidate is a near duplicate if the two signatures agree in at least `threshold` of
 their hashes, an estimate of J with standard error sqrt(J (1 - J) / 128), 0.035 at 0.8. Measured at threshold 0.8: pairs
 with J = 0.70, 0.75, 0.85, 0.90 are called near duplicates in 0%, 4%, 98%, 100% of the cases.
 
-A document is compared with those kept before it only, so that a chain of small changes does not swallow its end. All
-that is held of it is its signature, 256 bytes: the lower halves of its hashes, which two different shingles share in
-one case of 65,536 (b-bit minwise hashing, Li and König 2010). Bands are compared by sorting them, one band at a time;
-only documents that share one with another are looked at one by one.
+A document is compared with those kept before it only, so that a chain of small changes does not swallow its end. Only
+its signature is kept, 256 bytes: the lower halves of its hashes, which two different shingles share in one case of
+65,536 (b-bit minwise hashing, Li and König 2010). Bands are compared by sorting them, one band at a time; only
+documents that share one with another are looked at one by one.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def bands(threshold: float) -> int:
-    """The fewest bands that find a pair with J = `threshold` in at least 99% of the cases: 32 for 0.8."""
+    """Return the fewest bands that find a pair with J = `threshold` in at least 99% of the cases: 32 for 0.8."""
     for count in (1, 2, 4, 8, 16, 32, 64):
         rows = PERMUTATIONS // count
         if 1 - (1 - threshold**rows) ** count >= RECALL:
@@ -40,13 +40,13 @@ def bands(threshold: float) -> int:
 
 
 def signatures(shingles: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """(documents, 128) the MinHash of each document, which has the shingles offsets[d] ... offsets[d + 1] - 1."""
+    """Compute MinHashes, (documents, 128); document d has the shingles offsets[d] ... offsets[d + 1] - 1."""
     matrix = RMinHash.digest_matrix_from_flat_token_hashes(shingles, offsets, PERMUTATIONS, SEED)
     return np.array(matrix.to_rows(), np.uint32).reshape(-1, PERMUTATIONS).astype(np.uint16)
 
 
 def near_duplicates(documents: NDArray[np.uint16], threshold: float, threads: int = 1) -> NDArray[np.int64]:
-    """(documents,) for each the earlier one that is kept and that it nearly repeats, -1 where it is kept itself."""
+    """Find the earlier kept document that each nearly repeats, (documents,); -1 if it is kept itself."""
     count = bands(threshold)
     original = np.full(len(documents), -1, np.int64)
     with ThreadPoolExecutor(threads) as pool:
@@ -71,7 +71,7 @@ def _band(signature: NDArray[np.uint16], band: int, count: int) -> bytes:
 
 
 def _shared(documents: NDArray[np.uint16], count: int, band: int) -> NDArray[np.bool_]:
-    """(documents,) whether another document has the same hashes in that band."""
+    """Mark the documents, (documents,) bool, that share the hashes of that band with another one."""
     rows = PERMUTATIONS // count
     keys = np.zeros(len(documents), np.uint64)
     for hashes in documents[:, band * rows : (band + 1) * rows].T:

@@ -1,8 +1,8 @@
-"""Articles out of files that a user brings, read row by row: text (one article a file), lines, CoNLL-U,
+"""Read articles from a user's files, row by row: text (one article a file), lines, CoNLL-U,
 jsonl, csv and parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
-dict of the file's own columns. What cannot be read raises InputError; a row is never skipped here.
+dict of the file's own columns. A file that cannot be read raises InputError; a row is never skipped here.
 """
 
 import csv
@@ -25,7 +25,7 @@ CONLLU_TEXT = "# text = "
 
 
 def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, Row]]:
-    """The rows of one file; raises InputError for what cannot be read and for a column that is not there."""
+    """Yield the rows of one file; raises InputError if it cannot be read or lacks a column."""
     try:
         yield from _READERS[format](path, {name for _, name in columns if name})
     except OSError as error:
@@ -44,7 +44,7 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """One article a line; the fields between its tabs are the columns 1, 2 ..."""
+    """Yield one article a line; the fields between its tabs are the columns 1, 2 ..."""
     for number, line in enumerate(_decoded_lines(path), start=1):
         row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
         _check_columns(path, names, row)
@@ -52,7 +52,7 @@ def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """Each sentence of a treebank, by its comment `# text = ...`, in the column `text`."""
+    """Yield each sentence of a treebank, from its comment `# text = ...`, in the column `text`."""
     _check_columns(path, names, ["text"])
     for number, line in enumerate(_decoded_lines(path), start=1):
         if line.startswith(CONLLU_TEXT):
@@ -60,12 +60,12 @@ def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """One object a line; a key may be absent from some lines, but a named column must stand in one at least."""
+    """Yield one object a line; a key may be absent from some lines, but a named column must occur in one."""
     seen: dict[str, None] = {}
     number = 0
     for number, line in enumerate(_decoded_lines(path), start=1):
         if not line.strip():
-            continue  # a blank line is no row
+            continue  # a blank line is not a row
         try:
             row = json.loads(line)
         except ValueError as error:

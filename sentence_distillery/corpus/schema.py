@@ -14,7 +14,7 @@ ARTICLES = pa.schema(
     ]
 )
 
-# Pages that a crawl met and did not keep; `status` is the HTTP status, null where none came.
+# Pages that a crawl met and did not keep; `status` is the HTTP status, null if there was none.
 CRAWL_DROPPED = pa.schema(
     [
         pa.field("url", pa.string(), nullable=False),
@@ -37,7 +37,7 @@ SENTENCES = pa.schema(
     ]
 )
 
-# `position` is -1 where the whole document was dropped.
+# `position` is -1 if the whole document was dropped.
 DROPPED = pa.schema(
     [
         pa.field("document", pa.int64(), nullable=False),

@@ -8,11 +8,11 @@ A sentence may end at one of . ! ? … and the quotes or brackets that close aft
     ...     F is a small letter                               it goes on
     any     no space, but a common first word: "it.The"       it ends
 
-The word before a full stop, where it is an abbreviation: after a title (Dr.) and before a number (Dec. 15, No. 3) it
+The word before a full stop, if it is an abbreviation: after a title (Dr.) and before a number (Dec. 15, No. 3) it
 goes on; after another one (Inc., U.S., a.m., an initial) it ends only before a word that often begins sentences (The,
 He). A number or a letter at the beginning of a sentence numbers it (1. The).
 
-Inner sentence ends of the paragraphs of UD English EWT: the corpus report has the figures of these rules beside other
+Inner sentence ends of the paragraphs of UD English EWT: the corpus report compares these rules with other
 splitters. They were written on its training and development splits; most of what they miss are ends without a mark.
 """
 
@@ -20,7 +20,7 @@ import re
 
 import sentencex
 
-# sentencex takes quadratic time where many quotation marks stay open (half a megabyte of them: 8 s), so that it is
+# sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so that it is
 # given pieces of this size at most; no sentence that is kept is nearly as long.
 LONGEST_PIECE = 20_000
 
@@ -59,7 +59,7 @@ _FIRST_WORD = re.compile(r"[A-Za-z']++")
 
 
 def split_sentences(paragraph: str, language: str) -> list[str]:
-    """The sentences of one line of text in order, without the spaces between them; nothing else is lost."""
+    """Split one line of text into sentences; only the spaces between them are lost."""
     if language == "en":
         return _english(paragraph)
     candidates = (sentence.strip() for piece in _pieces(paragraph) for sentence in sentencex.segment(language, piece))
@@ -79,7 +79,7 @@ def _english(paragraph: str) -> list[str]:
 
 
 def _is_end(text: str, begin: int, found: re.Match[str]) -> bool:
-    """Whether the sentence that begins at `begin` ends at the marks that were found."""
+    """Tell whether the sentence that begins at `begin` ends at the marks that were found."""
     _, closing, opening, first, glued = found.groups()
     if glued:
         return glued in STARTERS
@@ -96,7 +96,7 @@ def _is_end(text: str, begin: int, found: re.Match[str]) -> bool:
 
 
 def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
-    """Whether the sentence that begins at `begin` ends at the full stop after `word`, before a capital or a digit."""
+    """Tell whether the sentence from `begin` ends at the full stop after `word`, before a capital or a digit."""
     _, closing, _, first, _ = found.groups()
     known = word.lower()
     if not word or known in NEVER_LAST:
@@ -115,7 +115,7 @@ def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
 
 
 def _pieces(paragraph: str) -> list[str]:
-    """`paragraph` cut into pieces of at most LONGEST_PIECE characters, at a space where there is one."""
+    """Cut `paragraph` into pieces of at most LONGEST_PIECE characters, at a space if there is one."""
     pieces = []
     start = 0
     while len(paragraph) - start > LONGEST_PIECE:

@@ -1,11 +1,11 @@
-"""Text as the corpus holds it: normalised characters, paragraphs without hard wraps, and words.
+"""Normalise text for the corpus: characters, paragraphs without hard wraps, and words.
 
     raw         "The  ﬁrm\\x00said&nbsp;it\\r\\nwould <b>not</b> pay.<br /><br />It's closed."
     plain       "The ﬁrm said it\\nwould not pay.\\n\\nIt's closed."
     paragraphs  ["The ﬁrm said it would not pay.", "It's closed."]
     tokens      [the, ﬁrm, said, it, would, not, pay], [it, closed]
 
-Words are what vectors such as GloVe can learn from a small corpus: lower-cased runs of letters and digits. An
+Words are lower-cased runs of letters and digits, of which a small corpus can train vectors such as GloVe. An
 apostrophe inside a word belongs to it (don't, o'clock, they're), so that a negation stays one word; a closing 's is cut
 off (the firm's -> the firm), so that a noun and its possessive share one vector.
 """
@@ -16,17 +16,17 @@ import unicodedata
 
 from sentence_distillery.io.unicode import whole_surrogates
 
-# What HTML breaks lines with; every other tag stands inside a line. A tag has up to 200 characters only, so that a
+# Tags that break lines in HTML; every other tag is inside a line. A tag has up to 200 characters only, so that a
 # stray "<" costs nothing; Reuters' company codes (<IBM>) look like tags and go with them.
 _TAG = re.compile(
     r"</?(?:((?i:br|p|div|li|ul|ol|tr|table|h[1-6]|blockquote|section|article)\b)|[A-Za-z!])[^<>]{0,200}>"
 )
-# Text is escaped twice now and then; deeper nesting is no text, and an unbounded loop would be quadratic.
+# Text is escaped twice now and then; deeper nesting is not text, and an unbounded loop would be quadratic.
 _ESCAPE_LEVELS = 3
 
 _LINE_END = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SPACE = re.compile(r"[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-# Zero-width and directional marks, soft hyphens, byte order marks and U+FFFD, which stands for a lost character.
+# Zero-width and directional marks, soft hyphens, byte order marks and U+FFFD, which replaces a lost character.
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
 _INDENT = re.compile(r"\n {2,}(?=[^ \n])")
@@ -76,7 +76,7 @@ def _tag_text(tag: re.Match[str]) -> str:
 
 
 def normalise(text: str) -> str:
-    """NFC without control and invisible characters, single spaces, lines ended by \\n, at most one blank line.
+    """Normalise to NFC, single spaces, lines ended by \\n, at most one blank line, and no invisible characters.
 
     An indented line opens a paragraph in wire copy, so a blank line is put before it. Idempotent.
     """
@@ -101,10 +101,10 @@ def normalise(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of normalised text, each as one line.
+    """Split normalised text into paragraphs, each as one line.
 
-    Where no line is longer than WRAP_WIDTH the text is taken for hard-wrapped: blank lines divide paragraphs and single
-    line ends are spaces. Elsewhere each line is a paragraph.
+    If no line is longer than WRAP_WIDTH, the text counts as hard-wrapped: blank lines divide paragraphs and single
+    line ends are spaces. Otherwise each line is a paragraph.
     """
     lines = text.split("\n")
     blocks = text.split("\n\n") if max(map(len, lines)) <= WRAP_WIDTH else lines
@@ -112,13 +112,13 @@ def paragraphs(text: str) -> list[str]:
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of `text` in lower case, as the head of this module describes them; numbers are words, too."""
+    """Split `text` into lower-case words, as the module's docstring defines them; numbers are words, too."""
     if text.isascii() and "'" not in text:  # the same words in a third of the time
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
 def content_tokens(tokens: list[str], language: str = "en") -> list[str]:
-    """`tokens` without stop words; a language without a list keeps all of them."""
+    """Remove stop words from `tokens`; a language without a list keeps all words."""
     stop_words = STOP_WORDS.get(language, frozenset())
     return [token for token in tokens if token not in stop_words]

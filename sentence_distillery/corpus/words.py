@@ -1,6 +1,6 @@
-"""The words of many sentences at once: what `text.tokenize` finds in each, from NumPy and Arrow instead of a loop.
+"""The words of many sentences at once, equal to those of `text.tokenize`, by NumPy and Arrow instead of a loop.
 
-The sentences stand in one piece, a line each, in lower case and as UTF-8. Every byte has the class of its character; a
+All sentences are in one buffer, a line each, in lower case and as UTF-8. Every byte has the class of its character; a
 word is a run of letters and digits, and an apostrophe joins two runs or, with a closing s, is cut off:
 
     line        t h e   f i r m ' s   d o n ' t
@@ -10,7 +10,7 @@ A sum of powers over the bytes of the words (Karp and Rabin 1987) hashes any run
 
     S[n] = sum over i < n of c_i b^i          hash of the bytes m ... n-1 = (S[n] - S[m]) b^-m          modulo 2^64
 
-b is odd, so that it has an inverse, and the hash doesn't depend on where the run stands.
+b is odd, so that it has an inverse, and the hash does not depend on the position of the run.
 """
 
 from collections.abc import Sequence
@@ -49,14 +49,14 @@ class Words:
         return pa.ListArray.from_arrays(pa.array(self.offsets), self.values)
 
     def identities(self, boundaries: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """A hash of all words between each two of the `boundaries`, which are indices of words."""
+        """Hash all words between each two of the `boundaries`, which are indices of words."""
         places = self.starts[boundaries]
         return self._hashes(places[:-1], places[1:])
 
     def shingles(self, boundaries: NDArray[np.int64], size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """A hash of every `size` words in a row, and how many of them stand before each of the boundaries.
+        """Hash every `size` consecutive words, and count the hashes before each of the boundaries.
 
-        Between two of the `boundaries` stands a document. No shingle stands in two; a shorter document is one shingle.
+        Two consecutive `boundaries` enclose a document. No shingle crosses them; a shorter document is one shingle.
         """
         lengths = np.diff(boundaries)
         first = np.repeat(boundaries[:-1], lengths)
@@ -73,7 +73,7 @@ class Words:
 
 
 def find_words(sentences: Sequence[str]) -> Words:
-    """The words of `sentences`, none of which holds a line end."""
+    """Find the words of `sentences`, none of which contains a line end."""
     lines = [sentence.lower().replace("’", "'") + "\n" for sentence in sentences]  # one by one: ASCII is much faster
     content = np.frombuffer("".join(lines).encode("utf-8"), np.uint8)
     classes = _classes(content, "".join(line for line in lines if not line.isascii()))
@@ -94,12 +94,12 @@ def find_words(sentences: Sequence[str]) -> Words:
 
 
 def encoded(lists: pa.ListArray) -> pa.ListArray:
-    """`lists` of words as lists of places in a dictionary, so that each different word is looked at once."""
+    """Encode `lists` of words as indices of a dictionary, so that each distinct word is processed once."""
     return pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode())
 
 
 def without_stop_words(lists: pa.ListArray, language: str) -> pa.ListArray:
-    """Encoded `lists` without the stop words of `language`; a language without a list of them keeps all words."""
+    """Remove the stop words of `language` from encoded `lists`; a language without a list keeps all words."""
     words = lists.values
     kept = ~are_stop_words(words.dictionary, language).to_numpy(zero_copy_only=False)[words.indices.to_numpy()]
     # As numbers first: adding up truth values takes NumPy ten times as long.
@@ -110,12 +110,12 @@ def without_stop_words(lists: pa.ListArray, language: str) -> pa.ListArray:
 
 
 def are_stop_words(words: pa.StringArray, language: str) -> pa.BooleanArray:
-    """Whether each of `words` is a stop word of `language`."""
+    """Mark the `words` that are stop words of `language`."""
     return pc.is_in(words, pa.array(sorted(STOP_WORDS.get(language, ())), pa.string()))
 
 
 def _classes(content: NDArray[np.uint8], rare: str) -> NDArray[np.uint8]:
-    """(bytes,) the classes of the text whose UTF-8 is `content`; `rare` has its characters beyond ASCII, in order."""
+    """Classify the bytes of `content`, (bytes,); `rare` has its non-ASCII characters in order."""
     classes = _ascii_classes()[content]
     codes = np.frombuffer(rare.encode("utf-32-le"), np.uint32)
     codes = codes[codes > 0x7F]
@@ -143,12 +143,12 @@ def _ascii_classes() -> NDArray[np.uint8]:
 
 @cache
 def _plane_classes() -> NDArray[np.uint8]:
-    """(_PLANE + 1,) the classes of all but rare characters; emoji and the like would take five times as long."""
+    """Classify all but rare characters, (_PLANE + 1,); emoji and the like would take five times as long."""
     return np.array([*map(_class, range(_PLANE)), 0], np.uint8)
 
 
 def _in_words(content: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """(bytes,) whether each byte belongs to a word."""
+    """Mark the bytes, (bytes,) bool, that belong to a word."""
     word: NDArray[np.bool_] = classes & _IN_WORD != 0
     places = np.flatnonzero(content == _APOSTROPHE)
     places = places[
@@ -157,7 +157,7 @@ def _in_words(content: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray
     clitic = (content[places + 1] == _S) & ~word[places + 2]
     joins = ~clitic
     for again in np.flatnonzero(clitic[:-1] & (np.diff(places) == 2)) + 1:
-        if clitic[again - 1]:  # what stands before this apostrophe is an s that was cut off: x's's, x's'y
+        if clitic[again - 1]:  # before this apostrophe is an s that was cut off: x's's, x's'y
             clitic[again] = joins[again] = False
     word[places[clitic] + 1] = False
     word[places[joins]] = True
@@ -165,7 +165,7 @@ def _in_words(content: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray
 
 
 def _counts(flags: NDArray[np.generic], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(lines,) how many bytes of each line are flagged."""
+    """Count the flagged bytes of each line, (lines,)."""
     starts = np.concatenate([[0], ends[:-1] + 1])
     return np.add.reduceat(flags != 0, starts, dtype=np.int64) if len(ends) else ends
 
@@ -178,12 +178,12 @@ def _power_table(base: int, size: int) -> NDArray[np.uint64]:
 
 
 def _powers(base: int, count: int) -> NDArray[np.uint64]:
-    """The powers 0 ... count - 1 of `base` modulo 2^64."""
+    """Compute the powers 0 ... count - 1 of `base` modulo 2^64."""
     return _power_table(base, 1 << max(count, 1).bit_length())[:count]
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the bits (the finaliser of MurmurHash3), since the low bits of a sum of powers know little of the text."""
+    """Spread the bits (the finaliser of MurmurHash3), since the low bits of a sum of powers vary little."""
     for _ in range(2):
         hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     return hashes ^ (hashes >> np.uint64(33))

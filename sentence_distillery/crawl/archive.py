@@ -25,7 +25,7 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record stands: file name, offset and length in bytes."""
+    """The place of a record: file name, offset and length in bytes."""
 
     file: str
     offset: int
@@ -42,7 +42,7 @@ class Archive:
         self._number = 0
 
     def recover(self, ends: Iterable[tuple[str, int]]) -> None:
-        """Cut each file to the end that is known to be good, and remove the files that nobody knows.
+        """Cut each file to the end that is known to be good, and remove unknown files.
 
         Raises InputError where a file is shorter than that, or gone.
         """
@@ -92,7 +92,7 @@ class Archive:
         return Place(Path(file.name).name, offset, file.tell() - offset)
 
     def read(self, place: Place) -> bytes:
-        """The payload of a record as it was transferred; raises InputError where the file is damaged."""
+        """Return the payload of a record as transferred; raises InputError if the file is damaged."""
         path = self._directory / place.file
         try:
             with path.open("rb") as file:
@@ -112,7 +112,7 @@ class Archive:
             self._file = None
 
     def _open(self) -> BinaryIO:
-        """The file to append to; a new one, headed by a warcinfo record, for each process and each FILE_BYTES."""
+        """Open the file to append to; each process and each FILE_BYTES begin a new one with a warcinfo record."""
         if self._file is not None and self._file.tell() >= FILE_BYTES:
             self.close()
         if self._file is None:

@@ -30,7 +30,7 @@ _FORMATS = tuple(
 
 
 def parse_date(text: str) -> date | None:
-    """The day that `text` begins with, None where no format fits or the calendar has no such day."""
+    """Return the date that `text` begins with; None if no format fits or the calendar lacks the day."""
     for pattern in _FORMATS:
         found = pattern.match(text)
         if found:

@@ -1,6 +1,6 @@
-"""From the bytes that were transferred to text: Content-Encoding undone within a limit, then the character set.
+"""Decode transferred bytes to text: undo the Content-Encoding within a limit, then apply the character set.
 
-What is labelled wrongly is refused with a reason rather than guessed at: half-decoded text would train a model.
+A wrongly labelled body is refused with a reason, not guessed: half-decoded text would train a model.
 """
 
 import re
@@ -16,11 +16,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Unreadable(Exception):  # noqa: N818 - an answer, not an error
-    """Why a page cannot be read; one of a few reasons that are counted."""
+    """The reason why a page cannot be read; reasons are few and counted."""
 
 
 def check_type(content_type: str | None) -> None:
-    """Raise Unreadable where the Content-Type header says that the body is no text."""
+    """Raise Unreadable if the Content-Type header says that the body is not text."""
     name = (content_type or "").partition(";")[0].strip().lower()
     if _NO_TEXT.match(name):
         raise Unreadable(f"content type: {name[:50]}")
@@ -29,7 +29,7 @@ def check_type(content_type: str | None) -> None:
 def decompressed(payload: bytes, encodings: str | None, limit: int) -> bytes:
     """Undo the Content-Encoding header's encodings (RFC 9110, 8.4); at most `limit` bytes come out.
 
-    Raises Unreadable where the bytes are not what the header says, or grow beyond the limit.
+    Raises Unreadable if the bytes do not fit the header, or grow beyond the limit.
     """
     names = [name.strip().lower() for name in (encodings or "").split(",")]
     for name in reversed([name for name in names if name not in ("", "identity")]):
@@ -42,7 +42,7 @@ def decompressed(payload: bytes, encodings: str | None, limit: int) -> bytes:
 
 
 def _gunzip(payload: bytes, limit: int) -> bytes:
-    """Every member of a gzip stream, as it is read by browsers."""
+    """Decompress every member of a gzip stream, as browsers do."""
     if not payload.startswith(_GZIP_MAGIC):
         raise Unreadable("content encoding: not gzip")
     found = b""
@@ -56,7 +56,7 @@ def _gunzip(payload: bytes, limit: int) -> bytes:
 
 
 def _undeflate(payload: bytes, limit: int) -> bytes:
-    """deflate means the zlib format (RFC 9110, 8.4.1.2), but raw deflate is sent as often."""
+    """Decompress the zlib format (RFC 9110, 8.4.1.2), or raw deflate, which servers send as often."""
     for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         decoder = zlib.decompressobj(bits)
         try:
@@ -84,19 +84,19 @@ _DECODERS = {"gzip": _gunzip, "x-gzip": _gunzip, "deflate": _undeflate}
 
 
 def gunzipped(body: bytes, limit: int) -> bytes:
-    """A sitemap that is a gzip file, as its name and no header says; other bytes stay as they are."""
+    """Decompress a sitemap that is a gzip file without a header that says so; return other bytes unchanged."""
     return _gunzip(body, limit) if body.startswith(_GZIP_MAGIC) else body
 
 
 def decoded(body: bytes, content_type: str | None) -> str:
-    """The characters of a page: by its byte order mark, the header, the page itself, else UTF-8 or windows-1252.
+    """Decode a page by its byte order mark, the header, the page itself, else as UTF-8 or windows-1252.
 
-    Raises Unreadable where nothing is there, or too many bytes are no characters of the set that the page names.
+    Raises Unreadable if the page is empty, or too many bytes are invalid in the character set that it names.
     """
     if not body.strip():
         raise Unreadable("empty body")
     named = read_bom(body)[0] or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
-    # A page that names no set, or one that nobody knows, is read as UTF-8 where its bytes allow no other reading.
+    # A page that names no set, or one that nobody knows, is read as UTF-8 if its bytes are valid UTF-8.
     text = html_to_unicode(content_type, body, auto_detect_fun=_utf8_or_western)[1]
     lost = text.count("\ufffd") + text.count("\x00")
     if lost > LOST_CHARACTERS * len(text):

@@ -1,4 +1,4 @@
-"""What a fetched body says: its links, and its article by trafilatura. Runs in a child process that can be killed.
+"""Extract the links of a fetched body, and its article by trafilatura, in a child process that can be killed.
 
 Pure functions of the bytes and their labels. A result is JSON:
 
@@ -35,7 +35,7 @@ Result = dict[str, Any]
 
 
 def analyse(request: dict[str, Any], payload: bytes) -> Result:
-    """The result for a body. `request`: url, kind, content_type, content_encoding, limit (bytes when decompressed)."""
+    """Analyse a body. `request`: url, kind, content_type, content_encoding, limit (bytes when decompressed)."""
     try:
         body = decompressed(payload, request["content_encoding"], request["limit"])
         if request["kind"] == "page":
@@ -51,7 +51,7 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
 
 
 def _xml(body: bytes) -> Any:
-    """The root of an XML file. Entities are not resolved: they could name files and grow without end."""
+    """Parse an XML file without resolving entities, which could name files and grow without end."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
     try:
         root = etree.fromstring(body, parser)
@@ -63,7 +63,7 @@ def _xml(body: bytes) -> Any:
 
 
 def _sitemap(root: Any) -> Iterator[list[str | None]]:
-    """The pages of a sitemap, or the sitemaps of an index (sitemaps.org), with the dates that they carry."""
+    """List the pages of a sitemap, or the sitemaps of an index (sitemaps.org), with their dates."""
     for entry in root.iterfind("{*}sitemap"):
         if location := _child(entry, "loc"):
             yield [location, "sitemap", None, _day(_child(entry, "lastmod"))]
@@ -74,7 +74,7 @@ def _sitemap(root: Any) -> Iterator[list[str | None]]:
 
 
 def _feed(root: Any) -> Iterator[list[str | None]]:
-    """The entries of RSS 1, RSS 2 and Atom."""
+    """List the entries of an RSS 1, RSS 2 or Atom feed."""
     for entry in root.iter("{*}item", "{*}entry"):
         atom = next((node.get("href") for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
         if location := _child(entry, "link") or atom:
@@ -123,9 +123,9 @@ def _page(html: str, url: str) -> Result:
 
 
 def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
-    """`text` without what trafilatura takes along at its ends: the title, datelines, menus, notices.
+    """Trim the title, datelines, menus and notices that trafilatura leaves at the ends of `text`.
 
-    A line goes where it is a title, or is shorter than a paragraph and no part of the block that holds the prose.
+    A line is removed if it is a title, or is shorter than a paragraph and outside the block that has the prose.
     """
     inside = _squeezed("".join(block.itertext())) if block is not None else None
     around = {_squeezed(title) for title in titles}
@@ -143,12 +143,12 @@ def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """Letters and digits only: spaces and list marks differ between a tree and the text made of it."""
+    """Keep letters and digits only: spaces and list marks differ between a tree and its text."""
     return "".join(filter(str.isalnum, text))
 
 
 def _links(tree: HtmlElement) -> Iterator[list[str | None]]:
-    """The pages that a page names; `nofollow` is heeded, and links are resolved by <base>."""
+    """List the links of a page; respect `nofollow`, and resolve links by <base>."""
     base = next((node.get("href") for node in tree.iter("base") if node.get("href")), None)
     seen = set()
     for node in tree.iter("a", "area", "link"):
@@ -174,7 +174,7 @@ def _canonical(tree: HtmlElement) -> str | None:
 
 
 def _is_marked(tree: HtmlElement) -> bool:
-    """Whether the page calls itself an article: Open Graph, or schema.org as JSON-LD or microdata."""
+    """Tell whether the page declares itself an article: Open Graph, or schema.org as JSON-LD or microdata."""
     for node in tree.iter("meta"):
         if node.get("property") == "og:type" and (node.get("content") or "").lower() == "article":
             return True
@@ -198,10 +198,10 @@ def _schema_types(tree: HtmlElement) -> Iterator[str]:
 
 
 def prose_block(tree: HtmlElement) -> Any:
-    """The block with the most prose, None where none holds several paragraphs side by side.
+    """Return the block with the most prose; None if no block has several paragraphs.
 
     A list of teasers has one paragraph in each of its blocks. <p>s count for their parent, text between <br>s for the
-    block that it stands in.
+    block that contains it.
     """
     paragraphs: Counter[Any] = Counter()
     for node in tree.iter():  # comments, too: text may follow them
@@ -220,7 +220,7 @@ def _is_skipped(node: Any) -> bool:
 
 
 def _block(node: Any) -> Any:
-    """The block that a text belongs to: past inline elements, past its paragraph, and past wrappers of one element."""
+    """Find the block of a text: go up past inline elements, its paragraph, and wrappers of one element."""
     while node.tag in _INLINE and node.getparent() is not None:
         node = node.getparent()
     if node.tag == "p" and node.getparent() is not None:

@@ -1,4 +1,4 @@
-"""Connections of a crawl: none into a private network, whatever a name resolves to, and none that Twisted repeats.
+"""Connections of a crawl: never into a private network, whatever a name resolves to, and never repeated by Twisted.
 
 A name is checked when it is resolved for the connection that is made: a name server that answers once with a public and
 then with a private address (DNS rebinding) gains nothing.
@@ -17,7 +17,7 @@ from sentence_distillery.crawl.policy import is_public
 
 
 class PublicResolver(CachingHostnameResolver):
-    """Resolves a name as if its private addresses did not exist, but for the hosts that were allowed to have them."""
+    """Resolve names to public addresses only, except for hosts that may have private ones."""
 
     allowed: ClassVar[frozenset[str]] = frozenset()
     refused: ClassVar[set[str]] = set()
@@ -54,7 +54,7 @@ class _PublicOnly:
 
 
 class SingleRequestHandler(HTTP11DownloadHandler):
-    """HTTP without Twisted's own second request over a fresh connection, which no gate would see."""
+    """HTTP without Twisted's automatic second request, which would bypass the gate."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -1,4 +1,4 @@
-"""Fetched bodies to analyses and links: what is done again, and what an earlier run has done already."""
+"""Turn fetched bodies into analyses and links, and reuse the analyses of earlier runs."""
 
 import hashlib
 import os
@@ -19,13 +19,13 @@ MEGABYTE = 1_000_000
 BATCH = 16
 OUTSIDE_DATES = "outside the date window"
 WORKERS = min(4, os.cpu_count() or 1)
-# What decides how a body is read: with another of these, or another limit, the kept bodies are read again.
+# These decide how a body is read: if one of them or a limit changes, the kept bodies are read again.
 _SOURCES = ("decoding.py", "extraction.py", "workers.py")
 _PACKAGES = ("trafilatura", "htmldate", "lxml", "w3lib")
 
 
 def extractor_of(web: Web) -> str:
-    """A name that changes with the extraction: its code, its packages and its limits."""
+    """Name the extractor by a hash of its code, its packages and its limits."""
     code = hashlib.sha256(b"".join((Path(__file__).parent / name).read_bytes() for name in _SOURCES)).hexdigest()[:12]
     packages = " ".join(f"{name} {version(name)}" for name in _PACKAGES)
     return f"{code} {packages} {web.page_megabytes} MB {web.extraction_seconds} s {web.extraction_megabytes} MB"
@@ -46,13 +46,13 @@ class Pages:
         self._pool.stop()
 
     def known(self, entry: Entry) -> tuple[Visit, dict[str, Any] | None]:
-        """The visit of a fetched page, and its analysis where the same body was analysed before."""
+        """Return the visit of a fetched page, and its analysis if the same body was analysed before."""
         visit = self._store.last_visit(entry.link.url)
         assert visit is not None, f"{entry.link.url} is fetched, but has no visit"
         return visit, self._store.analysis(entry.link.url, visit.digest, self.extractor)
 
     def analyse(self, link: Link, visit: Visit, payload: bytes) -> dict[str, Any]:
-        """Analyse a body in a child process; touches the store not at all, so that threads may call it."""
+        """Analyse a body in a child process; does not use the store, so that threads may call it."""
         request = {
             "url": link.url,
             "kind": link.kind,
@@ -63,7 +63,7 @@ class Pages:
         return self._pool.run(request, payload)
 
     def finish(self, entry: Entry, visit: Visit, result: dict[str, Any]) -> None:
-        """Keep the analysis, queue the links that belong to the crawl, and list those that do but are refused."""
+        """Keep the analysis, queue the links that belong to the crawl, and list the refused ones."""
         self._finish(entry, visit, result)
         self.finish_settled()
 
@@ -92,7 +92,7 @@ class Pages:
         return link
 
     def _may_be_wanted(self, published: str | None, modified: str | None) -> bool:
-        """Whether the dates of a feed or a sitemap leave the page a chance; none is published after its last change."""
+        """Tell whether the dates of a feed or a sitemap allow a wanted day; no page is published after its change."""
         since, until = self._web.since, self._web.until
         too_late = until is not None and published is not None and published > until
         too_early = since is not None and min(filter(None, (published, modified)), default=since) < since

@@ -1,11 +1,11 @@
-"""Which URLs belong to a crawl, in which form, and why others do not.
+"""Decide which URLs belong to a crawl, normalise them, and give the reason for each refusal.
 
     http://News.example:80/a//b/?utm_source=x&id=2#top   ->  http://news.example/a/b/?id=2      (courlan)
     http://news.example/a/a/a/a/                         ->  refused: trap: repeated path
     http://10.0.0.1/                                     ->  refused: private address
 
-A link that leads to another host, another section or another kind of file is no page of the site and is only counted.
-A redirect is different: it was a page of the site that promised it, so that page is listed with the refusal.
+A link to another host, another section or another kind of file is not a page of the site and is only counted.
+A redirect comes from a page of the site, so that page is listed with the refusal.
 """
 
 import ipaddress
@@ -21,9 +21,9 @@ from courlan import clean_url
 from sentence_distillery.crawl.options import Site, Web
 
 LONGEST_URL = 500
-# Three equal segments stand in no sensible path, but in every path that a wrong relative link makes longer and longer.
+# No sensible path has three equal segments, but a wrong relative link makes paths that repeat them without end.
 REPEATED_SEGMENTS = 3
-# A calendar or a filter makes a page for each query; a section has that many pages of its own at the very most.
+# A calendar or a filter makes a page for each query; a section has at most that many real pages.
 QUERIES_OF_A_PATH = 100
 MOST_REDIRECTS = 10
 SESSION = re.compile(r"(?:^|&)(?:phpsessid|jsessionid|aspsessionid\w*|sid)=[^&]*", re.IGNORECASE)
@@ -44,7 +44,7 @@ TRAP_LENGTH = "trap: long URL"
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error
-    """Why a URL is not fetched, with its link where it is a page of the site all the same and so is listed."""
+    """The reason why a URL is not fetched, with its link if it is a page of the site and so is listed."""
 
     def __init__(self, reason: str, link: "Link | None" = None) -> None:
         super().__init__(reason)
@@ -53,9 +53,9 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error
 
 
 def normalise(url: str, base: str = "") -> str:
-    """`url` in one form: absolute, lower-case host, no default port, no fragment, no session or tracking parameter.
+    """Normalise `url`: absolute, lower-case host, no default port, no fragment, no session or tracking parameter.
 
-    Raises Refused where it is no web address.
+    Raises Refused if it is not a web address.
     """
     try:
         parts = urlsplit(urljoin(base, url.strip().replace(" ", "%20")))
@@ -65,22 +65,22 @@ def normalise(url: str, base: str = "") -> str:
         cleaned = clean_url(plain.geturl())
         if cleaned is None or not (result := urlsplit(cleaned)).hostname or result.port == 0:
             raise Refused("no address")
-    except ValueError as error:  # a bad port, or a bracket that is no IPv6 address
+    except ValueError as error:  # a bad port, or a bracket that is not an IPv6 address
         raise Refused("no address") from error
     return result._replace(path=result.path or "/").geturl()
 
 
 def host_of(url: str) -> str:
-    """The host with its port where that is not the usual one: news.example, 127.0.0.1:8000."""
+    """Return the host, with its port unless that is the default: news.example, 127.0.0.1:8000."""
     return urlsplit(url).netloc
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address can be reached from everywhere: neither private, loopback, link-local nor reserved."""
+    """Tell whether an IP address is public: not private, loopback, link-local or reserved."""
     found = ipaddress.ip_address(address.split("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:  # what a resolver behind NAT64 makes of IPv4 addresses (RFC 6052)
+        if found in _NAT64:  # IPv4 addresses as a resolver behind NAT64 writes them (RFC 6052)
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
@@ -88,7 +88,7 @@ def is_public(address: str) -> bool:
 
 
 def is_private_literal(host: str) -> bool:
-    """Whether `host`, as it stands in a URL, is an IP address that is not public, in any form that passes for one.
+    """Tell whether `host`, as written in a URL, is a non-public IP address in any form that resolvers accept.
 
     0x7f.1, 2130706433 and 127.1 are loopback to the resolver, too, so what consists of numbers only is not trusted.
     """
@@ -101,7 +101,7 @@ def is_private_literal(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Link:
-    """A page to fetch. `kind` is page, sitemap or feed; `depth` counts links from where the crawl began."""
+    """A page to fetch. `kind` is page, sitemap or feed; `depth` counts links from the start of the crawl."""
 
     url: str
     site: str
@@ -128,7 +128,7 @@ class Scope:
         self._sites = {site.name: _SiteScope(site) for site in web.sites}
 
     def seeds(self) -> list[Link]:
-        """Where the crawl begins: sitemaps and feeds first, since they tell of articles by few requests."""
+        """List the links to start from: sitemaps and feeds first, since they list articles in few requests."""
         return [
             Link(scope.with_scheme(normalise(url)), name, kind)
             for name, scope in self._sites.items()
@@ -141,14 +141,14 @@ class Scope:
         ]
 
     def follow(self, url: str, parent: Link, kind: str = "page") -> Link:
-        """The link from `parent` to `url`; raises Refused where it is not to be fetched."""
+        """Return the link from `parent` to `url`; raises Refused if it must not be fetched."""
         scope = self._sites[parent.site]
         link = Link(scope.with_scheme(normalise(url, parent.url)), parent.site, kind, parent.depth + 1)
         self.check_host(link)
         path = urlsplit(link.url).path
         if kind == "page" and OTHER_FILES.search(path):
             raise Refused("another kind of file")
-        # What a sitemap or a feed names belongs to the site wherever it stands; so do further sitemaps.
+        # Pages of a sitemap or a feed belong to the site whatever their path; so do further sitemaps.
         if parent.kind == "page" and not scope.holds(link.url):
             raise Refused("outside the sections")
         if reason := trap(urlsplit(link.url)):
@@ -158,7 +158,7 @@ class Scope:
         return link
 
     def redirect(self, location: str, source: Link) -> Link:
-        """Where a redirect leads; raises Refused for another host, a private address, a file and endless chains."""
+        """Follow a redirect; raises Refused for another host, a private address, a file and endless chains."""
         scope = self._sites[source.site]
         try:
             url = scope.with_scheme(normalise(location, source.url))
@@ -176,21 +176,21 @@ class Scope:
         return link
 
     def check_host(self, link: Link) -> None:
-        """Raise Refused where the host is not the site's, or is a private address that nobody allowed."""
+        """Raise Refused if the host is not one of the site, or is a private address that is not in `private_hosts`."""
         if link.host not in self._sites[link.site].site.hosts:
             raise Refused("another host")
         if is_private_literal(link.host) and link.host not in self.private_hosts:
             raise Refused("private address", link)
 
     def is_article(self, site: str, url: str) -> bool | None:
-        """Whether the URL says that it is an article; None where the site has no pattern."""
+        """Tell whether the URL fits the site's pattern of articles; None if the site has no pattern."""
         pattern = self._sites[site].articles
         return None if pattern is None else pattern.search(url) is not None
 
     def canonical(self, site: str, url: str, declared: str | None) -> str:
-        """The URL under which a page wants to be known: `declared` where it is a page of the same site, else `url`.
+        """Return the canonical URL of a page: `declared` if it is a page of the same site, else `url`.
 
-        A page that names the front page is not believed: content systems do that by mistake.
+        A page that declares the front page is not believed: content systems do that by mistake.
         """
         if not declared:
             return url
@@ -210,19 +210,19 @@ class _SiteScope:
 
     @cached_property
     def _prefixes(self) -> tuple[str, ...]:
-        """`host/path/` of each section; the last part of the path is cut off where it is a file."""
+        """Return `host/path/` of each section, without the last part of the path if it is a file."""
         starts = (urlsplit(normalise(url)) for url in self.site.sections)
         return tuple(start.netloc + _directory(start.path) for start in starts)
 
     def holds(self, url: str) -> bool:
-        """Whether a section or the pattern of articles holds the URL."""
+        """Tell whether the URL is in a section or fits the pattern of articles."""
         parts = urlsplit(url)
         place = parts.netloc + parts.path
         below = any(place.startswith(prefix) or place + "/" == prefix for prefix in self._prefixes)
         return below or (self.articles is not None and self.articles.search(url) is not None)
 
     def with_scheme(self, url: str) -> str:
-        """https for hosts that are crawled by https, so that a page is not fetched once by each scheme."""
+        """Use https for hosts that are crawled by https, so that no page is fetched by both schemes."""
         parts = urlsplit(url)
         return parts._replace(scheme="https").geturl() if parts.netloc in self._secure else url
 
@@ -237,7 +237,7 @@ def _directory(path: str) -> str:
 
 
 def trap(parts: SplitResult) -> str | None:
-    """Why the URL looks like one of endlessly many, None where it does not."""
+    """Return the reason why the URL looks like one of endlessly many; None if it does not."""
     if len(parts.geturl()) > LONGEST_URL:
         return TRAP_LENGTH
     segments = Counter(segment for segment in parts.path.split("/") if segment)

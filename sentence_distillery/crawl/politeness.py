@@ -35,12 +35,12 @@ log = logging.getLogger(__name__)
 
 
 class Gate:
-    """Who may ask which host when. `delay` in seconds between the end of an answer and the next request."""
+    """Permission to request a host. `delay` in seconds between the end of an answer and the next request."""
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
         self._longer: dict[str, float] = {}
-        # The process before this one may have asked a moment ago, so each host's first request waits as well.
+        # The previous process may have sent a request a moment ago, so each host's first request waits as well.
         self._ready: defaultdict[str, float] = defaultdict(lambda: time.monotonic() + delay)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -54,17 +54,17 @@ class Gate:
         self._locks[host].release()
 
     def pause(self, host: str, seconds: float) -> None:
-        """Let nobody ask the host for so long."""
+        """Block requests to the host for so many seconds."""
         self._ready[host] = max(self._ready[host], time.monotonic() + seconds)
 
     def slow_down(self, host: str, seconds: float) -> None:
-        """Wait this long between requests from now on: what Crawl-delay asks for."""
+        """Wait this long between requests from now on, as Crawl-delay demands."""
         self._longer[host] = max(seconds, self._longer.get(host, 0.0))
 
 
 @dataclass
 class Work:
-    """What the parts of a crawl share; the spider carries it to those that Scrapy makes."""
+    """The state that the parts of a crawl share; the spider passes it to those that Scrapy creates."""
 
     store: Store
     scope: Scope
@@ -74,7 +74,7 @@ class Work:
     failure: Exception | None = None
 
     def limit(self, under_way: int = 0) -> str | None:
-        """The limit of the snapshot that is reached, None where the crawl may go on."""
+        """Return the limit of the snapshot that is reached; None if the crawl may continue."""
         requests, size = self.store.totals()
         if requests + under_way >= self.web.pages:
             return "page limit"
@@ -88,7 +88,7 @@ def work_of(crawler: Crawler) -> Work:
 
 
 class GateMiddleware:
-    """The last middleware before the downloader: everything that Scrapy sends passes the gate."""
+    """The last middleware before the downloader: every request of Scrapy passes the gate."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
@@ -116,7 +116,7 @@ class GateMiddleware:
 
 
 class RobotsMiddleware:
-    """Fetch robots.txt of an origin before its first page, and drop what it forbids (RFC 9309)."""
+    """Fetch robots.txt of an origin before its first page, and drop the pages that it forbids (RFC 9309)."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -156,7 +156,7 @@ class RobotsMiddleware:
         return found
 
     async def _fetched(self, origin: str) -> Robots:
-        """Ask, again after 1, 2, 4 ... seconds where the server fails."""
+        """Request robots.txt, again after 1, 2, 4 ... seconds if the server fails."""
         for attempt in range(self._web.retries + 1):
             found = await self._asked(origin)
             if found.ruling is not Ruling.UNREACHABLE:
@@ -167,7 +167,7 @@ class RobotsMiddleware:
         return found
 
     async def _asked(self, origin: str) -> Robots:
-        """One attempt, redirects followed. Beyond the last redirect the RFC would allow all; we allow nothing."""
+        """Try once, following redirects. After too many redirects the RFC allows everything; we allow nothing."""
         url = origin
         for _ in range(robots.MOST_REDIRECTS + 1):
             headers = {"Accept-Encoding": "identity"}  # so that 500 KiB are 500 KiB
@@ -201,7 +201,7 @@ class RobotsMiddleware:
         return target
 
     def _enough(self, data: bytes, request: Request, **_: Any) -> None:
-        """End the transfer of a robots.txt when more has come than is read."""
+        """End the transfer of a robots.txt after the part that is read."""
         if request.meta.get("robots"):
             self._received[request] += len(data)
             if self._received[request] > robots.LARGEST:

@@ -1,4 +1,4 @@
-"""How far a crawl is: a bar in a terminal, a line every ten seconds in a log."""
+"""Show the progress of a crawl: a bar in a terminal, a line every ten seconds in a log."""
 
 import asyncio
 import logging

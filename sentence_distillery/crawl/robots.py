@@ -1,8 +1,8 @@
-"""robots.txt as RFC 9309 reads it; Protego parses the rules, this module decides what an answer means.
+"""robots.txt according to RFC 9309; Protego parses the rules, this module interprets the answers.
 
-    2xx                   the rules of the first 500 KiB; bytes that are no UTF-8 spoil their own line only (2.2, 2.5)
+    2xx                   the rules of the first 500 KiB; bytes that are not UTF-8 spoil their own line only (2.2, 2.5)
     3xx                   followed, at least five times, to other hosts too (2.3.1.2)
-    4xx                   "unavailable": all is allowed (2.3.1.3); 429 is not meant, it asks to come back later
+    4xx                   "unavailable": all is allowed (2.3.1.3); 429 is excluded, it asks to come back later
     5xx, no answer        "unreachable": nothing is allowed (2.3.1.4)
 
 An answer holds for 24 hours at most (2.4). Beyond the RFC, Crawl-delay and Request-rate are heeded.
@@ -28,7 +28,7 @@ AGENT = "sentence-distillery"
 
 
 class Ruling(StrEnum):
-    """RULES: as the text says; ALLOWED: there is no robots.txt; UNREACHABLE: nobody knows, so nothing is allowed."""
+    """RULES: the text decides; ALLOWED: there is no robots.txt; UNREACHABLE: unknown, so nothing is allowed."""
 
     RULES = "rules"
     ALLOWED = "allowed"
@@ -37,7 +37,7 @@ class Ruling(StrEnum):
 
 @dataclass(frozen=True)
 class Robots:
-    """What robots.txt of one origin says; `fetched` in seconds since 1970."""
+    """The rules of robots.txt of one origin; `fetched` in seconds since 1970."""
 
     ruling: Ruling
     text: str = ""
@@ -53,19 +53,19 @@ class Robots:
         return self.ruling is Ruling.ALLOWED
 
     def delay(self) -> float:
-        """Seconds between two requests that the file asks for, 0 where it asks for none."""
+        """Return the seconds between two requests that the file demands; 0 if it demands none."""
         if self.ruling is not Ruling.RULES:
             return 0.0
         rate = self._rules.request_rate(AGENT)
         return max(self._rules.crawl_delay(AGENT) or 0.0, rate.seconds / rate.requests if rate else 0.0)
 
     def expired(self, now: float) -> bool:
-        """Whether it must be fetched anew; a clock that was set back counts as expired."""
+        """Tell whether it must be fetched again; a clock that was set back counts as expired."""
         return not 0 <= now - self.fetched < LONGEST_CACHED
 
 
 def ruling(status: int, body: bytes, encoding: str = "") -> Robots:
-    """What an answer that is no redirect means; rules that cannot be read could say anything, so they forbid all."""
+    """Interpret an answer that is not a redirect; unreadable rules forbid everything."""
     if 200 <= status < 300:
         try:
             return Robots(Ruling.RULES, decode(decompressed(body, encoding, LARGEST_PACKED)))
@@ -77,7 +77,7 @@ def ruling(status: int, body: bytes, encoding: str = "") -> Robots:
 
 
 def decode(body: bytes) -> str:
-    """The first 500 KiB as text; a line that the limit cuts is left out, since half a path would forbid too much."""
+    """Decode the first 500 KiB; leave out a line that the limit cuts, since half a path would forbid too much."""
     kept = body[:LARGEST]
     if len(body) > LARGEST:
         kept = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
@@ -85,6 +85,6 @@ def decode(body: bytes) -> str:
 
 
 def address(url: str) -> str:
-    """Where robots.txt of the origin of `url` stands (RFC 9309, 2.3)."""
+    """Return the URL of robots.txt of the origin of `url` (RFC 9309, 2.3)."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/robots.txt"

@@ -1,7 +1,7 @@
-"""One snapshot of the sites: crawl what is missing, then choose the articles among all pages that are kept.
+"""Take one snapshot of the sites: crawl the missing pages, then choose the articles among all kept pages.
 
-A snapshot is known by its name and by what it asks for (sites, days, depth); either change begins a new one.
-A finished snapshot is not crawled again: running the stage anew reads the kept pages only. The articles are those of
+A name and a scope (sites, days, depth) identify a snapshot; a change of either begins a new one.
+A finished snapshot is not crawled again: another run of the stage only reads the kept pages. The articles are those of
 all snapshots, since a page that has left the front page is still an article.
 """
 
@@ -97,7 +97,7 @@ def _digest(web: Web) -> str:
 
 
 def _crawl(web: Web, scope: Scope, store: Store, counters: Counters) -> str | None:
-    """Fetch and analyse what is missing; returns the limit that ended it, None where the snapshot is complete."""
+    """Fetch and analyse missing pages; return the limit that ended it, or None if the snapshot is complete."""
     pages = Pages(store, scope, web)
     limit = None
     try:
@@ -142,7 +142,7 @@ def _count(store: Store, pages: Pages, counters: Counters) -> None:
 
 
 class Choice:
-    """Which of the analysed pages are articles, each once, and why the others are not."""
+    """The choice of articles among the analysed pages, each once, with the reasons against the others."""
 
     def __init__(self, web: Web, scope: Scope, store: Store, limit: str | None) -> None:
         self._web = web
@@ -166,7 +166,7 @@ class Choice:
                 }
 
     def fault(self, link: Link, result: dict[str, Any]) -> str | None:
-        """Why an analysed page is no article that is wanted, None where it is one."""
+        """Return the reason why an analysed page is not a wanted article; None if it is one."""
         says = self._scope.is_article(link.site, link.url)
         if says is False and link.kind == "page":
             return "not an article's URL"
@@ -204,7 +204,7 @@ class Choice:
                 self._drop(link, None, reason, chosen)
 
     def _candidates(self) -> Iterator[tuple[Link, dict[str, Any], str]]:
-        """Articles with their canonical URLs: first the pages that stand there, then the others."""
+        """Yield articles with their canonical URLs: first the pages at these URLs, then the others."""
         for standing in (True, False):
             for link, result in self._store.analyses():
                 if link.site not in self._names:

@@ -1,4 +1,4 @@
-"""The crawl itself, on Scrapy: its downloader, engine, throttle and signals; the queue is the store's.
+"""The crawl on Scrapy: its downloader, engine, throttle and signals, with the store as the queue.
 
 Scrapy keeps its own queue in files that SIGKILL leaves broken, so the scheduler here reads the store instead, and
 redirects and retries are steps of the store, too.
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 
 class StoreScheduler(BaseScheduler):
-    """Hands out the store's pages while the limits of the snapshot are not reached."""
+    """A scheduler that takes pages from the store until a limit of the snapshot is reached."""
 
     def __init__(self, work: Work, spider: "NewsSpider") -> None:
         self._work = work
@@ -93,7 +93,7 @@ class StoreScheduler(BaseScheduler):
         return self._request(entry)
 
     def release(self, entry: Entry) -> None:
-        """The page is no longer queued, or it is queued for another attempt."""
+        """Release a page that is no longer queued, or that is queued for another attempt."""
         self._taken.pop(entry.id, None)
 
     def _transferred(self, request: Request) -> None:
@@ -111,7 +111,7 @@ class StoreScheduler(BaseScheduler):
 
 
 class NewsSpider(Spider):
-    """Steps of the store for each answer: keep, redirect, retry or drop; then analyse."""
+    """A spider that keeps, redirects, retries or drops each answer in the store, and then analyses it."""
 
     name = "news"
 
@@ -120,7 +120,7 @@ class NewsSpider(Spider):
         self.work = work
 
     async def start(self) -> AsyncIterator[Any]:
-        """Nothing: the scheduler has the pages."""
+        """Yield nothing: the scheduler has the pages."""
         nothing: tuple[Request, ...] = ()
         for request in nothing:
             yield request
@@ -136,14 +136,14 @@ class NewsSpider(Spider):
                 await self._analyse(entry)
 
     async def failed(self, failure: Any) -> None:
-        """An answer that did not come, or was not asked for."""
+        """Handle a request that got no answer, or was not sent."""
         with self._failing():
             entry: Entry = failure.request.meta["entry"]
             self._fail(entry, failure.value)
             self._release(entry)
 
     def _step(self, entry: Entry, answer: Answer) -> bool:
-        """Deal with an answer; whether there is a body to analyse."""
+        """Handle an answer, and tell whether there is a body to analyse."""
         store, location = self.work.store, answer.header("location")
         if answer.status in (200, 304):
             return self._keep(entry, answer)
@@ -205,7 +205,7 @@ class NewsSpider(Spider):
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Scrapy logs what a callback raises and goes on; a full disk or a fault of ours must end the crawl."""
+        """End the crawl after an error in a callback, such as a full disk; Scrapy would log it and continue."""
         try:
             yield
         except Exception as error:
@@ -214,7 +214,7 @@ class NewsSpider(Spider):
 
 
 def kind_of(error: BaseException | None, entry: Entry) -> str:
-    """The kind of an error, as it is counted and listed."""
+    """Name the kind of an error, for the counters and the list of dropped pages."""
     if isinstance(error, IgnoreRequest):
         return str(error)
     if isinstance(error, CannotResolveHostError) and urlsplit(entry.link.url).hostname in PublicResolver.refused:
@@ -232,12 +232,12 @@ _KINDS: dict[type[Exception], str] = {
 
 
 def header_pairs(headers: Headers) -> list[tuple[str, str]]:
-    """Headers as they came, one pair a line; Latin-1 reads any byte."""
+    """Return the headers as received, one pair each; Latin-1 decodes any byte."""
     return [(key.decode("latin-1"), value.decode("latin-1")) for key in headers for value in headers.getlist(key)]
 
 
 def retry_after(answer: Answer) -> float:
-    """Seconds that the server asks to be left alone (RFC 9110, 10.2.3), an hour at most; 0 where it does not ask."""
+    """Return the seconds of Retry-After (RFC 9110, 10.2.3), an hour at most; 0 if there is none."""
     value = (answer.header("retry-after") or "").strip()
     if value.isdigit():
         return min(float(value), LONGEST_PAUSE)
@@ -251,7 +251,7 @@ def retry_after(answer: Answer) -> float:
 def run(work: Work) -> None:
     """Crawl until nothing is queued or a limit is reached; SIGINT and SIGTERM end it between two pages.
 
-    Raises what made the crawl fail, SystemExit where a signal ended it.
+    Raises the error that made the crawl fail; SystemExit if a signal ended it.
     """
     PublicResolver.allowed = frozenset(urlsplit(f"//{host}").hostname or "" for host in work.web.private_hosts)
     logging.disable(logging.INFO)  # of Scrapy, which resets its loggers' levels when the process is made
@@ -313,5 +313,5 @@ def _settings(work: Work) -> dict[str, Any]:
 
 
 def user_agent(contact: str | None) -> str:
-    """sentence-distillery/0.1.0 (+mailto:you@example.org): who asks, and whom to tell where that is not welcome."""
+    """sentence-distillery/0.1.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
     return f"{AGENT}/{version('sentence-distillery')} (+{'mailto:' if '@' in (contact or '') else ''}{contact})"

@@ -1,4 +1,4 @@
-"""What a crawl knows, kept so that SIGKILL at any moment loses at most the answers under way: SQLite and WARC.
+"""The state of a crawl in SQLite and WARC: SIGKILL at any moment loses at most the answers in transfer.
 
 A page of a snapshot goes through these states; each step is one transaction, and the page's links enter together with
 the step to `done`:
@@ -10,8 +10,8 @@ the step to `done`:
 An answer is written to the WARC file and synced first, and to the database then. A kill between the two leaves
 a record that the database does not know; it is cut off when the store is opened again.
 
-Beside the pages of each snapshot stand all bodies by their SHA-256, the validators (ETag, Last-Modified) of each URL,
-and the newest analysis of each URL: with these the next snapshot asks for what has changed only.
+The store also has all bodies by their SHA-256, and the validators (ETag, Last-Modified) and the newest analysis of each
+URL. With these the next snapshot only fetches pages that have changed.
 """
 
 import fcntl
@@ -87,7 +87,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for a page: `headers` as received, `payload` as transferred; `when` in seconds since 1970."""
+    """The answer for a page: `headers` as received, `payload` as transferred; `when` in seconds since 1970."""
 
     status: int
     headers: Headers
@@ -102,7 +102,7 @@ class Store:
     """The state of all snapshots and the work on one of them. Not for several threads."""
 
     def __init__(self, name: str, scope: str, software: str, directory: Path) -> None:
-        """Open the snapshot that `name` and `scope`, a digest of what is asked for, identify; begin it if it is new.
+        """Open the snapshot that `name` and `scope`, a digest of its request, identify; begin it if it is new.
 
         Raises InputError if another process crawls in `directory`, or its files are damaged.
         """
@@ -136,20 +136,20 @@ class Store:
             self._db.execute("update snapshot set finished = 1 where id = ?", (self._snapshot,))
 
     def totals(self) -> tuple[int, int]:
-        """Requests made and bytes received for this snapshot."""
+        """Count the requests made and bytes received for this snapshot."""
         found = self._db.execute("select requests, bytes from snapshot where id = ?", (self._snapshot,)).fetchone()
         return int(found[0]), int(found[1])
 
     def states(self) -> dict[str, int]:
-        """How many pages of this snapshot are in which state."""
+        """Count the pages of this snapshot by state."""
         return dict(self._rows("select state, count(*) from page where snapshot = ? group by state", self._snapshot))
 
     def errors(self) -> dict[str, int]:
-        """Errors of this snapshot by kind, those that a second attempt made good included."""
+        """Count the errors of this snapshot by kind, including those that a retry resolved."""
         return dict(self._rows("select kind, count from error where snapshot = ? order by kind", self._snapshot))
 
     def articles(self) -> int:
-        """How many of the snapshot's pages look like articles so far."""
+        """Count the snapshot's pages that look like articles so far."""
         return int(
             self._value(
                 "select count(*) from page join analysis using (url) where snapshot = ? and state = 'done' and article",
@@ -160,7 +160,7 @@ class Store:
     # What waits
 
     def unblock(self) -> None:
-        """Give the pages a new chance whose robots.txt could not be had in an earlier run."""
+        """Queue the pages again whose robots.txt was unreachable in an earlier run."""
         with self._db:
             self._db.execute(
                 "update page set state = 'queued', reason = null where snapshot = ? and state = 'blocked'",
@@ -168,7 +168,7 @@ class Store:
             )
 
     def next(self, now: float, busy_hosts: Iterable[str], taken: Iterable[int]) -> Entry | None:
-        """The oldest page that may be fetched now and whose host is not busy."""
+        """Return the oldest page that may be fetched now and whose host is not busy."""
         hosts, ids = json.dumps([*busy_hosts]), json.dumps([*taken])
         rows = self._entries(
             "state = 'queued' and not_before <= ? and host not in (select value from json_each(?)) "
@@ -187,11 +187,11 @@ class Store:
         )
 
     def fetched(self) -> list[Entry]:
-        """Pages whose body is kept and whose analysis is missing."""
+        """List the pages whose body is kept and whose analysis is missing."""
         return self._entries("state = 'fetched' order by id")
 
     def settled(self) -> list[Entry]:
-        """Articles of an earlier snapshot that are not fetched again, whose links have not been followed yet."""
+        """List articles of an earlier snapshot that are not fetched again and whose links are not yet followed."""
         return self._entries("state = 'settled' order by id")
 
     # Steps
@@ -203,7 +203,7 @@ class Store:
                 self._add(link)
 
     def refuse(self, link: Link, reason: str) -> None:
-        """List a page that is not going to be fetched."""
+        """List a page that will not be fetched."""
         with self._db:
             self._insert(link, "dropped", reason)
 
@@ -239,18 +239,18 @@ class Store:
     def drop(
         self, entry: Entry, reason: str, status: int | None = None, detail: str | None = None, size: int = 0
     ) -> None:
-        """List a page that was asked for in vain, `size` bytes long: queued -> dropped."""
+        """List a page whose request failed, `size` bytes long: queued -> dropped."""
         with self._db:
             self._set_state(entry, "dropped", status, reason, detail)
             self._count(1, size)
 
     def forbid(self, entry: Entry, reason: str, for_this_run: bool) -> None:
-        """List a page that was not asked for: queued -> dropped, or blocked until the next run."""
+        """List a page that was not requested: queued -> dropped, or blocked until the next run."""
         with self._db:
             self._set_state(entry, "blocked" if for_this_run else "dropped", None, reason, None)
 
     def redirect(self, entry: Entry, status: int, target: Link) -> None:
-        """Queue where a page leads and list the page itself: queued -> dropped."""
+        """Queue the target of a redirect and list the page itself: queued -> dropped."""
         with self._db:
             self._add(target)
             self._set_state(entry, "dropped", status, "redirect", target.url)
@@ -273,7 +273,7 @@ class Store:
     # What is known of a URL
 
     def last_visit(self, url: str) -> Visit | None:
-        """The newest answer with a body, of this snapshot or an earlier one."""
+        """Return the newest answer with a body, of this snapshot or an earlier one."""
         found = self._db.execute(
             "select url, digest, content_type, content_encoding, etag, last_modified, fetched from visit "
             "where url = ? order by snapshot desc limit 1",
@@ -282,19 +282,19 @@ class Store:
         return Visit(*found) if found else None
 
     def payload(self, digest: str) -> bytes:
-        """A body as it was transferred."""
+        """Return a body as it was transferred."""
         found = self._db.execute("select file, offset, length from body where digest = ?", (digest,)).fetchone()
         return self._archive.read(Place(*found))
 
     def analysis(self, url: str, digest: str, extractor: str) -> dict[str, Any] | None:
-        """The analysis of this body by this extractor, None where there is none yet."""
+        """Return the analysis of this body by this extractor; None if there is none yet."""
         found = self._db.execute(
             "select result from analysis where url = ? and digest = ? and extractor = ?", (url, digest, extractor)
         ).fetchone()
         return json.loads(found[0]) if found else None
 
     def outdated(self, extractor: str) -> Iterator[tuple[Link, Visit]]:
-        """Pages that were analysed by another extractor, with the body that the analysis was made of."""
+        """Yield pages that another extractor analysed, with the analysed body."""
         rows = self._rows("select url, site, kind from analysis where extractor != ? order by url", extractor)
         for url, site, kind in rows:
             visit = self.last_visit(url)
@@ -307,13 +307,13 @@ class Store:
             self._put_analysis(link, digest, extractor, result)
 
     def analyses(self) -> Iterator[tuple[Link, dict[str, Any]]]:
-        """Every page of every snapshot that was analysed, by URL."""
+        """Yield every analysed page of every snapshot, by URL."""
         with closing(self._db.execute("select url, site, kind, result from analysis order by url")) as rows:
             for url, site, kind, result in rows:
                 yield Link(url, site, kind), json.loads(result)
 
     def unread(self) -> Iterator[tuple[Link, int | None, str | None, str | None]]:
-        """Pages of this snapshot without analysis, by URL: link, HTTP status, reason (None: still queued), detail."""
+        """Yield pages of this snapshot without analysis, by URL: link, HTTP status, reason (None: queued), detail."""
         rows = self._rows(
             "select url, site, kind, status, reason, detail from page where snapshot = ? and state != 'done' "
             "order by url",
@@ -338,13 +338,13 @@ class Store:
             self._insert(link, "dropped", TRAP_QUERY)
             return
         known = self.last_visit(link.url)
-        # An article that no validator can be asked about is not fetched again: newspapers do not change old pages.
+        # An article without a validator is not fetched again: newspapers do not change old pages.
         settled = known is not None and not known.has_validator and self._is_article(link.url)
         if self._insert(link, "settled" if settled else "queued", None) and settled and known:
             self._put_visit(known)
 
     def _insert(self, link: Link, state: str, reason: str | None) -> bool:
-        """Whether the snapshot did not know the page; one that was too deep may turn out not to be."""
+        """Insert a page and tell whether it is new; one that was too deep may have a shorter path."""
         values = asdict(link) | {"path": link.path, "host": link.host, "snapshot": self._snapshot}
         cursor = self._db.execute(
             "insert into page (snapshot, url, path, host, site, kind, depth, redirects, state, reason) "
@@ -407,7 +407,7 @@ class Store:
 
 
 def _visit(url: str, digest: str, answer: Answer, before: Visit | None) -> Visit:
-    """The visit that an answer makes; a 304 need not repeat what the earlier answer said (RFC 9110, 15.4.5)."""
+    """Make a visit of an answer; a 304 may omit headers of the earlier answer (RFC 9110, 15.4.5)."""
     return Visit(
         url,
         digest,
@@ -433,7 +433,7 @@ def _database(path: Path) -> sqlite3.Connection:
 
 
 def _locked(path: Path) -> int:
-    """A descriptor that holds the lock; the system frees it when the process ends, however it ends."""
+    """Open a descriptor that holds the lock; the system frees it when the process ends, however it ends."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + LOCK_SECONDS
     while True:

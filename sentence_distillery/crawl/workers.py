@@ -1,7 +1,7 @@
 """Child processes that analyse pages and can be killed: a limit of time, a limit of memory, and no harm from a crash.
 
-Parent and child speak JSON and bytes over a pipe; nothing that a broken page made of the child is unpickled. The child
-also ends itself: by SIGALRM when a page takes too long, which works inside C code, and when the parent is gone.
+Parent and child exchange JSON and bytes over a pipe, and never pickles, which a compromised child could abuse. The
+child also ends itself: by SIGALRM when a page takes too long, which works inside C code, and when the parent is gone.
 """
 
 import json
@@ -28,7 +28,7 @@ Task = Callable[[dict[str, Any], bytes], dict[str, Any]]
 
 
 def analyse() -> Task:
-    """What a child does with a page; only the child imports trafilatura."""
+    """Analyse a page in the child; only the child imports trafilatura."""
     from sentence_distillery.crawl.extraction import analyse
 
     return analyse
@@ -43,7 +43,7 @@ class Limits:
 
 
 class Worker:
-    """One child process, started when it is needed and again after it has died."""
+    """One child process, started on demand and again after it has died."""
 
     def __init__(self, limits: Limits, load: Callable[[], Task] = analyse) -> None:
         self._limits = limits
@@ -51,7 +51,7 @@ class Worker:
         self._child: tuple[multiprocessing.process.BaseProcess, Connection] | None = None
 
     def run(self, request: dict[str, Any], payload: bytes) -> dict[str, Any]:
-        """The result of the task; `{"reason": ..., "links": [], "article": false}` where it was killed or failed."""
+        """Run the task; return `{"reason": ..., "links": [], "article": false}` if it was killed or failed."""
         pipe = self._started()
         try:
             pipe.send_bytes(json.dumps(request).encode())
@@ -124,7 +124,7 @@ def _nothing(reason: str) -> dict[str, Any]:
 
 
 def _serve(pipe: Connection, limits: Limits, load: Callable[[], Task]) -> None:
-    """The child: one page after the other until the parent closes the pipe."""
+    """Analyse one page after the other in the child until the parent closes the pipe."""
     run = load()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""How well cleaning finds sentence ends and boilerplate: precision, recall and F1.
+"""Score how well cleaning finds sentence ends and boilerplate: precision, recall and F1.
 
 Sentences: each system splits whole paragraphs, and the sentence ends inside of a paragraph are compared, on a sample of
 labelled lines and on the test split of UD English EWT. The splitter of `corpus.sentences` is compared with sentencex,

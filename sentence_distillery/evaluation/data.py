@@ -1,4 +1,4 @@
-"""What every system is scored on: pairs, words and documents, none of them in the training texts."""
+"""The data that every system is scored on: pairs, words and documents, none of them in the training texts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ def _apart(train: DocumentSet, evaluated: Fingerprints, counters: Counters) -> D
 def calibration_pairs(
     benchmarks: BenchmarkData, evaluated: Fingerprints, seed: int, counters: Counters
 ) -> PairSet | None:
-    """Draw training pairs of CALIBRATED none of whose sentences is scored on; None if the set is absent."""
+    """Draw training pairs of CALIBRATED without a sentence of an evaluation split; None if the set is absent."""
     if CALIBRATED not in benchmarks.available("pairs"):
         return None
     pairs = benchmarks.pairs(CALIBRATED, "train")
@@ -72,7 +72,7 @@ def calibration_pairs(
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """What every system is scored on, and the pairs that its cosines are calibrated on."""
+    """The evaluation sets, and the pairs that cosines are calibrated on."""
 
     corpus: list[str]
     similarity: list[PairSet]
@@ -94,7 +94,7 @@ class EvaluationData:
             The sets, and the corpus for token counts and speed.
 
         Raises:
-            InputError: If the corpus has a sentence that is scored on, or a file cannot be read.
+            InputError: If the corpus has a sentence of an evaluation split, or a file cannot be read.
         """
         corpus, evaluated = read_corpus(sentences), benchmarks.fingerprints()
         refuse_shared([corpus], evaluated, str(sentences), "Clean the corpus anew: cleaning takes such sentences out.")

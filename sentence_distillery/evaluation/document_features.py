@@ -1,7 +1,7 @@
 """Features of documents for a linear classifier: a system's own mean, or its tokens.
 
     sgd          the system's own mean over the document, (documents, dimension)
-    sgd+tokens   for a table of token vectors: how often each token stands in the document, times the length of its
+    sgd+tokens   for a table of token vectors: the count of each token in the document, times the length of its
                  vector, (documents, vocabulary), rows of unit length; the mean before its sum is taken
 
 A mean of 300 words has little left of the few that tell a good review from a bad one.

@@ -2,7 +2,7 @@
 
 The cosine of each pair is compared with its human rating (Pearson, Spearman, and MAE on a scale of 0 to 5, as
 sentence_distillery/benchmarks/metrics.py defines them). Documents are classified by a linear SGD classifier on their
-embeddings (precision, recall and F1). A figure that does not exist has its reason in place of a number.
+embeddings (precision, recall and F1). An undefined figure has its reason in place of a number.
 """
 
 from collections.abc import Iterator, Sequence

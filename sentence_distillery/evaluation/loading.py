@@ -1,4 +1,4 @@
-"""Load every system that a run compares, or say why it has none of that name."""
+"""Load every system that a run compares, or give the reason why it is absent."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Absent:
-    """A system that this run asks for and cannot have; its figures have the reason in place of a value."""
+    """A system of this run that is not available; its figures have the reason in place of a value."""
 
     name: str
     reason: str

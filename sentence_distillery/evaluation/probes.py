@@ -1,4 +1,4 @@
-"""What an encoder does not see: word order, negation, antonyms, numbers.
+"""Probes of known weaknesses of encoders: word order, negation, antonyms, numbers.
 
 Each probe has a sentence, a paraphrase that shares few of its words, and a distractor that
 shares nearly all of them and means something else. An encoder passes if
@@ -7,7 +7,7 @@ shares nearly all of them and means something else. An encoder passes if
 
 A bag of words cannot: of a role swap, where both have the same words, it says cosine 1. The rows of kind `control`,
 whose distractor speaks of something else, show that the paraphrases themselves are recognised. Sixty-odd sentences
-written for this project say nothing of how often such pairs occur; they show which way an encoder errs.
+written for this project do not tell how often such pairs occur; they show the direction of an encoder's errors.
 """
 
 import csv

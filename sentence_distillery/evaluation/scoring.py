@@ -36,7 +36,7 @@ Complete = Callable[[Result], Result]  # adds what a paper has published of the 
 
 
 def alone(result: Result) -> Result:
-    """Return the figure as it is, with no paper's beside it."""
+    """Return the figure unchanged, without a paper's figure."""
     return result
 
 

@@ -1,4 +1,4 @@
-"""How far figures move with the seed of a training.
+"""The spread of figures over the seeds of a training.
 
     figures 0.61, 0.62, 0.63: value 0.62, seeds 3, spread 0.01
 

@@ -1,8 +1,8 @@
-"""What trains in minutes, trained again with another seed.
+"""Repeat the quick trainings with another seed.
 
 Skip-gram, the refinement, FastText, SimCSE, paper 1's student over the run's own refined vectors, the student and its
 variants from the run's own teachers. Each system's own mean is scored on every test split of sentence pairs that has
-human ratings; the report says how far the figures move.
+human ratings; the report shows the spread of the figures.
 """
 
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ class SeedOptions:
 
 @dataclass(frozen=True)
 class SeedInputs:
-    """What trainings read: directories of the corpus and its labels, the run's refined vectors, the benchmark sets.
+    """The inputs of trainings: directories of the corpus and its labels, the run's refined vectors, the benchmark sets.
 
     An interrupted training is kept in a file of `checkpoints` whose name begins with `seed`.
     """

@@ -1,4 +1,4 @@
-"""STS-B and SICK-R figures of an encoder that is no system of results.csv: a compressed student, a peer, a release."""
+"""Score an encoder outside results.csv on STS-B and SICK-R: a compressed student, a peer, a release."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ class System(Protocol):
 
     @property
     def silent(self) -> tuple[int, ...]:
-        """Ids that are no words of the text (unknown, begin, end): only the system's own mean counts them."""
+        """Ids that are not words of the text (unknown, begin, end): only the system's own mean counts them."""
         ...
 
     def token_ids(self, sentences: list[str]) -> TokenIds: ...

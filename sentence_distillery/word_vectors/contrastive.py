@@ -1,4 +1,4 @@
-"""What Algorithm 1 of paper 1 is meant to do (section 3.1), "similar words closer and dissimilar words farther apart".
+"""Refine word vectors by contrastive learning, the stated aim of paper 1's Algorithm 1 (section 3.1).
 
     u_i = v_i / |v_i|                                         v_i: mean of the word vectors of sentence i
     p_i = softmax(u_i / t)                                    t: `temperature`
@@ -6,9 +6,9 @@
     loss_i = log(1 + sum_{j unrelated} exp((m + d_ii - d_ij) / s))            m: `margin`, s: `batch_temperature`
 
 The pairs of a batch are of related sentences: one sentence twice, or neighbours in an article. Each side has lost some
-of its words by chance, so that a sentence is known by its other words too. A pair's left side and another pair's right
-side are unrelated if they are of different articles. As s falls, s · loss_i nears max(0, m + d_ii - min_j d_ij): an
-unrelated sentence has to be farther than the related one by the margin, and from there on it no longer matters. The
+of its words randomly, so that a sentence is also recognised by its other words. A pair's left side and another pair's
+right side are unrelated if they are of different articles. As s falls, s · loss_i nears max(0, m + d_ii - min_j d_ij):
+an unrelated sentence has to be farther than the related one by the margin, and from there on it no longer matters. The
 loss of a batch is the mean over i, taken from left to right and from right to left.
 
 Unlike in its sibling `kld` there is something that attracts, and the sentence vectors have length 1: without that the
@@ -45,7 +45,7 @@ MINIMUM_WORDS = 2  # of a sentence with one word there are no two views
 
 @dataclass(frozen=True)
 class Iteration(kld.Iteration):
-    """What one pass over the pairs did; here `mean_kl` is that of unrelated sentences."""
+    """The figures of one pass over the pairs; here `mean_kl` is that of unrelated sentences."""
 
     loss: float
     related_kl: float
@@ -53,14 +53,14 @@ class Iteration(kld.Iteration):
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Sentences of token ids, and the article of each, (sentences,) int64; an article's sentences stand together."""
+    """Sentences of token ids, and the article of each, (sentences,) int64; an article's sentences are consecutive."""
 
     sentences: TokenIds
     documents: NDArray[np.int64]
 
     @property
     def usable(self) -> NDArray[np.bool_]:
-        """Which sentences are long enough, (sentences,)."""
+        """Mark the sentences, (sentences,) bool, that are long enough."""
         return self.sentences.lengths >= MINIMUM_WORDS
 
 
@@ -106,7 +106,7 @@ def contrast(d: Tensor, unrelated: Tensor, margin: float, batch_temperature: flo
 def batches(
     corpus: Corpus, pairs: NDArray[np.int64], params: Contrastive, generator: np.random.Generator
 ) -> Iterator[tuple[TokenIds, TokenIds, Tensor]]:
-    """Left sides, right sides and which of them are unrelated, in random order.
+    """Yield left sides, right sides and a mask of the unrelated ones, in random order.
 
     A pair takes no part if a side has lost all its words, nor does a batch in which nothing is unrelated.
     """

@@ -70,7 +70,7 @@ def train(directory: Path, params: Fasttext, counts: WordCounts) -> SubwordVecto
     Args:
         directory: the cleaned corpus, `part-*.parquet`.
         params: how to train.
-        counts: what `skipgram.count_corpus` says of the same directory.
+        counts: the result of `skipgram.count_corpus` for the same directory.
 
     Returns:
         Vectors of the words that occur `minimum_count` times, (words, dimension) float32, and of their n-grams,

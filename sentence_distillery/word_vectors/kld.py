@@ -36,12 +36,12 @@ from sentence_distillery.io.ragged import TokenIds
 
 
 class NonFiniteLossError(ArithmeticError):
-    """The loss is infinite or no number; the message has the iteration and the batch, both from 1."""
+    """The loss is infinite or NaN; the message has the iteration and the batch, both from 1."""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one pass over the sentences did; `displacement` is the words' mean |x - x_start| / |x_start|."""
+    """The figures of one pass over the sentences; `displacement` is the words' mean |x - x_start| / |x_start|."""
 
     iteration: int
     mean_kl: float

@@ -1,6 +1,6 @@
 """Word vectors on disk: vectors.safetensors, vocabulary.parquet (word, count) and config.json in one directory.
 
-Row i of the vectors belongs to row i of the vocabulary. `save` replaces the directory whole; `load` believes nothing.
+Row i of the vectors belongs to row i of the vocabulary. `save` replaces the whole directory; `load` checks everything.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class WordVectors:
 
         Args:
             directory: where to.
-            config: what config.json says, apart from the shape of the vectors.
+            config: the content of config.json, without the shape of the vectors.
             others: more files of tensors in the same directory, by name.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations.
+"""Measure the effect of paper 1's Algorithm 1 on word vectors, over learning rates and iterations.
 
 A point for each of them: how far the vectors have moved, and the Spearman correlation of human ratings with the cosines
 of mean vectors, on the first set of CHOICES that is present. If none is, there are no points.
@@ -65,7 +65,7 @@ def course(
             if step.iteration in iterations:
                 yield step.iteration, step.displacement, vectors.float().numpy()
     except kld.NonFiniteLossError:
-        return  # that it ends here is what is to be shown
+        return  # the curve shows that training ends here
 
 
 def sweep(

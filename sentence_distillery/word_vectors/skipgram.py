@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
     """The corpus as gensim reads it, once an epoch, with a line in the log after each epoch.
 
-    gensim reads it in a thread of its own, where an error would leave training waiting for ever. So the error ends the
+    gensim reads it in a separate thread, where an error would leave training waiting for ever. So the error ends the
     sentences instead, and is raised when the epoch is over.
     """
 
@@ -50,7 +50,7 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
 
 @dataclass(frozen=True)
 class WordCounts:
-    """How often each word occurs in a corpus of so many `sentences`."""
+    """The count of each word in a corpus of so many `sentences`."""
 
     words: Counter[str]
     sentences: int
@@ -90,7 +90,7 @@ def count_corpus(directory: Path, params: Skipgram) -> WordCounts:
 
 
 def stable_hash(text: str) -> int:
-    """Stands in for Python's own hash, which differs from process to process."""
+    """Hash a text like Python's own hash, but equally in every process."""
     return zlib.crc32(text.encode("utf-8", errors="surrogatepass"))
 
 
@@ -100,7 +100,7 @@ def train(directory: Path, params: Skipgram, counts: WordCounts) -> WordVectors:
     Args:
         directory: the cleaned corpus, `part-*.parquet`.
         params: how to train.
-        counts: what `count_corpus` says of the same directory.
+        counts: the result of `count_corpus` for the same directory.
 
     Returns:
         A (words, dimension) float32 vector for each word that occurs `minimum_count` times, most frequent first.

@@ -1,17 +1,17 @@
-"""Weighted sentence embeddings and what is taken out of them afterwards, for any encoder of tokens.
+"""Weighted sentence embeddings and the directions to remove from them, for any encoder of tokens.
 
     v(S) = 1/|S| sum_{w in S} a_w x_w               paper 1, equation 8; `TokenIds.means` in io/ragged.py computes it
 
 The weight a_w of a token comes from corpus statistics; the vector x_w from a table of word vectors or from a
 transformer. Principal directions are fitted once on sentence vectors of the corpus, saved, and reused for new text:
-fitting them on the sentences under test would let the test set shape its own answer.
+fitting them on test sentences would leak the test set into its own figures.
 
     SIF    v - (v · u_1) u_1                       u_1: first right singular vector of the sentence vectors
                                                    (Arora et al. 2017, algorithm 1)
     DPCS   v - sum_{j > k} (v · u_j) u_j           u_j: principal components, k: see below (paper 1, equation 12)
 
 So the two remove opposite ends: SIF the strongest direction, DPCS the weakest. `dpcs+common` removes both: DPCS's, and
-then SIF's direction of what they leave; it lies in the space that DPCS keeps, so all removed rows are orthonormal.
+then SIF's direction of the remainder; it lies in the space that DPCS keeps, so all removed rows are orthonormal.
 Centring: SIF's vectors are not centred, as in Arora et al.; DPCS's eigenvalues are variances, so its vectors are
 centred to find the components, and as equation 12 has no mean, v itself is not centred when they are taken out of it.
 
@@ -34,7 +34,7 @@ Floats = NDArray[np.float32]
 
 
 class Weighting(StrEnum):
-    """How much each token counts in a sentence vector, and which directions are removed from it.
+    """The weights of tokens in a sentence vector, and the directions that are removed from it.
 
     - MEAN: every token counts 1; nothing is removed.
     - TF_IDF: every occurrence counts ln((1 + N) / (1 + df)) + 1, for df of N sentences with the token, so that a token
@@ -42,7 +42,7 @@ class Weighting(StrEnum):
     - SIF: smooth inverse frequency a / (a + p); the first singular direction is removed (Arora et al. 2017).
     - DPCS: the weights of SIF; the principal components after the first k, which explain T of the variance, are
       removed (paper 1, equations 7-12).
-    - DPCS_COMMON: DPCS, and then the first singular direction of what it leaves is removed too, as SIF does.
+    - DPCS_COMMON: DPCS, and then the first singular direction of the remainder is removed too, as in SIF.
     """
 
     MEAN = "mean"
@@ -147,13 +147,13 @@ def fit_components(weighting: Weighting, vectors: Floats, threshold: float = 0.9
 
 
 def principal_directions(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenvalues of X^T X / n, largest first, (dimension,), and the eigenvectors as rows, (dimension, dimension)."""
+    """Compute eigenvalues of X^T X / n, largest first, (dimension,), and eigenvectors, (dimension, dimension) rows."""
     eigenvalues, columns = np.linalg.eigh(vectors.T @ vectors / len(vectors))
     return np.maximum(eigenvalues[::-1], 0.0), np.ascontiguousarray(columns.T[::-1])
 
 
 def components_kept(eigenvalues: NDArray[np.float64], threshold: float) -> int:
-    """Smallest k whose cumulative contribution reaches `threshold` (equations 9-11)."""
+    """Return the smallest k whose cumulative contribution reaches `threshold` (equations 9-11)."""
     cumulative = np.cumsum(eigenvalues) / eigenvalues.sum()
     # rounding can leave the last sum below a threshold of 1
     return min(int(np.searchsorted(cumulative, threshold)) + 1, len(eigenvalues))

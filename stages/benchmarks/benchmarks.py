@@ -1,7 +1,7 @@
 """The stage `benchmarks`: check all benchmark sets and write them in one format.
 
 Reads the files of data/external and data/samples, and the sets that come with gensim. Writes data/benchmarks: a table
-for each set, provenance.json, and the fingerprints of all texts that evaluation scores on. Section `benchmarks` of
+for each set, provenance.json, and the fingerprints of all texts of dev and test splits. Section `benchmarks` of
 params.yaml names the sets; an external set without files is reported as absent.
 """
 

@@ -1,7 +1,8 @@
-"""Stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
+"""The stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
 
-Reads data/benchmarks, writes data/augmented_pairs/<task>: pairs.parquet, and augmented.json, which says why the task
-has none, or null.
+Reads data/benchmarks, fine-tunes the teacher on the task's train split with each seed, scores new pairs of its
+sentences, and mixes a share of the teacher's scores into the human ratings. Writes data/augmented_pairs/<task>:
+pairs.parquet, and augmented.json, which has null or the reason why the task has no pairs.
 """
 
 import argparse

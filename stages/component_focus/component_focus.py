@@ -1,7 +1,8 @@
-"""Stage `component_focus@{encoder}-{task}-{weight}`: train one cell of paper 3's grid with each seed.
+"""The stage `component_focus@{encoder}-{task}-{weight}`: train one cell of paper 3's grid with each seed.
 
-Reads data/benchmarks, data/trees and data/augmented_pairs, writes data/component_focus/<cell>: predictions.parquet, and
-cell.json, which says why the cell is absent, or null.
+Reads data/benchmarks, data/trees and data/augmented_pairs. Trains an encoder whose vector is that of the sentence plus
+W_cf times that of its component, and predicts the test split. Writes data/component_focus/<cell>: predictions.parquet,
+and cell.json, which has null or the reason why the cell is absent.
 """
 
 import argparse

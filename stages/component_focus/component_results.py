@@ -1,7 +1,8 @@
-"""Stage `component_results`: aggregate the cells of paper 3's grid, with the gains of W_cf > 0 and their intervals.
+"""The stage `component_results`: aggregate the cells of paper 3's grid, with confidence intervals of the gains.
 
-Reads data/component_focus, data/benchmarks, data/trees and models/student. Writes reports/component_focus.csv, in the
-columns of results.csv, and reports/component_focus.json for the report.
+Reads data/component_focus, data/benchmarks, data/trees and models/student. Computes the figures of each cell, and the
+gain of W_cf > 0 over W_cf = 0. Writes reports/component_focus.csv, with the columns of results.csv, and
+reports/component_focus.json for the report.
 """
 
 import itertools

@@ -1,7 +1,7 @@
-"""Stage `component_weights@{encoder}`: learn the weight of the component for an encoder that stays as it is.
+"""The stage `component_weights@{encoder}`: learn the weight of the component for a frozen encoder.
 
-Reads data/benchmarks and data/trees, writes data/component_focus/<encoder>-learnt/learnt.json: the weights by task, or
-why there are none.
+Reads data/benchmarks and data/trees, learns the weights on the train split of each task, and writes
+data/component_focus/<encoder>-learnt/learnt.json: the weights by task, or the reason why there are none.
 """
 
 import logging

@@ -1,8 +1,8 @@
-"""The stage `clean`: articles to sentences, one clean sentence a row, and every dropped one with the reason.
+"""The stage `clean`: split articles into clean sentences, and keep every dropped sentence with the reason.
 
-Reads data/corpus/articles and the fingerprints of the texts that evaluation scores on. Drops what the rules of
-`sentence_distillery.corpus.decisions` name, with the thresholds of section `clean`. Writes data/corpus/sentences
-(part-*.parquet and dropped.parquet) and the overview that the report shows, reports/corpus.json.
+Reads data/corpus/articles and the fingerprints of the texts of evaluation sets. Applies the rules of
+`sentence_distillery.corpus.decisions` with the thresholds of section `clean`. Writes data/corpus/sentences
+(part-*.parquet and dropped.parquet) and reports/corpus.json, the report's overview of the corpus.
 """
 
 from sentence_distillery.corpus import cleaning

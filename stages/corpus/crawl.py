@@ -1,4 +1,4 @@
-"""The stage `crawl`: collect articles in one schema: url, source, published, title, text.
+"""The stage `crawl`: collect articles in one schema, with url, source, published, title and text.
 
 Section `crawl` of params.yaml names the source: the corpus of gensim's package, files below data/external, or the news
 sites of section `web`, whose pages are kept in data/checkpoints/crawl. Writes data/corpus/articles.

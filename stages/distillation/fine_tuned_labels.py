@@ -1,7 +1,7 @@
-"""Stage `fine_tuned_labels`: embed the corpus by the fine-tuned teachers, for the fine-tuned student.
+"""The stage `fine_tuned_labels`: embed the corpus with the fine-tuned teachers, for the fine-tuned student.
 
-As `soft_labels`, with the encoders that stage `fine_tuned_teacher` wrote to models/fine_tuned_teacher. Writes
-data/fine_tuned_labels; variant.json says why this run has none, or null.
+Reads data/corpus/sentences and models/fine_tuned_teacher, and embeds as the stage `soft_labels` does. Writes
+data/fine_tuned_labels; its variant.json has null, or the reason why this run has no labels.
 """
 
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label

@@ -1,7 +1,8 @@
-"""Stage `fine_tuned_student`: train a student on the labels of the fine-tuned teachers and tune it on human ratings.
+"""The stage `fine_tuned_student`: distil a student from the fine-tuned teachers and fine-tune it on human ratings.
 
-Reads data/corpus/sentences, data/fine_tuned_labels, data/benchmarks and the card of models/student, writes
-models/fine_tuned_student; variant.json says why this run has none, or null.
+Reads data/corpus/sentences, data/fine_tuned_labels, data/benchmarks and the config of models/student. Trains a student,
+with an MLP head if `mlp_head.units` is above 0, and fine-tunes it on STS-B train. Writes models/fine_tuned_student; its
+variant.json has null, or the reason why this run has none.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""Stage `fine_tuned_teacher`: fine-tune the teachers on the human ratings of STS-B train, for the fine-tuned student.
+"""The stage `fine_tuned_teacher`: fine-tune the teachers on the human ratings of STS-B train.
 
-Reads data/benchmarks, writes models/fine_tuned_teacher: an encoder for each teacher, 0, 1, ..., and variant.json, which
-says why this run has none, or null.
+Reads data/benchmarks and the teachers' weights. Writes models/fine_tuned_teacher: an encoder for each teacher, 0, 1,
+..., and variant.json, which has null or the reason why this run has none.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

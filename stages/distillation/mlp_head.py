@@ -1,7 +1,8 @@
-"""Stage `mlp_head`: train a hidden layer behind the student's sum, a variant of its own.
+"""The stage `mlp_head`: train a variant of the student with an MLP head.
 
-Reads models/student, data/corpus/sentences, data/soft_labels and data/benchmarks, writes models/mlp_head; variant.json
-says why this run has none, or null.
+Reads models/student, data/corpus/sentences, data/soft_labels and data/benchmarks. Trains a hidden layer after the
+student's sum on the same soft labels. Writes models/mlp_head; its variant.json has null, or the reason why this run has
+none.
 """
 
 import torch

@@ -1,8 +1,8 @@
-"""Stage `paper_student`: train paper 1's own student beside ours, as a row of its tables.
+"""The stage `paper_student`: train paper 1's student, a baseline in its tables.
 
-Reads data/corpus/sentences, data/soft_labels, models/refined and data/benchmarks, writes models/paper_student. It
-learns from the same soft labels over this run's refined vectors, so it is the paper's model as far as the run has what
-the paper had: `teacher` and `refine` in its config.json say from whom and from what.
+Reads data/corpus/sentences, data/soft_labels, models/refined and data/benchmarks. Trains a linear layer over the means
+of this run's refined vectors on the soft labels of our student. `teacher` and `refine` in its config.json name the
+teacher and the settings of the vectors, which may differ from the paper's. Writes models/paper_student.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

@@ -1,7 +1,7 @@
-"""Stage `soft_labels`: embed the corpus and its words by the teachers.
+"""The stage `soft_labels`: embed the corpus and its words with the teachers.
 
-Reads data/corpus/sentences, writes data/soft_labels. Embeddings are kept between runs in data/checkpoints/soft_labels,
-which DVC does not know: neither `dvc repro` nor `dvc exp run` empties it.
+Reads data/corpus/sentences, writes data/soft_labels. Keeps embeddings between runs in data/checkpoints/soft_labels,
+which DVC does not track: neither `dvc repro` nor `dvc exp run` empties it.
 """
 
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label

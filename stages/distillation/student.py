@@ -1,7 +1,7 @@
-"""Stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
+"""The stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
 Reads data/corpus/sentences, data/soft_labels, data/benchmarks and, for a student of kind paper, models/refined. Writes
-models/student and the losses and figures of each epoch.
+models/student, and reports/curves/student.csv with the losses and dev scores of each epoch.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

@@ -1,8 +1,8 @@
-"""Stage `evaluate`: score every system under every weighting on every benchmark set that is present.
+"""The stage `evaluate`: score every system with every weighting on every benchmark set that is present.
 
-Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure with paper 1's
-figure beside it, reports/metrics.json for `dvc metrics`, reports/examples.json with the cosines of paper 1's example
-pairs, and the token weights of each weighting.
+Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure, with paper 1's
+figure if it has one; reports/metrics.json for `dvc metrics`; reports/examples.json, the cosines of paper 1's example
+pairs; and models/weighting, the token weights of each weighting.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

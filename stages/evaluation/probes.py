@@ -1,7 +1,7 @@
-"""What an encoder does not see: word order, negation, antonyms, numbers. `python -m stages.evaluation.probes`
+"""Test whether encoders notice word order, negation, antonyms and numbers: `python -m stages.evaluation.probes`.
 
 Reads data/samples/probes.csv, scores the student, its teacher and the student with an MLP head on it, writes
-reports/probes.json and prints a line for each encoder and kind of probe.
+reports/probes.json, and prints a line for each encoder and kind of probe.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Stage `seeds@{seed}`: train again with another seed what trains in minutes, and score it.
+"""The stage `seeds@{seed}`: repeat the quick trainings with another seed, and score the models.
 
-Reads the corpus, its soft labels, the refined vectors and the benchmark sets, writes reports/seeds/<seed>.csv with the
-columns of results.csv.
+Reads the corpus, its soft labels, the refined vectors and the benchmark sets. Trains the word vectors, SimCSE and the
+students. Writes reports/seeds/<seed>.csv with the columns of results.csv.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from stages.stage import stage
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train again with another seed what trains in minutes.")
+    parser = argparse.ArgumentParser(description="Repeat the quick trainings with another seed.")
     parser.add_argument("seed", type=int)
     seed = parser.parse_args().seed
     with stage(f"seeds@{seed}", unit="trainings") as (params, counters):

@@ -1,8 +1,8 @@
-"""Stage `combinations@{encoder}-{pooling}`: paper 2's table 4, logistic regression on six combinations of the vectors.
+"""The stage `combinations@{encoder}-{pooling}`: logistic regression on six feature sets (paper 2's table 4).
 
-It reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes models/pairs/combinations/<cell>.json. With
-`combinations.frozen` only the heads are trained, on the vectors of the encoder as it is; otherwise each combination
-trains the encoder too, as in the paper.
+Reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes models/pairs/combinations/<cell>.json. With
+`combinations.frozen` only the heads are trained, on vectors of the frozen encoder; otherwise each combination also
+fine-tunes the encoder, as in the paper.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Stage `cross_encoder@{encoder}-{pooling}-{recipe}`: fine-tune a cross-encoder (paper 2, section 3.3).
+"""The stage `cross_encoder@{encoder}-{pooling}-{recipe}`: fine-tune a cross-encoder (paper 2, section 3.3).
 
-It reads data/pairs, models/pairs/starts/<encoder>-<pooling> and, for the recipe `intermediate`, data/benchmarks. It
-writes the model, result.json, and a start for bi-encoders to models/pairs/starts/<cell>.
+Reads data/pairs, models/pairs/starts/<encoder>-<pooling> and, for the recipe `intermediate`, data/benchmarks. Writes
+the model, its result.json, and models/pairs/starts/<cell>, from which bi-encoders can be trained.
 """
 
 import sys

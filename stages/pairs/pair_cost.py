@@ -1,6 +1,6 @@
-"""Stage `pair_cost`: the cost of comparing every two of 10,000 sentences (paper 2, section 3.3).
+"""The stage `pair_cost`: measure the cost of comparing all pairs of 10,000 sentences (paper 2, section 3.3).
 
-It times a cross-encoder, a bi-encoder and the static student on sentences of data/pairs, and writes
+Reads sentences of data/pairs, times a cross-encoder, a bi-encoder and the static student on them, and writes
 reports/pair_cost.json.
 """
 

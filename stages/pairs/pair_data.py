@@ -1,7 +1,7 @@
-"""Stage `pair_data`: the pairs that the cells of paper 2's matrix are trained and tested on.
+"""The stage `pair_data`: prepare the splits that all cells of paper 2's matrix share.
 
-It reads data/benchmarks or a user's directory, removes training pairs that any cell is tested on, draws the validation
-split, and writes data/pairs.
+Reads data/benchmarks or a user's directory, removes training pairs that are in a test split, draws the validation split
+randomly, and writes data/pairs.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

@@ -1,6 +1,6 @@
-"""Stage `pair_embeddings@{encoder}-{pooling}`: encode every sentence of the pairs once for all cells that start here.
+"""The stage `pair_embeddings@{encoder}-{pooling}`: encode every sentence of the pairs once for all cells of an encoder.
 
-It reads data/pairs and the encoder, and writes models/pairs/starts/<encoder>-<pooling>.
+Reads data/pairs and the published encoder, and writes its vectors to models/pairs/starts/<encoder>-<pooling>.
 """
 
 import logging

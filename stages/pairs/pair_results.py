@@ -1,6 +1,6 @@
-"""Stage `pair_results`: the figures of all cells of paper 2's matrix, and the best bi-encoder as a model.
+"""The stage `pair_results`: collect the figures of paper 2's matrix, and save the best bi-encoder.
 
-It reads data/pairs and models/pairs, and writes
+Reads data/pairs and models/pairs. The best accuracy on the validation split decides. Writes
 
     models/paraphraser          the winner
     reports/paraphrase.csv      every figure, in the columns of results.csv

@@ -1,7 +1,7 @@
-"""Stage `paraphrase@{encoder}-{start}-{strategy}`: train and test one bi-encoder of paper 2's matrix.
+"""The stage `paraphrase@{encoder}-{start}-{strategy}`: train and test one bi-encoder of paper 2's matrix.
 
-It reads data/pairs and models/pairs/starts/<encoder>-<start>, and writes the model and result.json to
-models/pairs/cells/<cell>.
+Reads data/pairs and models/pairs/starts/<encoder>-<start>, trains with each seed, and chooses the threshold on the
+validation split. Writes the model and result.json to models/pairs/cells/<cell>.
 """
 
 import sys

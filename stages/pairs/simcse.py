@@ -1,7 +1,7 @@
-"""Stage `simcse`: tune an encoder by contrast (Gao, Yao and Chen 2021), one of the systems that paper 1 compares with.
+"""The stage `simcse`: fine-tune an encoder by contrastive learning (Gao, Yao and Chen 2021), a baseline of paper 1.
 
-Reads data/corpus/sentences or SICK train, writes models/simcse; simcse.json says why this run has none, or null, and
-the losses.
+Reads data/corpus/sentences or SICK train, writes models/simcse; its simcse.json has the losses, and null or the reason
+why this run has no such encoder.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData

@@ -1,4 +1,4 @@
-"""Measure what a smaller student costs in quality: `make pareto`, after a run with the benchmark sets.
+"""Measure quality against size of compressed students: `make pareto`, after a run with the benchmark sets.
 
 Reads models/student, models/released, models/mlp_head, the corpus and the benchmark sets. Writes reports/pareto.csv, a
 row for each variant and peer, and prints it.

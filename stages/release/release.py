@@ -1,7 +1,7 @@
 """Make the student that ships: `make release`, after a run of the profile `best`.
 
 Reads models/student, the words of its corpus and the benchmark sets. Writes models/released and prints its figures;
-refuses a student that is worse than the one that is there.
+refuses a student that is worse than the current release.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Stage `report`: write reports/index.html, the page that a person reads; one file that needs nothing else.
+"""The stage `report`: write reports/index.html, a page for readers in one file that loads no other.
 
-Reads what the other stages reported: figures, counters, training curves, and what is kept of longer runs.
+Reads the figures, counters and training curves of the other stages, and the kept figures of longer runs.
 """
 
 from collections.abc import Mapping

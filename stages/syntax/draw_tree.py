@@ -1,4 +1,4 @@
-"""Draw the dependency trees of any sentences as an HTML page, with their components in bold, as the report has them.
+"""Draw the dependency trees of any sentences as an HTML page, with their components in bold, as in the report.
 
 python -m stages.syntax.draw_tree "A man attacks a woman" > tree.html
 

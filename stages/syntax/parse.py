@@ -1,6 +1,7 @@
-"""Stage `parse`: the dependency tree of every sentence of the pair sets that `syntax.sets` names.
+"""The stage `parse`: parse every sentence of the pair sets that `syntax.sets` names.
 
-It reads data/benchmarks and the parser's models, keeps parsed shards in data/checkpoints/parse, and writes data/trees.
+Reads data/benchmarks and the parser's models, keeps parsed shards in data/checkpoints/parse, and writes the dependency
+trees to data/trees.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Stage `fasttext`: train FastText vectors of the corpus, words and their character n-grams.
+"""The stage `fasttext`: train FastText vectors of the corpus, words and their character n-grams.
 
-Reads data/corpus/sentences, writes models/fasttext. A word rarer than `fasttext.minimum_count` is dropped, counted.
+Reads data/corpus/sentences, writes models/fasttext. Drops and counts words rarer than `fasttext.minimum_count`.
 """
 
 import logging

@@ -1,7 +1,8 @@
-"""Stage `refine`: refine the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1).
+"""The stage `refine`: refine the skip-gram vectors by Kullback-Leibler divergence (paper 1, section 3.1).
 
-Reads data/corpus/sentences and models/skipgram, writes models/refined and the figures of each iteration. The objective
-is Algorithm 1 as printed (`repulsion`) or related sentences against unrelated ones (`contrastive`).
+Reads data/corpus/sentences and models/skipgram. The objective is Algorithm 1 as printed (`repulsion`), or contrastive
+learning with related and unrelated sentences (`contrastive`). Writes models/refined, and reports/curves/refine.csv with
+the figures of each iteration.
 """
 
 import torch

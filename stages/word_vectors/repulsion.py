@@ -1,4 +1,4 @@
-"""Stage `repulsion`: show what Algorithm 1 of paper 1 does to word vectors, over learning rates and iterations.
+"""The stage `repulsion`: measure the effect of paper 1's Algorithm 1 over learning rates and iterations.
 
 Reads data/corpus/sentences, models/skipgram and a benchmark set of rated pairs, writes reports/curves/repulsion.csv.
 """

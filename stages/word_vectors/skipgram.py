@@ -1,6 +1,6 @@
-"""Stage `skipgram`: train skip-gram word vectors of the corpus (paper 1, section 3.1).
+"""The stage `skipgram`: train skip-gram word vectors of the corpus (paper 1, section 3.1).
 
-Reads data/corpus/sentences, writes models/skipgram. A word rarer than `skipgram.minimum_count` is dropped, counted.
+Reads data/corpus/sentences, writes models/skipgram. Drops and counts words rarer than `skipgram.minimum_count`.
 """
 
 import logging
