@@ -29,7 +29,7 @@ FORMER = {"MyModel": "paper student", "student, deep": "student, MLP head", "stu
 
 
 class ToleranceError(Exception):
-    """A tolerance fits no metric or is no number; the message names the nearest metric."""
+    """A tolerance fits no metric or is not a number; the message names the nearest metric."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance 
 
 
 def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str] | None) -> None:
-    """Raises ToleranceError where a pattern fits none of `metrics`, if there are any, or a tolerance is no number of 0
+    """Raise ToleranceError if a pattern fits none of `metrics`, if there are any, or a tolerance is not a number of 0
     or more."""
     known = sorted(metrics or ())
     for pattern, tolerance in tolerances.items():
@@ -95,7 +95,7 @@ def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:
-        raise ToleranceError(f"'{tolerance}' is no tolerance; write a loss as in 0.005, or a share as in '5%'.")
+        raise ToleranceError(f"'{tolerance}' is not a tolerance; write a loss as in 0.005, or a share as in '5%'.")
     return number / 100 * abs(promoted or 0.0) if share else number
 
 

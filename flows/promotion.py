@@ -155,11 +155,11 @@ def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
     """Raises PromotionError where a promotion is bound to fail; asked before the hours of a run."""
     _path(channel.artifact, git(root, "show", END, f"{revision}:dvc.yaml"))
     if not name_re.search(channel.stage):
-        raise PromotionError(f"'{channel.stage}' is no stage of GTO's; take letters, digits, '-', '_' and '/'.")
+        raise PromotionError(f"'{channel.stage}' is not a stage name for GTO; use letters, digits, '-', '_' and '/'.")
     try:
         git(root, "check-ref-format", "--branch", channel.branch)
     except WorktreeError as error:
-        raise PromotionError(f"'{channel.branch}' is no name for a branch; 'promoted' is the default.") from error
+        raise PromotionError(f"'{channel.branch}' is not a valid branch name; 'promoted' is the default.") from error
     _check_branch(root, channel.branch)
     remotes = git(root, "remote").split()
     if channel.remote is not None and channel.remote not in remotes:

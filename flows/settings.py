@@ -48,9 +48,9 @@ def assignments(given: Sequence[str]) -> dict[str, Any]:
         try:
             read = yaml.safe_load(value)
         except yaml.YAMLError as error:
-            raise SettingsError(f"'{text}': {value} is no YAML; put a text in quotes.") from error
+            raise SettingsError(f"'{text}': {value} is not YAML; put a text in quotes.") from error
         if not equals:
-            raise SettingsError(f"'{text}' is no KEY=VALUE.")
+            raise SettingsError(f"'{text}' is not of the form KEY=VALUE.")
         found[key] = value if isinstance(read, date) else read
     return found
 

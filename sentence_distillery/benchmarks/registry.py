@@ -204,12 +204,12 @@ def build(spec: TableSpec, directory: Path) -> pa.Table:
 
 def _checked(row: Pair | Document, spec: TableSpec) -> Pair | Document:
     if row.split not in spec.rows:
-        raise BadDataError(f"{row.place}: split '{row.split}' is none of {', '.join(spec.rows)}.")
+        raise BadDataError(f"{row.place}: unknown split '{row.split}'; known splits: {', '.join(spec.rows)}.")
     texts = (row.sentence1, row.sentence2) if isinstance(row, Pair) else (row.text,)
     if not all(text.strip() for text in texts):
         raise BadDataError(f"{row.place}: a blank text.")
     if (row.label is not None or spec.labels) and row.label not in spec.labels:
-        raise BadDataError(f"{row.place}: label {row.label!r} is none of {', '.join(spec.labels)}.")
+        raise BadDataError(f"{row.place}: unknown label {row.label!r}; known labels: {', '.join(spec.labels)}.")
     if isinstance(row, Pair) and spec.scale is not None:
         low, high = spec.scale
         if row.score is None or not math.isfinite(row.score) or not low <= row.score <= high:

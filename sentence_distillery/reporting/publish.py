@@ -183,7 +183,7 @@ def readme_with(tables: str, readme: str, path: Path) -> str:
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InputError(f"{path} has lost its marks: put '{BEGIN}' and '{END}' where the results belong.")
+        raise InputError(f"{path} lacks the marks of the results: put '{BEGIN}' and '{END}' around their place.")
     return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
 
 

@@ -97,9 +97,9 @@ def test_an_unknown_label_or_split(tmp_path: Path) -> None:
     pairs, _, reviews = (replace(spec, rows={"train": 1}) for spec in BENCHMARKS["samples"].tables)
     header = SAMPLE_PAIRS.splitlines()[0]
     write(tmp_path, {"pairs.csv": f"{header}\ntrain,a,b,2,MAYBE,0\n", "reviews.csv": "split,text,label\nvalid,a,1\n"})
-    with pytest.raises(BadDataError, match=r"pairs.csv, line 2: label 'MAYBE' is none of CONTRADICTION"):
+    with pytest.raises(BadDataError, match=r"pairs.csv, line 2: unknown label 'MAYBE'; known labels: CONTRADICTION"):
         build(pairs, tmp_path)
-    with pytest.raises(BadDataError, match=r"reviews.csv, line 2: split 'valid' is none of train"):
+    with pytest.raises(BadDataError, match=r"reviews.csv, line 2: unknown split 'valid'; known splits: train"):
         build(reviews, tmp_path)
 
 

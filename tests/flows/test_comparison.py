@@ -99,7 +99,8 @@ def test_bad_tolerances() -> None:
     with pytest.raises(ToleranceError, match=r"'studnet/lee/mae' fits no metric .* did you mean 'student/lee/mae'\?"):
         check_tolerances({"studnet/lee/mae": 0.1}, metrics)
     for wrong in ("five", "-1", -0.1, float("nan"), "5 percent"):
-        with pytest.raises(ToleranceError, match=r"is no tolerance; write a loss as in 0.005, or a share as in '5%'"):
+        expected = r"is not a tolerance; write a loss as in 0.005, or a share as in '5%'"
+        with pytest.raises(ToleranceError, match=expected):
             check_tolerances({"student/*": wrong}, metrics)
         with pytest.raises(ToleranceError):
             check_tolerances({"student/*": wrong}, None)  # nothing is promoted yet

@@ -142,8 +142,8 @@ def test_checks_before_a_run(models: Path) -> None:
     check(models, CHANNEL)
     for channel, message in (
         (Channel(artifact="teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
-        (Channel(stage="in production"), r"'in production' is no stage of GTO's"),
-        (Channel(branch="a..b"), r"'a..b' is no name for a branch"),
+        (Channel(stage="in production"), r"'in production' is not a stage name for GTO; use letters"),
+        (Channel(branch="a..b"), r"'a..b' is not a valid branch name"),
         (Channel(branch="main"), r"Branch 'main' is checked out in .*workspace, .* Switch to another branch there"),
         (Channel(remote="origin"), r"git has no remote 'origin'; it has none"),
     ):
