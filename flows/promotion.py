@@ -37,8 +37,8 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from flows.comparison import METRICS, PROVENANCE, Figures, current
+from flows.process import held
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
-from stages.process import held
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 NOBODY = "0" * 40  # what git calls a ref that is not there yet

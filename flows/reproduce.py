@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from threading import Lock
 
-from stages.process import bound
+from flows.process import bound
 
 SECONDS_TO_END = 20.0  # that a stage has to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error

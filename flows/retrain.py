@@ -40,6 +40,7 @@ from flows.comparison import (
 )
 from flows.graph import GraphError
 from flows.pipeline import AS_IT_STANDS, Profile, run_as_tasks, run_in_threads, stop
+from flows.process import HeldError, held
 from flows.promotion import (
     Channel,
     PromotionError,
@@ -57,7 +58,6 @@ from flows.reproduce import Outcome
 from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
 from flows.settings import PARAMS, SettingsError, assignments, flat
 from flows.worktree import END, WorktreeError, git
-from stages.process import HeldError, held
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion

@@ -22,9 +22,9 @@ from typing import NoReturn
 
 import httpx
 
+from flows.process import bound
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from flows.worktree import END, git
-from stages.process import bound
 
 CLONE = HOME / "gpu-clone"
 POOLS = ("distillery", "gpu")

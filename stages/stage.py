@@ -19,9 +19,9 @@ from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Section
 from sentence_distillery.runtime import cache
+from sentence_distillery.runtime.process import HeldError, end_with_parent, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params
-from stages.process import HeldError, end_with_parent, held
 
 
 @contextmanager

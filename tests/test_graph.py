@@ -18,7 +18,7 @@ from tests.workspace import ROOT, demo_params
 
 LIBRARY = "sentence_distillery"
 # They cannot change a result: options have no defaults, so each value stands in params.yaml; the rest is the frame.
-UNWATCHED = {f"stages/{name}.py" for name in ("params", "paths", "process", "stage")}
+UNWATCHED = {f"stages/{name}.py" for name in ("params", "paths", "stage")}
 # Where shards are worked on. The same bytes come out, so a change must not rerun anything.
 UNLISTED = {"shards"}
 LARGEST_FOLDER = 16  # modules at one level
@@ -196,6 +196,13 @@ def test_imports_run_down(source: Path) -> None:
     assert not tops & {"flows", "prefect", "dvc"}
     if source.parts[0] == LIBRARY:
         assert "stages" not in tops
+
+
+def test_the_flows_stand_alone() -> None:
+    """They run the stages of any dvc.yaml by their commands, so they import neither these nor the library."""
+    for source in (ROOT / "flows").glob("*.py"):
+        tops = {name.split(".")[0] for name in imported(source.relative_to(ROOT))}
+        assert not tops & {"stages", LIBRARY}, source
 
 
 def test_no_circle_between_folders() -> None:

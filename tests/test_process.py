@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from stages.process import HeldError, held
+from flows.process import HeldError, held
 from tests.waiting import FOREVER, LIMIT
 from tests.workspace import ROOT
 
 PARENT = f"""
 import subprocess, sys, time
-from stages.process import bound
+from flows.process import bound
 subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
 time.sleep({FOREVER})
 """

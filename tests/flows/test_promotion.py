@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.process import held
 from flows.promotion import (
     LOCK,
     Channel,
@@ -22,7 +23,6 @@ from flows.promotion import (
     show,
 )
 from flows.worktree import git
-from stages.process import held
 from tests.waiting import LIMIT
 
 from .models import commit_all, kept_run, make_models

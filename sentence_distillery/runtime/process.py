@@ -1,0 +1,47 @@
+"""Processes that know of each other: a lock that says who holds it, and an end together with who started it."""
+
+import ctypes
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+class HeldError(Exception):
+    """Another process holds the lock; the message is what it wrote of itself."""
+
+
+@contextmanager
+def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock `path` in the name of `holder`; raises HeldError at once where another does, or waits for it.
+
+    The system lets it go when the process ends, however it ends.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            file.seek(0)
+            raise HeldError(file.read() or "one that has just begun") from error
+        file.truncate(0)  # a killed holder left its name
+        file.write(holder)
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def end_with_parent() -> None:
+    """Have the system send this process SIGTERM when the thread that started it ends (on Linux; elsewhere nothing)."""
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it ended just before
+            os.kill(os.getpid(), signal.SIGTERM)
