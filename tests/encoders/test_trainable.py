@@ -132,5 +132,5 @@ def test_a_model_comes_back(directories: dict[str, Path], tmp_path: Path) -> Non
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no pairs\.json, so it is no model of pairs; make one with"):
+    with pytest.raises(InputError, match=r"has no pairs\.json, so it is not a model of pairs; give the directory of"):
         read_model(tmp_path)
