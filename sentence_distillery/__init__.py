@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 # Name -> (module that has it, extra that the module needs). They are imported when they are asked for: `import
 # sentence_distillery` alone costs nothing, and the encoder never loads torch.
 _HOMES = {
-    "BenchmarkData": ("benchmarks.data", "distill"),
-    "DocumentSet": ("benchmarks.data", "distill"),
+    "BenchmarkData": ("benchmarks.data", ""),
+    "DocumentSet": ("benchmarks.data", ""),
     "InputError": ("io.artifacts", ""),
-    "PairSet": ("benchmarks.data", "distill"),
+    "PairSet": ("benchmarks.data", ""),
     "StaticEncoder": ("encoder.static_encoder", ""),
     "distill": ("distillation.distill", "distill"),
-    "evaluate": ("evaluation.evaluate", "distill"),
+    "evaluate": ("evaluation.evaluate", ""),
     "quantize_embeddings": ("encoder.precision", ""),
 }
 

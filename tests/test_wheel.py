@@ -102,13 +102,31 @@ def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_pa
     assert heavy == "[]"
 
 
-@pytest.mark.parametrize("name", ["distill", "evaluate"])
-def test_what_needs_an_extra_says_which(name: str, python: Path, tmp_path: Path) -> None:
-    code = f"import sentence_distillery as s\ntry:\n    s.{name}\nexcept ImportError as error:\n    print(error)"
+def test_what_needs_an_extra_says_which(python: Path, tmp_path: Path) -> None:
+    code = "import sentence_distillery as s\ntry:\n    s.distill\nexcept ImportError as error:\n    print(error)"
     message = run(python, code, tmp_path)
     assert re.fullmatch(
-        rf"sentence_distillery\.{name} needs \w+; run `pip install 'sentence-distillery\[distill\]'`\.\n", message
+        r"sentence_distillery\.distill needs \w+; run `pip install 'sentence-distillery\[distill\]'`\.\n", message
     )
+
+
+def test_pairs_are_scored_with_the_core_and_documents_name_their_extra(python: Path, tmp_path: Path) -> None:
+    code = """
+import numpy as np
+import sentence_distillery as s
+ratings = np.array([3.5, 4.0, 0.0], np.float32)
+left, right = ["a storm", "a dog", "a bank"], ["a gale", "a dog", "a song"]
+pairs = s.PairSet("mine", "test", left, right, ratings, None, (0.0, 5.0))
+print(len(s.evaluate(s.load(), [pairs])))
+documents = s.DocumentSet("mine", "test", ["good", "bad"], ["1", "0"])
+try:
+    s.evaluate(s.load(), [(documents, documents)])
+except ImportError as error:
+    print(error)
+"""
+    figures, message = run(python, code, tmp_path).splitlines()
+    assert int(figures) == 3
+    assert "pip install 'sentence-distillery[distill]'" in message
 
 
 def test_the_command_line(python: Path, tmp_path: Path) -> None:

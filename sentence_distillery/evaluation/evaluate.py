@@ -60,6 +60,7 @@ def evaluate(
 
     Raises:
         InputError: If a set is absent, has no scores or no such split, or `encode` returns vectors of another shape.
+        ImportError: If documents are to be classified and scikit-learn (extra `distill`) is not installed.
 
     Example:
         >>> import numpy as np
@@ -114,8 +115,12 @@ def pair_figures(encoder: Encoder, pairs: PairSet) -> Iterator[Row]:
 
 def document_figures(encoder: Encoder, documents: Documents) -> Iterator[Row]:
     """Yield precision, recall and F1 of a classifier on the embeddings of the documents."""
-    from sentence_distillery.evaluation.classification import PROTOCOL, classify  # scikit-learn, for those who classify
-
+    try:  # pairs need no classifier, so the core scores them
+        from sentence_distillery.evaluation.classification import PROTOCOL, classify
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"Documents are classified by {error.name}; run `pip install 'sentence-distillery[distill]'`."
+        ) from error
     train, test = documents
     train_vectors, test_vectors = (embed(encoder, split.texts) for split in documents)
     for metric, value in classify(train_vectors, train.labels, test_vectors, test.labels, SEED).items():
