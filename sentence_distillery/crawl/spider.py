@@ -313,5 +313,5 @@ def _settings(work: Work) -> dict[str, Any]:
 
 
 def user_agent(contact: str | None) -> str:
-    """sentence-distillery/0.1.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
+    """sentence-distillery/0.2.0 (+mailto:you@example.org): the crawler, and the contact for complaints."""
     return f"{AGENT}/{version('sentence-distillery')} (+{'mailto:' if '@' in (contact or '') else ''}{contact})"

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from importlib.metadata import version
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
@@ -47,7 +48,7 @@ def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
 
 def test_the_crawler_says_who_it_is(finished: Crawl) -> None:
     agents = {asked.headers["user-agent"] for asked in finished.site.log}
-    assert agents == {"sentence-distillery/0.1.0 (+mailto:tests@example.org)"}
+    assert agents == {f"sentence-distillery/{version('sentence-distillery')} (+mailto:tests@example.org)"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_vectors_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["vectors.safetensors", "vocabulary.parquet", "config.json"])
 def test_missing_file(saved: Path, file: str) -> None:
     (saved / file).unlink()
-    refused(saved, file, "dvc repro")
+    refused(saved, file, "Restore or rebuild it")
 
 
 def test_pickle_is_refused(saved: Path) -> None:
