@@ -1,7 +1,7 @@
 """Processes that know of each other: a lock that says who holds it, and an end together with who started it.
 
-flows/ imports neither the stages nor the library, since it runs any graph; so it has a lock of its own kind here, as
-sentence_distillery/runtime/process.py has one for the stages.
+flows/ runs any graph, so it imports neither the stages nor the library: this is the twin of their
+sentence_distillery/runtime/process.py.
 """
 
 import ctypes
