@@ -6,7 +6,6 @@ read. None says that no public file has these bytes: the set was packed or rebui
 
 from dataclasses import dataclass
 
-
 GITHUB = "https://raw.githubusercontent.com"
 STSB = f"{GITHUB}/PhilipMay/stsb-multi-mt/30de0dec4ee199b7f42351d3f1a0b19592955385/data"
 SICK = f"{GITHUB}/brmson/dataset-sts/master/data/sts/sick2014"
