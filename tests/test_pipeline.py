@@ -277,9 +277,9 @@ def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
     process.kill()
     process.wait(LIMIT)
     os.kill(stage, signal.SIGCONT)
-    process.communicate(timeout=LIMIT)
-    assert not partial.exists()
-    assert not (clone.directory / "data/corpus/sentences").exists()
+    output = process.communicate(timeout=LIMIT)[0]
+    assert not partial.exists(), output
+    assert not (clone.directory / "data/corpus/sentences").exists(), output
 
 
 @pytest.fixture(scope="module")

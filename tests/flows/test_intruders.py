@@ -259,6 +259,16 @@ def test_no_other_page_shows_it(page: Page, house: House, foreign: str) -> None:
 
 
 @browser_needed
+def test_the_link_leads_in(page: Page, house: House) -> None:
+    """One click, no typing; the key does not stay in the address."""
+    page.goto(link(house.server.origin, house.server.key))
+    page.wait_for_url(DASHBOARD)
+    assert "#" not in page.url
+    page.locator('a[href$="/runs"]').first.click(timeout=MILLISECONDS)
+    expect(page.get_by_text("mine").first).to_be_visible(timeout=MILLISECONDS)
+
+
+@browser_needed
 def test_a_wrong_key_is_not_kept(page: Page, house: House) -> None:
     page.goto(link(house.server.origin, "distillery:wrong"))
     expect(page.get_by_text("The key in this link is not the server's")).to_be_visible(timeout=MILLISECONDS)
