@@ -1,6 +1,8 @@
 """A stage that halts in its middle, so that a test can kill it there however fast the machine is."""
 
 import os
+import re
+import signal
 from pathlib import Path
 
 from tests.waiting import wait_until
@@ -38,3 +40,14 @@ def halted(directory: Path) -> int:
     process = int(file.read_text(encoding="utf-8"))
     wait_until(lambda: Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it has halted")
     return process
+
+
+def told(process: int) -> None:
+    """Wait until the system has told the process, which has halted, to end: SIGTERM waits for it to go on."""
+    bit = 1 << (signal.SIGTERM - 1)
+
+    def pending() -> bool:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        return any(int(mask, 16) & bit for mask in re.findall(r"(?:SigPnd|ShdPnd):\s*(\w+)", status))
+
+    wait_until(pending, f"process {process} has been told to end")

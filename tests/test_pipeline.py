@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.halting import halted, halting
+from tests.halting import halted, halting, told
 from tests.tiny_bert import write_tiny_bert
 from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
@@ -276,6 +276,7 @@ def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
     assert list(partial.glob("part-*.parquet"))
     process.kill()
     process.wait(LIMIT)
+    told(stage)
     os.kill(stage, signal.SIGCONT)
     output = process.communicate(timeout=LIMIT)[0]
     assert not partial.exists(), output

@@ -26,7 +26,6 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
@@ -569,7 +568,9 @@ class StaticEncoder(Interface):
         if len(words) < FEW_WORDS:
             found = [self._index.get(word, _ABSENT) for word in words.to_pylist()]
             return np.array(found, dtype=np.int32)
-        found = pc.index_in(words, value_set=self._words)
+        from pyarrow.compute import index_in  # a few sentences do without its import, which takes long
+
+        found = index_in(words, value_set=self._words)
         known, values = found.buffers()
         ids = np.frombuffer(values, dtype=np.int32, count=len(found))
         if found.null_count == 0:
@@ -620,8 +621,7 @@ class StaticEncoder(Interface):
         self, words: pa.Array, ids: NDArray[np.int32], unknown: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> TokenIds:
         """Replace each unknown word, by its place, by its pieces."""
-        places = pa.Array.from_buffers(pa.int64(), len(unknown), [None, pa.py_buffer(unknown)])
-        pieces = TokenIds.from_lists(self._pieces(words.take(places).to_pylist()))
+        pieces = TokenIds.from_lists(self._pieces([words[place].as_py() for place in unknown.tolist()]))
         lengths = np.ones(len(ids), dtype=np.int64)
         lengths[unknown] = pieces.lengths
         flat = np.repeat(ids, lengths)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
@@ -142,6 +141,8 @@ def read_json(path: Path) -> Any:
 def write_table(target: Path, table: pa.Table) -> None:
     """Write `table` as zstd Parquet with page checksums: the same table gives the same bytes."""
     with atomic_file(target) as partial:
+        import pyarrow.parquet as pq  # what reads and writes no tables does without it
+
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
@@ -151,6 +152,8 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
     Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
     """
     try:
+        import pyarrow.parquet as pq
+
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             _check_columns(path, file.schema_arrow, schema)
             table = file.read(schema.names)

@@ -5,14 +5,14 @@ For the sentences (2, 0), () and (1): ids = [2, 0, 1], offsets = [0, 2, 2, 3].
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 Floats = NDArray[np.float32]
+FEW_SENTENCES, FEW_TOKENS = 8, 1_000  # up to here NumPy is faster than a sparse product
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +72,27 @@ class TokenIds:
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
     def sums(self, table: NDArray[Any], weights: Floats | None = None) -> NDArray[Any]:
-        """sum_{w in S} a_w x_w as one sparse product, (sentences, dimension) in the type of `table`.
+        """sum_{w in S} a_w x_w, (sentences, dimension) in the type of `table`.
 
-        `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. Integers
-        wrap round where a sum is too large for them.
+        `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. Terms are
+        added in their order, however many sentences there are. Integers wrap round where a sum is too large for them.
         """
+        if len(self) <= FEW_SENTENCES and len(self.ids) <= FEW_TOKENS:
+            return self._few_sums(table, weights)
+        from scipy.sparse import csr_array  # takes as long as all other imports for the first vector together
+
         data = np.ones(len(self.ids), dtype=table.dtype) if weights is None else weights[self.ids]
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
         return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
+
+    def _few_sums(self, table: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+        """`sums` without SciPy. np.sum would not always add in the same order, np.cumsum does."""
+        terms = table[self.ids] if weights is None else table[self.ids] * weights[self.ids, None]
+        sums = np.zeros((len(self), table.shape[1]), dtype=table.dtype)
+        for row, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
+            if start < stop:
+                sums[row] = np.cumsum(terms[start:stop], axis=0, dtype=table.dtype)[-1]
+        return sums
 
     def means(self, table: Floats, weights: Floats | None = None) -> Floats:
         """v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8), (sentences, dimension) float32.
