@@ -1,10 +1,12 @@
 """Ragged token ids: by hand, and against lists and NumPy."""
 
+from itertools import chain
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.io.ragged import TokenIds, unit_rows
+from sentence_distillery.io.ragged import FEW_SENTENCES, TokenIds, unit_rows
 
 SENTENCES = st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8)
 
@@ -60,6 +62,18 @@ def test_means_equal_numpy(sentences: list[list[int]]) -> None:
     assert tokens.means(table).dtype == np.float32
     np.testing.assert_allclose(tokens.means(table), plain, atol=1e-6)
     np.testing.assert_allclose(tokens.means(table, weights), weighted, atol=1e-6)
+
+
+@given(SENTENCES, st.sampled_from([1, 3, 64]), st.booleans())
+def test_few_sentences_sum_to_the_bits_of_many(sentences: list[list[int]], dimension: int, weighted: bool) -> None:
+    """NumPy sums a few sentences and SciPy more; the bits do not tell which."""
+    random = np.random.default_rng(1)
+    table = random.standard_normal((10, dimension)).astype(np.float32)
+    table[3] = -0.0
+    weights = random.random(10).astype(np.float32) if weighted else None
+    tokens = TokenIds.from_lists([*sentences[1:], 20 * list(chain.from_iterable(sentences))])
+    many = TokenIds.concatenate([tokens, TokenIds.from_lists([[0]] * (FEW_SENTENCES + 1))])
+    assert tokens.sums(table, weights).tobytes() == many.sums(table, weights)[: len(tokens)].tobytes()
 
 
 def test_unit_rows_keep_a_zero_row() -> None:

@@ -91,7 +91,7 @@ class TokenIds:
         sums = np.zeros((len(self), table.shape[1]), dtype=table.dtype)
         for row, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
             if start < stop:
-                sums[row] = np.cumsum(terms[start:stop], axis=0, dtype=table.dtype)[-1]
+                sums[row] += np.cumsum(terms[start:stop], axis=0, dtype=table.dtype)[-1]
         return sums
 
     def means(self, table: Floats, weights: Floats | None = None) -> Floats:
