@@ -16,15 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sentence_distillery.benchmarks import external
+from sentence_distillery.benchmarks.benchmark import Benchmark, Sources, Table, build
 from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
 from sentence_distillery.benchmarks.overlaps import Group, group, overlaps, union
-from sentence_distillery.benchmarks.readers import BadDataError
-from sentence_distillery.benchmarks.registry import BENCHMARKS, Benchmark, Sources, TableSpec, build
+from sentence_distillery.benchmarks.records import BadDataError
+from sentence_distillery.benchmarks.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
 from sentence_distillery.io.counters import Counters
 
-Tables = dict[str, tuple[Benchmark, TableSpec, pa.Table]]
+Tables = dict[str, tuple[Benchmark, Table, pa.Table]]
 Groups = dict[tuple[str, str], Group]
 
 
@@ -39,7 +39,7 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
 
     Raises:
         InputError: If a name is unknown, only some files of a set are there, a file is not the pinned one, or a row is
-            not as the registry says.
+            not as the set's module says.
     """
     hashes: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
@@ -87,7 +87,7 @@ def checksums(benchmark: Benchmark, sources: Sources) -> dict[str, str]:
     directory = benchmark.directory(sources)
     sums = {file: _sha256(directory / file) for file in benchmark.files}
     for file, sha256 in sums.items():
-        if benchmark.external and sha256 != (pinned := external.checksum(benchmark.name, file)):
+        if benchmark.external and sha256 != (pinned := benchmark.checksum(file)):
             remedy = benchmark.remedy(sources)
             raise InputError(f"{directory / file} has SHA-256 {sha256}, expected {pinned}; {remedy}.")
     return sums

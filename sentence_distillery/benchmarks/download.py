@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sentence_distillery.benchmarks.external import ExternalFile, ExternalSet
+from sentence_distillery.benchmarks.benchmark import Benchmark, PinnedFile
 from sentence_distillery.io.artifacts import atomic_file
 
 TIMEOUT_SECONDS = 10.0
@@ -30,7 +30,7 @@ class UnavailableError(Exception):
     """A file that a source does not have; the message says why."""
 
 
-Source = Callable[[ExternalSet, ExternalFile], bytes]
+Source = Callable[[Benchmark, PinnedFile], bytes]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Report:
 def copy_from(directory: Path) -> Source:
     """Return a source that reads `directory`/<set>/<file>."""
 
-    def read(entry: ExternalSet, file: ExternalFile) -> bytes:
+    def read(entry: Benchmark, file: PinnedFile) -> bytes:
         path = directory / entry.name / file.name
         try:
             return path.read_bytes()
@@ -78,7 +78,7 @@ def download() -> Source:
     """Return a source that downloads from the public homes; a host that cannot be reached is not asked again."""
     unreachable: dict[str, str] = {}
 
-    def read(entry: ExternalSet, file: ExternalFile) -> bytes:
+    def read(entry: Benchmark, file: PinnedFile) -> bytes:
         if file.home is None:
             raise UnavailableError("must be brought: no public file has these bytes")
         host = urlsplit(file.home).netloc
@@ -125,10 +125,10 @@ def _get_once(url: str) -> bytes:
     return bytes(body)
 
 
-def fetch_set(entry: ExternalSet, target: Path, source: Source) -> Report:
+def fetch_set(entry: Benchmark, target: Path, source: Source) -> Report:
     """Bring each file of `entry` that is not yet right in `target`/<set>; raises InputError if it cannot write."""
     report = Report(entry.name)
-    for file in entry.files:
+    for file in entry.pins:
         path = target / entry.name / file.name
         held = sha256_of(path.read_bytes()) if path.is_file() else None
         # Right already: nothing to bring.
@@ -160,11 +160,11 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def fetch(sets: Sequence[ExternalSet], target: Path, source: Source) -> list[Report]:
+def fetch(sets: Sequence[Benchmark], target: Path, source: Source) -> list[Report]:
     """Bring the files of external benchmark sets.
 
     Args:
-        sets: Sets to bring, such as `external.EXTERNAL`.
+        sets: Sets to bring, such as `registry.EXTERNAL`.
         target: Directory that gets `<set>/<file>`.
         source: Where files come from: `download()` or `copy_from(directory)`.
 

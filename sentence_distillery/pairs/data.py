@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.readers import BadDataError, records
+from sentence_distillery.benchmarks.records import BadDataError, records
 from sentence_distillery.io.artifacts import InputError, read_table
 
 TABLE = "pairs.parquet"

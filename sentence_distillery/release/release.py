@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.benchmarks.external import EXTERNAL
+from sentence_distillery.benchmarks.registry import EXTERNAL
 from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.encoder.files import CONFIG

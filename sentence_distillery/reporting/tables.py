@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sentence_distillery.benchmarks.registry import BENCHMARKS
+
 Row = Mapping[str, str]
 
 
@@ -47,16 +49,11 @@ METRICS = {
     "sentences_per_second": Metric("Sentences a second", digits=0, better=1),
     "seconds": Metric("Seconds", digits=0),
 }
+ORDER = ("stsb", "sick", "lee")  # sets that come first
 TITLES = {
-    "stsb": "STS-B",
-    "sick": "SICK",
+    **{name: BENCHMARKS[name].title for name in (*ORDER, *(name for name in BENCHMARKS if name not in ORDER))},
     "sick+labels": "SICK, with labels",
     "stsb+augmented": "STS-B, with augmented pairs",
-    "lee": "Lee-50",
-    "mrpc": "MRPC",
-    "imdb": "IMDB",
-    "wordsim353": "WordSim-353",
-    "simlex999": "SimLex-999",
 }
 PROTOCOLS = {
     "mean": "Mean",
@@ -67,7 +64,6 @@ PROTOCOLS = {
     "sgd": "SGD classifier",
     "sgd+tokens": "SGD classifier on tokens",
 }
-ORDER = ("stsb", "sick", "lee")  # sets that come first
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ params.yaml names the sets; an external set without files is reported as absent.
 """
 
 from sentence_distillery.benchmarks.assembly import write_benchmarks
-from sentence_distillery.benchmarks.registry import Sources
+from sentence_distillery.benchmarks.benchmark import Sources
 from stages import paths
 from stages.stage import stage
 

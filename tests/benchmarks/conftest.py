@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sentence_distillery.benchmarks import external, registry
-from sentence_distillery.benchmarks.external import EXTERNAL, ExternalFile, ExternalSet
+from sentence_distillery.benchmarks import registry
+from sentence_distillery.benchmarks.benchmark import Benchmark, PinnedFile
 from tests.workspace import ROOT as ROOT
 from tests.workspace import write_params
 
@@ -42,13 +42,17 @@ def write(directory: Path, files: Mapping[str, str]) -> None:
         (directory / name).write_text(text, encoding="utf-8")
 
 
-def external_set(name: str, files: Mapping[str, str], home: str | None = None) -> ExternalSet:
-    """An external set whose pinned checksums are those of `files`."""
-    entries = (
-        ExternalFile(file, hashlib.sha256(text.encode()).hexdigest(), f"{home}/{file}" if home else None)
+def pins(files: Mapping[str, str], home: str | None = None) -> tuple[PinnedFile, ...]:
+    """The checksums of `files`, by name and content."""
+    return tuple(
+        PinnedFile(file, hashlib.sha256(text.encode()).hexdigest(), f"{home}/{file}" if home else None)
         for file, text in files.items()
     )
-    return ExternalSet(name, "none stated", tuple(entries))
+
+
+def external_set(name: str, files: Mapping[str, str], home: str | None = None) -> Benchmark:
+    """An external set whose pinned checksums are those of `files`."""
+    return Benchmark(name, name, "a test", "none stated", "none", "external", tuple(files), pins=pins(files, home))
 
 
 def resize(monkeypatch: pytest.MonkeyPatch, name: str, *rows: dict[str, int]) -> None:
@@ -64,8 +68,8 @@ def bring_stsb(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, str]], No
 
     def bring(files: dict[str, str]) -> None:
         write(Path("data/external/stsb"), files)
-        others = tuple(entry for entry in EXTERNAL if entry.name != "stsb")
-        monkeypatch.setattr(external, "EXTERNAL", (*others, external_set("stsb", STSB | files)))
+        pinned = replace(registry.BENCHMARKS["stsb"], pins=pins(STSB | files))
+        monkeypatch.setitem(registry.BENCHMARKS, "stsb", pinned)
         resize(monkeypatch, "stsb", {"train": 2, "dev": 1, "test": 1})
 
     return bring

@@ -12,8 +12,7 @@ import pytest
 
 from sentence_distillery.benchmarks import download as module
 from sentence_distillery.benchmarks.download import copy_from, download, fetch, fetch_set
-from sentence_distillery.benchmarks.external import EXTERNAL
-from sentence_distillery.benchmarks.registry import BENCHMARKS
+from sentence_distillery.benchmarks.registry import BENCHMARKS, EXTERNAL
 from sentence_distillery.io.artifacts import InputError
 from stages.benchmarks import fetch as stage
 from stages.benchmarks.fetch import main
@@ -172,7 +171,7 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_the_pinned_table() -> None:
     """The stage reads only files that are pinned, and the table is that of the shared directory where there is one."""
-    pinned = {f"./{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.files}
+    pinned = {f"./{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.pins}
     for benchmark in BENCHMARKS.values():
         if benchmark.external:
             assert {f"./{benchmark.name}/{file}" for file in benchmark.files} <= set(pinned)

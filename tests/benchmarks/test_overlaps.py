@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sentence_distillery.benchmarks.overlaps import group, overlaps, shared, union
-from sentence_distillery.benchmarks.readers import read_imdb, read_mrpc, read_sick, read_stsb
+from sentence_distillery.benchmarks.sets import imdb, mrpc, sick, stsb
 from sentence_distillery.corpus.fingerprints import fingerprint
 from tests.benchmarks.conftest import real
 
@@ -78,7 +78,7 @@ def test_captions_among_sts_and_sick() -> None:
     captions = group([line.split("\t")[1] for line in lines])
     found = [
         shared(captions, group([row.sentence1 for row in rows], [row.sentence2 for row in rows]))["sentences"]
-        for pairs in (list(read_stsb(real("stsb"))), list(read_sick(real("sick"))))
+        for pairs in (list(stsb.read(real("stsb"))), list(sick.read(real("sick"))))
         for split in ("train", "dev", "test")
         if (rows := [row for row in pairs if row.split == split])
     ]
@@ -87,7 +87,7 @@ def test_captions_among_sts_and_sick() -> None:
 
 def test_mrpc_pairs_in_stsb() -> None:
     """fault 18: MRPC is tokenised and STS-B is not, so comparing words finds only 348 and 346 of these pairs."""
-    sets = {"stsb": list(read_stsb(real("stsb"))), "mrpc": list(read_mrpc(real("mrpc")))}
+    sets = {"stsb": list(stsb.read(real("stsb"))), "mrpc": list(mrpc.read(real("mrpc")))}
 
     def pairs(name: str, other: str, split: str, other_split: str) -> int:
         groups = [
@@ -105,7 +105,7 @@ def test_mrpc_pairs_in_stsb() -> None:
 
 def test_imdb_distinct_texts() -> None:
     """fault 18: 24,904 and 24,801 distinct texts byte by byte, two fewer each when punctuation does not count."""
-    rows = list(read_imdb(real("imdb")))
+    rows = list(imdb.read(real("imdb")))
     texts = {split: [row.text for row in rows if row.split == split] for split in ("train", "test")}
     assert [len(set(texts[split])) for split in ("train", "test")] == [24904, 24801]
     assert [group(texts[split]).distinct["sentences"] for split in ("train", "test")] == [24902, 24799]

@@ -14,7 +14,7 @@ import pytest
 from sentence_distillery import load
 from sentence_distillery.benchmarks.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import Undefined, cosines
-from sentence_distillery.benchmarks.readers import read_sample_pairs
+from sentence_distillery.benchmarks.sets import samples
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import aliases
 from sentence_distillery.evaluation.data import EvaluationData
@@ -54,7 +54,9 @@ class Letters:
 
 
 def sample_pairs(split: str) -> PairSet:
-    rows = [pair for pair in read_sample_pairs(ROOT / "data/samples") if pair.split == split and pair.score is not None]
+    rows = [
+        pair for pair in samples.read_pairs(ROOT / "data/samples") if pair.split == split and pair.score is not None
+    ]
     scores = np.array([pair.score for pair in rows], dtype=np.float32)
     left, right = [pair.sentence1 for pair in rows], [pair.sentence2 for pair in rows]
     return PairSet("samples", split, left, right, scores, None, (1.0, 5.0))
