@@ -96,7 +96,7 @@ class Order:
     """The settings of a retraining and of its promotion."""
 
     snapshot: date | None = None
-    day: date | None = None  # used instead of `snapshot`, if the parameters have one
+    day: date | None = None  # used if `snapshot` is None and params.yaml has the key
     snapshot_key: str = SNAPSHOT_KEY
     profile: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)

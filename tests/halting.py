@@ -27,7 +27,7 @@ sys.addaudithook(halt)
 
 
 def halting(directory: Path) -> dict[str, str]:
-    """Return what the environment of a process needs, so that `clean` halts in it or in what it starts."""
+    """Return the environment variables that make `clean` halt in a process or in its children."""
     directory.mkdir()
     (directory / "sitecustomize.py").write_text(PROGRAM, encoding="utf-8")
     return {"PYTHONPATH": os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])}

@@ -84,7 +84,7 @@ def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_wrong_file_in_place(tmp_path: Path) -> None:
-    """fault 16: replaced where the right one comes, reported where none does."""
+    """fault 16: replaced if the right file arrives, reported otherwise."""
     write(tmp_path / "to/tiny", {"a.csv": "other\n", "b.csv": "other\n"})
     write(tmp_path / "from/tiny", {"a.csv": "one\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
@@ -151,7 +151,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """0 with one complete set, 1 with none, 1 with a wrong checksum; what is not complete is said, with a remedy."""
+    """0 with one complete set, 1 with none, 1 with a wrong checksum; an incomplete set is reported with a remedy."""
     monkeypatch.chdir(tmp_path)
     full, bad = external_set("full", FILES), external_set("bad", {"c.csv": "three\n"})
     monkeypatch.setattr(stage, "EXTERNAL", (full, bad))
@@ -171,7 +171,7 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_pinned_table() -> None:
-    """The stage reads only files that are pinned, and the table is that of the shared directory where there is one."""
+    """The stage reads only pinned files, and the table agrees with the shared directory if there is one."""
     pinned = {f"./{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.files}
     for benchmark in BENCHMARKS.values():
         if benchmark.external:

@@ -40,7 +40,7 @@ def test_quotes_in_comma_separated_text_enclose(tmp_path: Path) -> None:
 
 
 def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
-    """fault 17: the test file's lines end with CR LF, which is no part of the label; trial is dev."""
+    """fault 17: the test file's lines end with CR LF, which is not part of the label; trial is dev."""
     row = "1\ta b\tc d\t3.5\tNEUTRAL"
     files = {"SICK_train.txt": f"{row}\n", "SICK_trial.txt": f"{row}\n", "SICK_test_annotated.txt": f"{row}\r\n"}
     for name, text in files.items():
@@ -149,7 +149,7 @@ def test_what_gensim_carries() -> None:
 
 
 def test_the_sample_data_of_the_repository() -> None:
-    """The counts in the registry are those of data/samples."""
+    """The counts in the registry agree with data/samples."""
     for spec in BENCHMARKS["samples"].tables:
         assert len(build(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
 

@@ -1,4 +1,4 @@
-"""What the grid of paper 3 comes to: figures, gains and their intervals, against NumPy and by hand."""
+"""The results of paper 3's grid: figures, gains and their intervals, compared with NumPy and by hand."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ RATINGS = np.random.default_rng(0).random(200, dtype=np.float32)
 
 
 def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> Outcome:
-    """Cosines that follow the gold scores up to `noise`; the first share of the labels is right."""
+    """Make cosines that follow the human ratings up to `noise`; the first share of the labels is right."""
     made = np.random.default_rng(7)
     found = np.stack([RATINGS + noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)])
     labels = np.arange(len(RATINGS)) < right * len(RATINGS)
@@ -62,7 +62,7 @@ def test_a_gain_that_is_real_and_one_that_is_none() -> None:
 
 
 def test_gains_on_the_seeds_that_both_have() -> None:
-    """A grid with one seed stands beside cells with five; the order of the seeds does not matter."""
+    """Cells are compared on the seeds that both have; the order of the seeds does not matter."""
     base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), draws(200, 100)
     assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
     assert gains(base, cell.of([1]), counts)[0].seeds == 1

@@ -1,4 +1,4 @@
-"""Identities that stand in another set, more than once, or before: against Python's sets."""
+"""Identities that are in another set, repeated, or seen before: compared with Python's sets."""
 
 from collections import Counter
 

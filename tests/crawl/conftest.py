@@ -29,15 +29,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     importlib.import_module("trafilatura")
 
-# High enough for a test that ends soon; what counts is that the server never sees more.
+# High enough for a short test; the test checks that the server never gets more.
 REQUESTS_PER_SECOND = 50.0
-TIMEOUT = 10.0  # only a page that hangs takes so long, even on a busy machine
+TIMEOUT = 10.0  # only a page that hangs takes that long, even on a busy machine
 
 Row = dict[str, Any]
 
 
 class Crawl:
-    """The crawl stage in a directory of its own, on a site."""
+    """The crawl stage in a separate directory, on a site."""
 
     def __init__(self, directory: Path, site: Site) -> None:
         self.directory = directory
@@ -76,7 +76,7 @@ class Crawl:
         )
 
     def run(self, status: int = 0) -> str:
-        """Run to the end, check the exit status, return what stood on standard error."""
+        """Run to the end, check the exit status, return the standard error."""
         process = self.start()
         try:
             errors = process.communicate(timeout=LIMIT)[1]
@@ -138,7 +138,7 @@ def crawl(tmp_path: Path, site: Site) -> Crawl:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
-    """The whole newspaper, crawled once."""
+    """Crawl the entire newspaper once."""
     with Site().serving() as site:
         newspaper(site)
         crawl = Crawl(tmp_path_factory.mktemp("newspaper"), site)

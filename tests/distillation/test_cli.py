@@ -1,4 +1,4 @@
-"""The command line: what its commands write and count, and what they refuse."""
+"""The command line: outputs, counts and refusals of its commands."""
 
 import logging
 import subprocess
@@ -36,7 +36,7 @@ def run(*arguments: object) -> None:
 
 
 def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Row i is line i; what has no known word is a zero row, and counted."""
+    """Row i is line i; a line without a known word is a zero row, and counted."""
     caplog.set_level(logging.INFO)
     run(source, source.with_suffix(".parquet"), "--model", student)
     written = pq.read_table(source.with_suffix(".parquet"))

@@ -1,4 +1,4 @@
-"""Fewer dimensions and fewer bits: what stays equal, what may differ, and by how much."""
+"""Fewer dimensions and fewer bits: exact and approximate results, with bounds."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def small(precision: Precision, dimension: int = 8) -> StaticEncoder:
 
 
 def test_principal_directions_by_hand() -> None:
-    """Two tokens on the axes: the one that stands in the text more often, times its length, gives the first one."""
+    """Two tokens on the axes: the one with the larger count times length is the first direction."""
     table = np.array([[0, 0], [1, 0], [0, 2]], dtype=np.float32)
     np.testing.assert_allclose(principal_directions(table, np.array([1, 400, 16])), [[1, 0], [0, 1]], atol=1e-6)
     np.testing.assert_allclose(principal_directions(table, np.array([1, 100, 16])), [[0, 1], [1, 0]], atol=1e-6)

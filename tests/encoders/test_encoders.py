@@ -1,4 +1,4 @@
-"""Teachers by reference: what they compute, and how a missing or broken one is refused."""
+"""Teachers by reference: their embeddings, and how a missing or broken one is refused."""
 
 import hashlib
 import json
@@ -224,7 +224,7 @@ def test_a_hub_id_without_a_revision() -> None:
 
 @pytest.fixture(params=["closed", "silent"])
 def hub(request: pytest.FixtureRequest) -> Iterator[socket.socket]:
-    """A hub that refuses connections, or that takes them and never answers."""
+    """Start a hub that refuses connections, or that accepts them and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         if request.param == "silent":

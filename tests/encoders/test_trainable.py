@@ -1,4 +1,4 @@
-"""The trainable encoder: pooling by hand, padding that changes nothing, joined pairs, all architectures."""
+"""The trainable encoder: pooling by hand, padding without effect, cross-encoders, all architectures."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_company_does_not_matter(
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_joined_pairs(directories: dict[str, Path], architecture: str) -> None:
-    """The order of two sentences matters once they are joined; BERT and ALBERT are told where the second begins."""
+    """The order matters in a cross-encoder; BERT and ALBERT mark the second sentence by its token type."""
     found = encoder(directories[architecture])
     there, back = found.tokens(["the dog"], ["a woman"]), found.tokens(["a woman"], ["the dog"])
     assert (there.types is not None) == (architecture in ("bert", "albert"))
@@ -93,7 +93,7 @@ def test_bfloat16(directories: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_cut_table_of_tokens(directories: dict[str, Path], architecture: str) -> None:
-    """Adam moves it, and everything else, as it moves the whole one, whose other rows stay as they are."""
+    """Adam updates its rows, and all other weights, as in the full table, whose other rows do not change."""
     whole, cut = encoder(directories[architecture]), encoder(directories[architecture])
     tokens = whole.tokens(SENTENCES)
     cut.keep_only(tokens)
@@ -120,7 +120,7 @@ def test_sentence_transformers_loads_it(directories: dict[str, Path], tmp_path: 
 
 
 def test_a_model_comes_back(directories: dict[str, Path], tmp_path: Path) -> None:
-    """With its head, its pooling, and what is known of it."""
+    """With its head, its pooling and its metadata."""
     found: PairEncoder = encoder(directories["bert"], Pooling.MAX)
     model = PairModel(found, LogisticHead(16, Combination.ALL, seed=3))
     write_model(model, {"threshold": 0.5, "strategy": "logistic"}, tmp_path)

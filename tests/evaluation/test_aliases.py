@@ -29,7 +29,7 @@ def systems(path: Path) -> set[str]:
 
 
 def test_a_kept_run_has_todays_systems() -> None:
-    """The file itself stays as it is: it says MyModel, and is read as the paper student."""
+    """The file itself is not changed: it says MyModel, and is read as the paper student."""
     path = KEPT / "runs/best.csv"
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert {"MyModel", "student, deep", "student, gold"} <= {row["system"] for row in csv.DictReader(lines)}
@@ -79,6 +79,6 @@ def test_the_config_of_a_promoted_student() -> None:
 
 
 def test_parts_of_names_stay() -> None:
-    """Only whole names were renamed: a set of the name `deeper` or a system with `gold` in it is another one."""
+    """Only complete names were renamed: a set named `deeper`, or a system with `gold` in its name, is not."""
     for name in ("deeper", "gold standard", "student", "stsb", "mean", "W_cf = 0, mean of weights"):
         assert current(name) == name

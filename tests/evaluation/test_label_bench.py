@@ -15,7 +15,7 @@ TEXTS = ["the storm hears water", "a dog sees people", "people", "the police see
 
 
 def test_both_sides_embed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours in float16, as they are kept; a ratio of two sides that are the same is near 1."""
+    """Ours are in float16, as stored; if both sides are the same, the ratio is near 1."""
     monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
     write_tiny_bert(tmp_path)
     teacher = {"reference": str(tmp_path), "sha256": None, "maximum_length": 16}

@@ -49,7 +49,7 @@ def test_content_words_only(words: WordSystem) -> None:
 
 
 def test_student(student: StudentSystem) -> None:
-    """Without weights it points where the released encoder points."""
+    """Without weights it has the direction of the released encoder's vector."""
     table = student.encoder.table
     index = {word: row for row, word in enumerate(WORDS, start=1)}
     tokens = student.token_ids(SENTENCES)
@@ -84,7 +84,7 @@ def test_teacher_cuts_long_sentences(teacher: TeacherSystem) -> None:
 
 
 def test_silent_tokens(words: WordSystem, student: StudentSystem, teacher: TeacherSystem) -> None:
-    """Special tokens of a transformer and the student's unknown token are no words."""
+    """Special tokens of a transformer and the student's unknown token are not words."""
     assert words.silent == ()
     assert student.silent == (0,)
     assert sorted(teacher.silent) == [0, 1, 2, 3]

@@ -46,7 +46,7 @@ SOCKETS = ("logs/out", "events/in", "events/out", "task_runs/subscriptions/sched
 OPEN = {"/api/health", "/api/ready"}  # tell whether the server is there
 browser_needed = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
-# Each attempt says who it is by `?by=`, so that the server's log tells when it has arrived.
+# Each attempt names itself by `?by=`, so that the server's log shows when it has arrived.
 ATTEMPTS = """
 async ([api, deployment]) => {
   const told = {};
@@ -114,7 +114,7 @@ class House:
     deployment: UUID
 
     def harm(self) -> list[str]:
-        """What an intruder has done."""
+        """List the effects of an intruder."""
         with self.server.client() as client:
             names = [run.name for run in client.read_flow_runs(limit=200)]
             deployment = client.read_deployment(self.deployment)
@@ -191,7 +191,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def attack(page: Page, house: House, origin: str) -> dict[str, str]:
-    """What a page of `origin` is told by each of its attempts, once all have arrived."""
+    """Return the answers to all attempts of a page of `origin`, once all have arrived."""
     page.goto(origin)
     told: dict[str, str] = page.evaluate(ATTEMPTS, [house.server.api, str(house.deployment)])
     wait_until(lambda: {"beacon", "form"} <= house.statuses().keys(), "the last attempts have arrived")
@@ -245,7 +245,7 @@ def test_a_name_that_leads_here(page: Page, house: House) -> None:
 
 @browser_needed
 def test_no_other_page_shows_it(page: Page, house: House, foreign: str) -> None:
-    """Nobody can lay the page under another one and steal a click."""
+    """No other page can show the page in a frame and steal a click."""
     page.goto(foreign)
     frames = [f"{house.server.origin}/", f"{house.server.origin}/enter"]
     page.evaluate(
@@ -337,7 +337,7 @@ def test_a_socket_without_the_key(house: House, path: str) -> None:
 
 
 def read_logs(house: House, headers: dict[str, str]) -> httpx.Response:
-    """What the server answers to somebody who has the key."""
+    """Return the server's answer to a request with the key."""
     address = f"{house.server.api}/logs/filter"
     return httpx.post(address, json={}, auth=house.server.auth, headers=headers, timeout=SECONDS)
 

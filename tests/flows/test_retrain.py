@@ -56,7 +56,7 @@ def fetched(url: Path, target: Path) -> str:
 
 
 def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> None:
-    """What is promoted can be fetched from a clone, by data of the remote alone; a worse model is not promoted."""
+    """A promoted model can be fetched from a clone, with only the remote's data; a worse model is not promoted."""
     (models / "mine.txt").write_text("uncommitted\n", encoding="utf-8")
     first = retrain(models)
     assert (first.decision, first.reason) == (
@@ -119,7 +119,7 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
 def test_cached_throughout(models: Path) -> None:
     """Nothing is promoted, though nothing is at the stage and the figures are good.
 
-    A day that nobody asked for, and no parameter takes, is left out.
+    A default day that no parameter takes is left out.
     """
     told: list[str] = []
     order = Order(day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
@@ -171,7 +171,7 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
-    """fault 4: the second names the first and does nothing. fault 5: a killed one is in nobody's way."""
+    """fault 4: the second names the first and does nothing. fault 5: a killed one blocks nobody."""
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)

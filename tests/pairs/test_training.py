@@ -132,7 +132,7 @@ def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("strategy", ["siamese", "triplet"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str, precision: str) -> None:
-    """After it the pairs of label 1 have higher cosines than those of label 0, which they had not."""
+    """Only after training have the pairs of label 1 higher cosines than those of label 0."""
     update = {"epochs": 10, f"{strategy}_learning_rate": 0.5, "halve_every": None, "precision": precision}
     learning = PAPER.model_copy(update=update)
     run = training(directory, tmp_path / "x.safetensors", strategy, learning)
@@ -188,7 +188,7 @@ def test_without_its_best_weights_a_training_begins_anew(directory: Path, tmp_pa
 
 
 def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
-    """Multiple negatives learn from paraphrases alone, and one has no other beside it."""
+    """Multiple negatives learn only from paraphrases, and a batch with a single one has no negatives."""
     run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
     found = replace(examples(run), labels=np.eye(1, len(LABELS), dtype=np.int8)[0])
     with pytest.raises(InputError, match=r"ranking has 1 pair\(s\) to learn from, and needs two or more"):

@@ -94,7 +94,7 @@ def test_our_student_is_not_mymodel() -> None:
 
 
 def test_calibrated_errors_stand_beside_the_plain_ones() -> None:
-    """The verdict stays that of the paper's own measure."""
+    """The verdict still follows the paper's own measure."""
     rows = paper_rows()
     for protocol, value in (("tf-idf", 0.9), ("dpcs", 0.7)):
         rows.append(row("paper student", "stsb", protocol, "mae_calibrated", value))
@@ -125,7 +125,7 @@ def test_refinement(after: float, verdict: str) -> None:
 
 
 def test_another_loss_than_the_printed_one() -> None:
-    """What this project's own loss achieves is not what the paper's does: partly at most."""
+    """A result of this project's own loss is not the paper's: partly at most."""
     rows = stsb("skip-gram", "mean") + stsb("refined", "mean", paper="", spearman=0.6)
     other = {claim.text: claim for claim in claims(rows, NO_EXAMPLES, Refinement(False, {}, ""))}
     claim = other["Refinement by Kullback-Leibler divergence makes word vectors better at similarity"]
@@ -180,7 +180,7 @@ def test_ten_times_as_fast(speed: float, verdict: str) -> None:
 
 
 def test_every_claim_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every figure of the paper turned round, no claim is reproduced but those of speed and of Word2Vec."""
+    """With every figure of the paper reversed, no claim is reproduced except those of speed and of Word2Vec."""
     turned = [
         {**r, "value": str(3 - float(r["value"]) if r["metric"] == "mae" else 1 - float(r["value"]))}
         if r["dataset"] != "corpus"

@@ -1,4 +1,4 @@
-"""The parts of the recipe that are ours; the models that it made are what the other tests load."""
+"""The project's parts of the recipe; the other tests load the models that it made."""
 
 from pathlib import Path
 

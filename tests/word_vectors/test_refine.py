@@ -1,4 +1,4 @@
-"""The refine stage: what it draws, counts and writes."""
+"""The refine stage: its samples, counts and files."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def write_contrastive(**changes: Any) -> None:
 
 
 def written() -> dict[str, bytes]:
-    """The bytes of what the stage writes."""
+    """Return the bytes of the stage's outputs."""
     return {path.name: path.read_bytes() for path in (*REFINED.iterdir(), CURVE)}
 
 
