@@ -1,4 +1,4 @@
-"""A stage that halts in its middle, so that a test can kill it there however fast the machine is."""
+"""A stage that halts halfway, so that a test can kill it there on any machine, fast or slow."""
 
 import os
 import re

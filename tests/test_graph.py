@@ -96,7 +96,7 @@ def cell_names(name: str) -> str:
 
 
 def section(key: str) -> str:
-    """`encoders` for `encoders.${item.encoder}`, of which a cell depends on its own entry alone."""
+    """`encoders` for `encoders.${item.encoder}`, since a cell depends only on its own entry."""
     return key.partition(".")[0]
 
 

@@ -144,7 +144,7 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
         clone.append("sentence_distillery/word_vectors/kld.py", "# a comment\n")
-    if change == "neither":  # a folder that none of these stages imports, and a parameter of a stage further down
+    if change == "neither":  # a folder that none of these stages imports, and a parameter of a later stage
         clone.append("sentence_distillery/pairs/losses.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
     output = clone.dvc("repro", "refine")
@@ -292,7 +292,7 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
     clone.params(
         teacher=tiny,
         student={"epochs": 2, "dimension": 16},
-        # More of this teacher, whose vectors are all alike, collapses the student.
+        # More of this teacher, whose vectors are all similar, collapses the student.
         paper_student={"epochs": 1, "learning_rate": 1e-6},
         encoders={"minilm-l3": tiny, "minilm-l6": tiny},
         syntax={"sets": []},  # half a minute

@@ -1,4 +1,4 @@
-"""Ragged token ids: by hand, and against lists and NumPy."""
+"""Ragged token ids: by hand, and compared with lists and NumPy."""
 
 from itertools import chain
 

@@ -102,7 +102,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_download(tmp_path: Path, server: Server) -> None:
-    """fault 16: good, wrong, missing and homeless files, each said plainly."""
+    """fault 16: good, wrong and missing files, and files without an address, each with a clear message."""
     server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
     sets = [
         external_set("good", FILES, home(server)),
@@ -132,7 +132,7 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: a host that cannot be reached is asked twice in all, not twice a file."""
+    """fault 24: an unreachable host is tried twice in total, not twice a file."""
     calls: list[str] = []
     ask = module._get_once
 

@@ -1,4 +1,4 @@
-"""Agreement with people: answers known by hand, the textbook's formulas in NumPy, and figures that do not exist."""
+"""Agreement with human ratings: answers known by hand, textbook formulas in NumPy, and undefined figures."""
 
 import numpy as np
 import pytest

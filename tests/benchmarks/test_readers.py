@@ -85,7 +85,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     ],
 )
 def test_values_and_counts(tmp_path: Path, dev: str, problem: str) -> None:
-    """fault 16: a score out of range or no number, a blank sentence, a wrong count."""
+    """fault 16: a score out of range or not a number, a blank sentence, a wrong count."""
     write(tmp_path, STSB | {"stsb-en-dev.csv": dev})
     spec = replace(BENCHMARKS["stsb"].tables[0], rows={"train": 2, "dev": 1, "test": 1})
     with pytest.raises(BadDataError, match=problem):

@@ -185,7 +185,7 @@ def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_absent_is_said(
     monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, epochs: int, reason: str
 ) -> None:
-    """fault 24: and the cell of that task says the same."""
+    """fault 24: the cell of that task has the same message."""
     settings(teacher=teacher)
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
     params["component_training"]["epochs"] = epochs

@@ -111,7 +111,7 @@ def write_sick(directory: Path, pairs: PairSet) -> BenchmarkData:
 
 
 def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) -> None:
-    """Any function of texts; a sentence without a tree is its own component, so that its direction stays."""
+    """Any function of texts; a sentence without a tree is its own component, so its direction does not change."""
     texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
     known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
     tags = ["NOUN", "VERB", "NOUN"]
@@ -196,7 +196,7 @@ def test_accuracies_of_different_protocols_stand_apart() -> None:
 
 
 def test_figure_3_starts_at_nothing_gained() -> None:
-    """Each gain over the cell at 0 that has the same seeds; none of a learnt weight or beyond 1."""
+    """Each gain over the cell at 0 with the same seeds; no gain of a learnt weight or of one above 1."""
     gain = {"encoder": "tiny", "task": "sick", "metric": "pearson", "weight": 1.0, "gain": 0.1}
     others = [gain | {"weight": weight} for weight in (2.0, "roles")] + [gain | {"metric": "accuracy"}]
     paper, ours = paper_3.figure_3([gain | {"task": "samples"} | {"weight": 2.0}, gain, *others])

@@ -257,7 +257,7 @@ def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, 
     (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
     assert whole == resumed
     assert torch.equal(weights, again)
-    (tmp_path / "whole.best").unlink()  # without its best weights it is trained anew
+    (tmp_path / "whole.best").unlink()  # without its best weights it is trained again
     assert torch.equal(weights, trained(False, "whole")[1])
 
 

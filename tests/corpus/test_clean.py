@@ -117,7 +117,7 @@ def test_every_reason_is_counted(workspace: Workspace) -> None:
     assert counters["details"]["documents kept"] == 3
 
 
-SOLE = {  # a sentence for each rule that looks at one sentence alone
+SOLE = {  # a sentence for each rule that checks one sentence by itself
     "boilerplate: credits": "Reporting by Jane Doe and John Roe; Editing by Ann Poe",
     "boilerplate: rights": "All rights reserved.",
     "boilerplate: share": "Click here to share this story with a friend",
@@ -295,7 +295,7 @@ def test_short_documents_are_one_shingle() -> None:
 
 
 def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
-    """It goes everywhere, its first instance included; in another source, and in copies of one document, it stays."""
+    """It is removed everywhere, also the first time; in another source, and in copies of one document, it stays."""
     teaser = "Get our daily news by mail every morning."
     names = ["north", "south", "east", "west", "upper", "lower", "old", "new"]
     bodies = [f"The council of the {name} town met in its hall. It spoke about the {name} bridge." for name in names]

@@ -25,7 +25,7 @@ from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
 
 with warnings.catch_warnings():
-    # It asks urllib3 for SOCKS, which warns that it has none; pytest would make an error of that.
+    # It asks urllib3 for SOCKS, which warns that there is none; pytest would turn that into an error.
     warnings.simplefilter("ignore")
     importlib.import_module("trafilatura")
 
@@ -94,7 +94,7 @@ class Crawl:
             time.sleep(0.002)
         time.sleep(seconds)
         killed = process.poll() is None
-        process.kill()  # the crawl alone: its children have to notice
+        process.kill()  # only the crawl: its children have to notice
         errors = process.communicate()[1]
         assert killed or process.returncode == 0, errors
         return killed
@@ -147,7 +147,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
 
 
 def assert_polite(asked: list[Asked], requests_per_second: float) -> None:
-    """No two requests closer than the limit allows, so that no second holds more of them, wherever it begins."""
+    """Check that no two requests are closer than the limit allows, so that no period of a second has more."""
     times = sorted(request.when for request in asked)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps) >= 1 / requests_per_second

@@ -304,7 +304,7 @@ def _errors(site: Site, articles: list[Article]) -> Iterator[str]:
 
 
 def hang(handler: BaseHTTPRequestHandler) -> None:
-    """Say nothing until the crawler hangs up."""
+    """Send nothing until the crawler closes the connection."""
     handler.connection.recv(1)
     handler.close_connection = True
 

@@ -39,7 +39,7 @@ def test_no_more_requests_a_second_than_configured(finished: Crawl) -> None:
 
 
 def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
-    """fault 29: the forbidden pages are linked from every section, listed with the reason, and never asked for."""
+    """fault 29: the forbidden pages are linked from every section, listed with the reason, and never requested."""
     forbidden = [asked.path for asked in finished.site.log if "/private/" in asked.path or "print=" in asked.path]
     assert forbidden == []
     assert finished.reason("/private/world-1.html") == "robots.txt forbids it"
@@ -143,7 +143,7 @@ def test_fetched_pages_are_kept(finished: Crawl) -> None:
 
 
 def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) -> None:
-    """The same articles; with another extractor (here: another limit) they are extracted anew from the kept pages."""
+    """The same articles; with another extractor (here: another limit) they are extracted again from stored pages."""
     before, asked = finished.articles(), len(finished.site.log)
     finished.run()
     assert finished.articles() == before

@@ -1,6 +1,6 @@
-"""Crawls that are killed, and crawls of another day.
+"""Crawls that are killed, and crawls on a later day.
 
-`CRAWL_KILLS=20 pytest tests/crawl/test_resume.py -s` kills as often as the project's bar asks and shows the
+`CRAWL_KILLS=20 pytest tests/crawl/test_resume.py -s` kills as often as the project's target and shows the
 figures; the suite kills less often.
 """
 
@@ -200,7 +200,7 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
 
 
 def test_terminated(site: Site, crawl: Crawl) -> None:
-    """fault 3: SIGTERM ends the crawl between two pages with a status that says so; articles are not written."""
+    """fault 3: SIGTERM ends the crawl between two pages with its own exit status; articles are not written."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["requests_per_second"] = 2.0

@@ -120,7 +120,7 @@ def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_compare_with_no_known_word(student: Path) -> None:
-    """fault 20: a cosine that is undefined is said to be, with the reason."""
+    """fault 20: an undefined cosine is reported as undefined, with the reason."""
     with pytest.raises(SystemExit, match=r"knows no word of '\?!', so the cosine is undefined"):
         main("similarity", "storm", "?!", "--model", student)
 

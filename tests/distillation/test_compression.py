@@ -92,7 +92,7 @@ def test_sums_of_levels_are_exact() -> None:
 
 @pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])
 def test_values_between_the_levels(tmp_path: Path, damage: float, message: str) -> None:
-    """fault 22: a table that says it has 255 levels and has others is refused."""
+    """fault 22: a table with values outside its stated 255 levels is refused."""
     write_model(small(Precision.LEVELS), {}, tmp_path)
     broken = small(Precision.LEVELS).stored.copy()
     broken[3, 1] = damage * STEP

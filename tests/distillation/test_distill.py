@@ -168,7 +168,7 @@ def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
 
 
 def test_a_killed_call_goes_on(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: after SIGKILL, the same call goes on from its checkpoint, to the bytes of an undisturbed one."""
+    """fault 2: after SIGKILL, the same call resumes from its checkpoint, to the bytes of an undisturbed one."""
     settings = SMALL | {"epochs": 400}
     process = start(tiny, settings)
     checkpoint = Path("work/student.safetensors")
@@ -193,7 +193,7 @@ def test_other_texts_in_the_same_directory(tiny: Path) -> None:
 
 @pytest.mark.parametrize(("shown", "bars"), [(None, False), (True, True), (False, False)])
 def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    """One bar a step if it is asked for, and nothing of other libraries."""
+    """One bar a step if requested, and no output of other libraries."""
     distill(TEXTS, tiny, show_progress=shown, **SMALL)
     captured = capfd.readouterr()
     assert captured.out == ""

@@ -89,7 +89,7 @@ def test_more_than_one_batch(student: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_lone_surrogates_are_left_out(student: Path) -> None:
-    """fault 19: sentence-transformers fails on a lone surrogate; here it counts as U+FFFD, which is in no word."""
+    """fault 19: sentence-transformers fails on a lone surrogate; here it is read as U+FFFD, which is in no word."""
     encoder = StaticEncoder.load(student)
     vectors = encoder.encode(["storm \ud800 closed", "storm \ufffd closed", "\ud83d\udc4d storm", "👍 storm"])
     assert np.isfinite(vectors).all()
@@ -118,7 +118,7 @@ def test_the_dictionary_equals_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_tokenizer_is_read_when_a_sentence_needs_it(static_student: Path) -> None:
-    """ASCII and known words do without; a word that has to be cut, or an accent, does not."""
+    """ASCII and known words do not need it; a word that has to be split, or an accent, does."""
     encoder = StaticEncoder.load(static_student)
     encoder.encode(["The storm closed the port!"] * 3)
     assert "tokenizer" not in vars(encoder)

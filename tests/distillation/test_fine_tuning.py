@@ -37,7 +37,7 @@ SECTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def place(workspace: Path) -> None:
-    """The labels of tuned teachers, a student that never saw them, and a set in the place of STS-B."""
+    """The labels of fine-tuned teachers, a student trained without them, and a set in the place of STS-B."""
     write_params(**SECTIONS)
     write_fine_tuned_labels()
     student.main()

@@ -89,7 +89,7 @@ def test_types_that_model2vec_changed_leave_no_step(tmp_path: Path) -> None:
 
 
 def test_the_released_model_goes_round(tmp_path: Path) -> None:
-    """Ours to sentence-transformers to us, cut to 64; ours to model2vec to us, cut to 64."""
+    """Ours to sentence-transformers and back, cut to 64; ours to model2vec and back, cut to 64."""
     texts = ["The storm closed the port.", "", "Ünknownable wörds, 港が ½", "of " * 600]
     expected = load("released", truncate_dim=64).encode(texts)
     directory = str(model_directory("released"))

@@ -262,7 +262,7 @@ def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) ->
 
 
 def test_other_sentences(workspace: Path) -> None:
-    """A part with other sentences is embedded anew, and so are the words, whose counts have changed."""
+    """A part with other sentences is embedded again, and so are the words, whose counts have changed."""
     soft_labels.main()
     other_text()
     soft_labels.main()

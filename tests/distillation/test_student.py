@@ -214,7 +214,7 @@ def test_a_loss_that_is_not_finite(workspace: Path, kind: str, rate: float) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_collapsed_student(workspace: Path, kind: str) -> None:
-    """fault 23: a teacher that says the same of every sentence teaches nothing; the earlier model stays."""
+    """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
     student_params(kind)
     student_stage.main()
     before = files(STUDENT)

@@ -79,7 +79,7 @@ def test_learning_and_the_same_weights(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, kind: str) -> None:
-    """fault 2: stopped in the third epoch, it goes on from the end of the second."""
+    """fault 2: stopped in the third epoch, it resumes from the end of the second."""
     whole, curve, _ = trained(tmp_path / "whole", kind)
     with pytest.raises(StoppedError):
         trained(tmp_path / "halves", kind, stop=7)

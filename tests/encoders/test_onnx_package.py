@@ -1,4 +1,4 @@
-"""A teacher that a package carries as ONNX alone, against ONNX's own reference implementation."""
+"""A teacher that a package has only as ONNX, compared with ONNX's own reference implementation."""
 
 import subprocess
 import sys

@@ -27,7 +27,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("pooling", "expected"), [("mean", [2.0, -1.5]), ("max", [3.0, -1.0]), ("cls", [1.0, -1.0])])
 def test_pooling_by_hand(pooling: str, expected: list[float]) -> None:
-    """Of two real tokens and one of padding, whose 9 must count nowhere."""
+    """Of two real tokens and one of padding, whose 9 must not count."""
     hidden = torch.tensor([[[1.0, -1.0], [3.0, -2.0], [9.0, 9.0]]])
     assert pool(hidden, torch.tensor([[1, 1, 0]]), Pooling(pooling)).tolist() == [expected]
 
@@ -42,7 +42,7 @@ def test_padding() -> None:
 def test_company_does_not_matter(
     directories: dict[str, Path], architecture: str, pooling: Pooling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sentence has one vector, whatever it is padded with and however the batch is cut."""
+    """A sentence has the same vector with any padding and in any batch."""
     found = encoder(directories[architecture], pooling)
     together = found.embed(found.tokens(SENTENCES))
     alone = np.concatenate([found.embed(found.tokens([text])) for text in SENTENCES])

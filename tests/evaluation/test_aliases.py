@@ -52,7 +52,7 @@ def test_what_older_tags_have_committed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["metrics.json", "probes.json", "bench.json"])
 def test_committed_json(name: str) -> None:
-    """Whichever names the file has now, none of those that it is read with is a former one."""
+    """Whether the file has former or present names, it is read with present ones."""
     content = json.loads((KEPT / name).read_text(encoding="utf-8"))
     assert not {part for key in values(current_content(content)) for part in key.split("/")} & NAMES.keys()
 
@@ -73,7 +73,7 @@ def test_kept_matrices_of_papers_2_and_3() -> None:
 
 
 def test_the_config_of_a_promoted_student() -> None:
-    """models/released says which teachers it had under the former name of the field."""
+    """models/released lists its teachers under the former name of the field."""
     config = json.loads((ROOT / "models/released/config.json").read_text(encoding="utf-8"))
     assert [teacher["dimension"] for teacher in current_content(config)["teacher"]["additional"]] == [384]
 

@@ -86,7 +86,7 @@ def test_tokens_counted_by_hand(words: WordSystem, student: StudentSystem) -> No
 
 
 def test_a_linear_layer_changes_the_lengths(student: StudentSystem) -> None:
-    """A token that the layer maps to nothing counts nothing."""
+    """A token that the layer maps to zero has no weight."""
     weight = np.diag([1.0, 1.0, 1.0, 0.0]).astype(np.float32)
     table = student.encoder.table.copy()
     table[1, :3] = 0.0

@@ -40,7 +40,7 @@ TREEBANK = """# newdoc id = 1
 
 
 def test_ends_of_a_treebank(tmp_path: Path) -> None:
-    """Sentences are joined as SpaceAfter says; a paragraph's own end is none."""
+    """Sentences are joined as SpaceAfter says; a paragraph's own end does not count."""
     (tmp_path / "en_ewt-ud-test.conllu").write_text(TREEBANK)
     first, second = read_treebank(tmp_path, "test")
     assert first == Paragraph('He left. Why?"No."', frozenset({8, 13}))

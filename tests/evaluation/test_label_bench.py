@@ -1,4 +1,4 @@
-"""The benchmark of soft labels: both sides must embed alike, or their speeds say nothing."""
+"""The benchmark of soft labels: both sides must have equal embeddings, or their speeds mean nothing."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_both_sides_embed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_difference_shows() -> None:
-    """The pair that differs most counts, not the mean."""
+    """The largest difference of a pair counts, not the mean."""
     same = np.eye(3, dtype=np.float32)
     turned = same.copy()
     turned[2] = [0.0, 1.0, 0.0]

@@ -95,7 +95,7 @@ def test_calibrated_on_other_pairs(words: WordSystem) -> None:
 
 
 def test_a_constant_system(words: WordSystem) -> None:
-    """fault 20: a system for which all pairs are alike has a reason in place of its correlations, and no NaN."""
+    """fault 20: a system with equal cosines for all pairs has a reason instead of correlations, and no NaN."""
     schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
     same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
     for result in similarity_results(words, schemes, same):

@@ -66,7 +66,7 @@ def test_student(student: StudentSystem) -> None:
 
 
 def test_teacher(teacher: TeacherSystem) -> None:
-    """Each sentence alone through the model, without padding, and its token outputs averaged one by one."""
+    """Each sentence runs separately, without padding, and its token outputs are averaged one by one."""
     weights = token_weights(teacher)
     tokens = teacher.token_ids(SENTENCES)
     plain, weighted = teacher.pool(tokens, [None, weights])
@@ -124,7 +124,7 @@ def test_a_reference_is_a_system_of_its_own_name(teacher: TeacherSystem, tmp_pat
 def test_a_reference_that_is_not_here(
     path: str, revision: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says so: the hub is here a closed port."""
+    """It is reported: the hub is a closed port here."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert load_reference(reference(path, revision=revision), 40) == Absent("BERT", NOT_HERE)

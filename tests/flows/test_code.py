@@ -30,7 +30,7 @@ def imported(source: Path) -> set[str]:
 
 
 def test_imports_have_no_circle() -> None:
-    """None at the top of a module, and none hidden inside a function."""
+    """No cycle at the top of a module, and none hidden inside a function."""
     graph = nx.DiGraph({source.stem: sorted(imported(source)) for source in SOURCES})
     assert "order" in graph["handoff"]
     assert list(nx.simple_cycles(graph)) == []

@@ -256,7 +256,7 @@ def test_another_protocol_is_refused() -> None:
 
 
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
-    """Nothing is asked of the worker."""
+    """The worker gets no order."""
     runs = len(site.server.runs())
     away = site.remote.rename(site.remote.with_name("away"))
     site.remote.write_text("no directory", encoding="utf-8")
@@ -342,7 +342,7 @@ def test_home_stops_waiting(site: Site) -> None:
 
 
 def test_the_server_restarts(site: Site) -> None:
-    """The server goes away and comes back while the stage runs: home and worker go on."""
+    """The server stops and starts again while the stage runs: home and worker go on."""
 
     def restart() -> None:
         site.server.stop()

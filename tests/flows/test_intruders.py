@@ -1,6 +1,6 @@
-"""Who has no key starts no run, changes no deployment and reads no log: pages, foreign names, other processes.
+"""Nobody without the key starts a run, changes a deployment or reads a log: pages, foreign names, processes.
 
-The same attacks succeed against Prefect's server as it comes, so a pass here says something.
+The same attacks succeed against Prefect's unprotected server, so a pass here is meaningful.
 """
 
 import json
@@ -155,13 +155,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The origin of somebody else's page on loopback."""
+    """The origin of a foreign page on loopback."""
     directory = tmp_path_factory.mktemp("foreign")
     (directory / "index.html").write_text("<!doctype html><title>Kittens</title><body>", encoding="utf-8")
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(directory))) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -173,7 +173,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for which evil.example leads to this machine, as a rebound name does."""
+    """A browser for which evil.example leads to this machine, as in DNS rebinding."""
     arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -344,7 +344,7 @@ def read_logs(house: House, headers: dict[str, str]) -> httpx.Response:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:4200", "localhost:1", "127.0.0.1", ""])
 def test_a_foreign_host_with_the_key(house: House, host: str) -> None:
-    """Not even the key helps a request that was meant for somebody else."""
+    """Not even the key helps a request with a foreign Host."""
     answer = read_logs(house, {"Host": host})
     assert answer.status_code == HTTPStatus.MISDIRECTED_REQUEST
     assert answer.text.endswith(f"is not this server's; open {house.server.origin}\n")
@@ -358,7 +358,7 @@ def test_a_foreign_origin_with_the_key(house: House, origin: str) -> None:
 
 
 def test_its_own_page(house: House) -> None:
-    """CORS names the server's own origin alone."""
+    """CORS names only the server's own origin."""
     answer = read_logs(house, {"Origin": house.server.origin})
     assert DIARY in answer.text
     assert answer.headers["access-control-allow-origin"] == house.server.origin

@@ -1,4 +1,4 @@
-"""Promotions with real git and GTO; the runs are only said to have run."""
+"""Promotions with real git and GTO; the runs are simulated."""
 
 import subprocess
 import sys

@@ -24,7 +24,7 @@ from .models import LEE, add_remote, change, make_models
 
 ORDER = Order(snapshot=date(2026, 11, 21))
 CHANNEL = Channel()
-QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository that says so
+QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def start(root: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def fetched(url: Path, target: Path) -> str:
-    """The model at the stage, as somebody gets it who knows the repository's URL only."""
+    """Fetch the model at the stage, knowing only the repository's URL."""
     get = ["artifacts", "get", str(url), "student", "--stage", "production", "--out", str(target)]
     subprocess.run(
         [sys.executable, "-m", "dvc", *get], cwd=target.parent, env=os.environ | QUIET, check=True, capture_output=True
@@ -97,7 +97,7 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
 def test_refused_before_and_after_the_run(models: Path) -> None:
     """Another benchmark refuses the comparison, however good the figures are; `promote` by hand remains.
 
-    fault 13: a tolerance for no metric, and a branch that is checked out, do not cost a run.
+    fault 13: a tolerance for no metric, and a branch that is checked out, are reported before the run.
     """
     retrain(models)
     runs = len(list((models / RUNS).glob("*.lock")))
@@ -143,7 +143,7 @@ def test_the_day_of_a_schedule() -> None:
 
 
 def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
-    """Nothing is promoted that could not be fetched; the run is kept, and promoted by hand once the remote is back."""
+    """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
     (tmp_path / "store").rmdir()
     (tmp_path / "store").touch()
     with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was promoted") as caught:

@@ -116,7 +116,7 @@ def test_bring_back(chain: Path) -> None:
 
 
 def test_prune(chain: Path) -> None:
-    """fault 5: an old run's directory goes, also that of a killed one; those of a running and of a recent one stay."""
+    """fault 5: an old run's directory is removed, even of a killed one; those of running and recent ones stay."""
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"

@@ -94,7 +94,7 @@ def test_too_few_to_hold_out_and_to_train(labels: list[int], message: str) -> No
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of one's own with 20 pairs to learn from, of which one is in the scored set, swapped."""
+    """A separate directory with 20 training pairs, one of which is also in the scored set, swapped."""
     monkeypatch.chdir(tmp_path)
     rows = [f"sentence {row},another {row},{row % 2}" for row in range(20)]
     Path("own").mkdir()

@@ -1,4 +1,4 @@
-"""Paper 2's losses and heads: by hand, and against loops."""
+"""Paper 2's losses and heads: by hand, and compared with loops."""
 
 import numpy as np
 import pytest

@@ -118,7 +118,7 @@ def test_training_lowers_the_loss(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 1 and 27: killed after step 7, it goes on from the checkpoint of step 5, to the same weights."""
+    """fault 1 and 27: killed after step 7, it resumes from the checkpoint of step 5, to the same weights."""
     monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
     examples = draw(TEXTS, 24, seed=1)
     whole = encoder(tmp_path / "whole")
@@ -145,7 +145,7 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypat
 def test_a_damaged_checkpoint_is_no_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """fault 2: one changed bit in the weights is found by their SHA-256, and training begins anew."""
+    """fault 2: one changed bit in the weights is found by their SHA-256, and training starts again."""
     monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
     examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
     expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)

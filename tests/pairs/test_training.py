@@ -1,4 +1,4 @@
-"""Training: batches and rates by hand, and that a killed run ends as an undisturbed one."""
+"""Training: batches and rates by hand, and a killed run that ends like an undisturbed one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_rates() -> None:
 def test_a_killed_run_ends_as_an_undisturbed_one(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, learning: Any
 ) -> None:
-    """fault 2: killed in its last epoch it goes on from the checkpoint before, to the same weights and notes."""
+    """fault 2: killed in its last epoch, it resumes from the previous checkpoint, to the same weights and notes."""
     judged = [0.5, 0.9, 0.6, 0.7]  # with patience the second epoch's weights are the result
     whole = training(directory, tmp_path / "one.safetensors", strategy, learning, judged)
     expected = whole.run(examples(whole))

@@ -54,7 +54,7 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
 
 
 def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
-    """A cell made anew replaces its former figures; one that this run has not made stays; other pairs count nothing."""
+    """A repeated cell replaces its former figures; a cell without a new run stays; other pairs do not count."""
     no = Undefined("not run")
     source, runs = tmp_path / "paraphrase.csv", tmp_path / "runs"
     kept = runs / "mrpc.csv"

@@ -188,7 +188,7 @@ def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> N
     stderr = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == (143 if number is signal.SIGTERM else -number)
     wait_until_gone(workers)
-    assert "SpawnProcess" not in stderr  # the workers say nothing
+    assert "SpawnProcess" not in stderr  # the workers send nothing
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The paper's own sentences, and the ones that its rules do not foresee; trees by hand."""
+"""The paper's own sentences, and some that its rules do not cover; trees by hand."""
 
 from collections.abc import Callable
 

@@ -116,7 +116,7 @@ def test_nothing_at_all(parser: Parser) -> None:
     ],
 )
 def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: one message that says where to put them."""
+    """fault 24: one message that says where to put the models."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=message):
         models_of(model)
@@ -146,7 +146,7 @@ def test_a_damaged_model(tmp_path: Path) -> None:
 
 
 def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
-    """fault 14: so its trees are made anew."""
+    """fault 14: so its trees are made again."""
     shutil.copytree(BUNDLED, tmp_path / "syntax")
     before = fingerprint(tmp_path / "syntax")
     assert before == fingerprint(BUNDLED)

@@ -30,7 +30,7 @@ def test_the_share_of_equal_rows() -> None:
 
 
 def test_without_the_treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: the file that is missing, and how to bring it."""
+    """fault 24: the error names the missing file, and how to get it."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         SystemExit,

@@ -67,7 +67,7 @@ def test_files_and_counters(trained: Path) -> None:
 
 @pytest.mark.parametrize("objective", ["repulsion", "contrastive"])
 def test_the_same_bytes_twice(trained: Path, objective: str) -> None:
-    """fault 27: one seed gives the same bytes."""
+    """fault 27: one seed makes the same bytes."""
     write_params(refine=REPULSION | {"objective": objective}, contrastive=CONTRASTIVE)
     refine_stage.main()
     first = written()

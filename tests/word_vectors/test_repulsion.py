@@ -108,7 +108,7 @@ def test_lee_where_sts_b_is_absent() -> None:
 
 
 def test_no_set_at_all() -> None:
-    """Every point is counted as one without a figure, and the run goes on."""
+    """Every point is counted as lacking a figure, and the run goes on."""
     write_pairs(sick="dev")
     assert points() == []
     assert counters()["dropped"] == {"without a figure": 9}
