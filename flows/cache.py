@@ -1,6 +1,6 @@
-"""Objects of DVC's cache that no longer are what their name says, or are not there.
+"""Find objects of DVC's cache that are damaged, and stages that dvc.lock should forget.
 
-DVC trusts an object that is read-only and would restore a damaged one; here each object that a run counts on is hashed
+DVC trusts an object that is read-only and would restore a damaged one. Here each object that a run depends on is hashed
 first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again.
 """
 
@@ -30,7 +30,7 @@ def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str
 def forget(lock: Path, stages: Collection[str]) -> None:
     """Take `stages` out of the file `lock`.
 
-    DVC looks for an earlier run of a stage with the same inputs only where dvc.lock does not know them. For a stage
+    DVC looks for an earlier run of a stage with the same inputs only if dvc.lock does not list the stage. For a stage
     whose outputs it lists but cannot find, as in a clone that never ran it, DVC would run the stage each time.
     """
     if stages and lock.exists():
@@ -44,14 +44,14 @@ def _path(cache: Path, name: str) -> Path:
 
 
 def _broken(cache: Path, name: str) -> Iterator[str]:
-    """`name` and the files that it lists, those of them that are there and are damaged."""
+    """Yield the damaged objects among `name` and the files that it lists; missing ones do not count."""
     path = _path(cache, name)
     if not path.exists():
         return
     with path.open("rb") as file:
         if hashlib.file_digest(file, "md5").hexdigest() != name.removesuffix(DIRECTORY):
             yield name
-            return  # what it lists cannot be read
+            return  # its list of files cannot be read
     if name.endswith(DIRECTORY):
         for entry in json.loads(path.read_text(encoding="utf-8")):
             yield from _broken(cache, entry["md5"])

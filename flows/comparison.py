@@ -1,11 +1,11 @@
-"""Whether a new model may take the place of the promoted one: each metric against a tolerance of its own.
+"""Decide whether a new model may replace the promoted one: each metric has its own tolerance.
 
     tolerances  {"student/*/spearman": 0.005}
     promoted    student/lee/spearman 0.541        new 0.538    passes: it loses 0.003
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
-Two figures are compared only where the benchmark is the same: its source files (SHA-256), and what was read from them
-(rows, distinct sentences and pairs, scale), as data/benchmarks/provenance.json has them. The hash of the whole
+Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
+distinct sentences and pairs, scale), as data/benchmarks/provenance.json lists them. The hash of the whole
 directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
 """
 
@@ -34,7 +34,7 @@ class ToleranceError(Exception):
 
 @dataclass(frozen=True)
 class Figures:
-    """What a model scored, and on which benchmarks: the content of METRICS and the sets of PROVENANCE."""
+    """The scores of a model and the benchmarks: the content of METRICS and the sets of PROVENANCE."""
 
     metrics: Metrics
     benchmarks: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Row:
-    """A metric of both models; `problem` says why it stands against the new one, None where it does not."""
+    """A metric of both models; `problem` says why it rules out the new model, None if it does not."""
 
     metric: str
     promoted: float | None
@@ -52,12 +52,12 @@ class Row:
 
 
 def current(metrics: Metrics) -> Metrics:
-    """Return metrics under today's names of the systems; those of a version that was promoted long ago may be older."""
+    """Return metrics under the present names of the systems; an old promoted version may have former names."""
     return {"/".join(FORMER.get(part, part) for part in name.split("/")): value for name, value in metrics.items()}
 
 
 def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]) -> list[Row]:
-    """Each metric of the promoted model that has a tolerance, sorted by name. Raises ToleranceError."""
+    """Compare each metric of the promoted model that has a tolerance, sorted by name. Raises ToleranceError."""
     rows = []
     for metric in sorted(promoted.metrics):
         tolerance = tolerance_of(metric, tolerances)
@@ -70,14 +70,16 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
 
 
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
-    """That of the longest pattern which fits, since a longer one says more; JSON does not keep their order."""
+    """Return the tolerance of the longest, most specific pattern that fits; JSON does not keep their order."""
     patterns = [pattern for pattern in tolerances if fnmatchcase(metric, pattern)]
     return tolerances[max(patterns, key=lambda pattern: (len(pattern), pattern))] if patterns else None
 
 
 def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str] | None) -> None:
-    """Raise ToleranceError if a pattern fits none of `metrics`, if there are any, or a tolerance is not a number of 0
-    or more."""
+    """Check that each tolerance is a number of 0 or more, and that its pattern fits one of `metrics`, if given.
+
+    Raises ToleranceError.
+    """
     known = sorted(metrics or ())
     for pattern, tolerance in tolerances.items():
         _allowed(tolerance, 1.0)
@@ -88,7 +90,7 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
 
 
 def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
-    """The loss that is allowed; raises ToleranceError."""
+    """Return the allowed loss, in the metric's unit; raises ToleranceError."""
     share = isinstance(tolerance, str) and tolerance.endswith("%")
     try:
         number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)
@@ -110,7 +112,7 @@ def _problem(metric: str, promoted: float | None, new: float | None, allowed: fl
 
 
 def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
-    """Why the two figures of `student/lee/spearman` cannot be compared; `student/sentences_per_second` has no set."""
+    """Say why two figures cannot be compared: `student/lee/spearman` has a set, `student/sentences_per_second` none."""
     _, *middle, _ = metric.split("/")
     for name in middle:
         before, after = promoted.benchmarks.get(name), new.benchmarks.get(name)
@@ -125,7 +127,7 @@ def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | No
 
 
 def table(rows: list[Row]) -> str:
-    """The comparison in Markdown."""
+    """Format the comparison as Markdown."""
     lines = ["| metric | promoted | new | change | allowed loss | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in rows:
         change = "" if row.promoted is None or row.new is None else f"{row.new - row.promoted:+.4g}"

@@ -1,4 +1,4 @@
-"""The `gpu` work pool, seen from home: whether a worker is there, and a flow run there from its start to its end."""
+"""The `gpu` work pool, seen from home: find out whether a worker is online, and follow a flow run to its end."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from flows.reproduce import Outcome, StageError
 
 POOL = "gpu"
 DEPLOYMENT = "gpu-stage/gpu-stage"
-STAGE_FAILED = "StageFailed"  # name of the state that says: not the hand-off failed, but the stage's command
+STAGE_FAILED = "StageFailed"  # name of the state if the stage's command failed, not the hand-off
 BEAT = "distillery.beat"  # label of a flow run that changes while its process lives
 BEAT_SECONDS = 5.0
 POLL_SECONDS = 0.5
@@ -46,7 +46,7 @@ LIMITS = Limits()
 
 
 def obstacle() -> str | None:
-    """Why no stage can be handed off now, or None."""
+    """Say why no stage can be handed off now; None if it can."""
     url = PREFECT_API_URL.value()
     if not url:
         return "there is no Prefect server; set PREFECT_API_URL, or start one with `make ui`."
@@ -62,15 +62,15 @@ def obstacle() -> str | None:
 
 
 def _heartbeats(client: SyncPrefectClient) -> list[str]:
-    """When each online worker was last heard of."""
+    """List the time of the last heartbeat of each online worker."""
     workers = client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0)
     return [str(worker.last_heartbeat_time) for worker in workers if worker.status is WorkerStatus.ONLINE]
 
 
 def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
-    """Let a worker carry out `order`; return its run-cache entry KEY/VALUE and what became of the stage there.
+    """Let a worker carry out `order`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
-    Raises StageError where the stage's command failed, HandoffError for any other end.
+    Raises StageError if the stage's command failed, HandoffError for any other end.
     """
     try:
         run = run_deployment(
@@ -104,7 +104,7 @@ class Errand:
     _last: DateTime | None = None
 
     def wait(self, stopped: Callable[[], bool]) -> State[Any]:
-        """Its last state; it gets one, from here if need be. Its log lines go to `log` meanwhile."""
+        """Wait for the last state of the run and return it; set one from here if need be. Its log lines go to `log`."""
         try:
             return self._wait(stopped)
         except BaseException:
@@ -140,13 +140,13 @@ class Errand:
         raise StageError("The run is being stopped.")
 
     def _sign(self, run: FlowRun) -> object:
-        """Something that changes as long as somebody looks after the run: its worker, or the run's own process."""
+        """Return a value that changes as long as the run is alive: of its worker, or of the run's own process."""
         if run.state is None or run.state.is_scheduled():
             return _heartbeats(self.client)
         return run.state.type, run.labels.get(BEAT)
 
     def _tell(self) -> None:
-        """Hand on the lines that the run has logged since."""
+        """Pass on the lines that the run has logged since the last call."""
         since = LogFilterTimestamp(after_=self._last - OVERLAP) if self._last else None
         lines = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[self.id]), timestamp=since)
         offset = 0
@@ -159,6 +159,6 @@ class Errand:
             offset += len(page)
 
     def _end(self, state: State[Any]) -> State[Any]:
-        """Put the run into `state`, unless it has ended meanwhile, which the server sees to; return what it is then."""
+        """Set the run to `state`, unless it has ended meanwhile, which the server checks; return its state."""
         self.client.set_flow_run_state(self.id, state)
         return self.client.read_flow_run(self.id).state or state

@@ -1,6 +1,6 @@
 """The flow that a GPU worker runs, in its own clone: one stage of somebody else's graph, as flows/handoff.py sends it.
 
-    python -m flows.gpu_stage     starts a worker, in the clone that it shall work in
+    python -m flows.gpu_stage     starts a worker; run it in the clone that the worker is to use
 
 The code of the stage is the caller's, fetched for this one run; the code of this flow is the clone's.
 """
@@ -30,7 +30,7 @@ from flows.reproduce import Children, StageError, reproduce
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
-# `command` of the deployment's job variables. Prefect's own way, a pull step, starts a process more, which takes 3 s.
+# `command` of the deployment's job variables. Prefect's own way, a pull step, starts one more process, which takes 3 s.
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
 COMMAND = (
     """sh -c 'cd "$DISTILLERY_CLONE" && mkdir -p .dvc/tmp && """
@@ -40,7 +40,7 @@ COMMAND = (
 
 @flow(name="gpu-stage")
 def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
-    """Carry out an `Order`: the message of the last state is the name of the run-cache entry."""
+    """Carry out an `Order`; the message of the last state is the name of the run-cache entry."""
     if protocol != PROTOCOL:
         return Failed(
             name=REFUSED,
@@ -59,7 +59,7 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
 
 
 def carry_out(order: Order, clone: Path) -> State[None]:
-    """Run the stage in a worktree of `clone` at the caller's revision, and give its result to the DVC remote."""
+    """Run the stage in a worktree of `clone` at the caller's revision, and push its result to the DVC remote."""
     log = get_run_logger().info
     code, remote = code_remote(order, clone), data_remote(order, clone)
     prune(clone)
@@ -102,7 +102,7 @@ def beating() -> Iterator[None]:
 
 
 def main() -> None:
-    """Become a worker of the pool that works in this clone with this Python."""
+    """Become a worker of the pool, in this clone and with this Python."""
     clone = Path.cwd()
     os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "2")

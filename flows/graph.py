@@ -1,8 +1,8 @@
-"""The graph of dvc.yaml, as DVC understands it: which stages there are, what each waits for, and which need a GPU.
+"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and which need a GPU.
 
     crawl -> clean -> skipgram -> refine      read_graph(repo, "refine") == [crawl, clean, skipgram, refine]
 
-`dvc.yaml` stays the only place that knows it; a cell of a matrix is a stage of its own, `name@cell`.
+`dvc.yaml` stays the only definition of the graph; a cell of a matrix is a separate stage, `name@cell`.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from dvc.repo import Repo
 
 
 class GraphError(Exception):
-    """The graph, or what was asked of it, is wrong; the message has the value and the remedy."""
+    """The graph or the requested target is wrong; the message has the value and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Stage:
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
-    """Every stage, or those that `target` (a stage, or a matrix) stands on, each after its upstream.
+    """List every stage, or `target` (a stage, or a matrix) and everything it depends on, each after its upstream.
 
     Raises GraphError.
     """
@@ -49,7 +49,7 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
 
 
 def _needs_gpu(meta: object) -> bool:
-    """Whether dvc.yaml says `meta: {resources: gpu}`."""
+    """Return whether dvc.yaml says `meta: {resources: gpu}`."""
     return isinstance(meta, dict) and meta.get("resources") == "gpu"
 
 
@@ -60,9 +60,9 @@ def _unknown(target: str, names: list[str]) -> str:
 
 
 def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
-    """The stages that need no run: DVC finds neither them nor what they stand on changed, and each output is there.
+    """Return the stages that need no run: neither they nor their upstream has changed, and each output is there.
 
-    `stages` in the order of `read_graph`.
+    `stages` must be in the order of `read_graph`.
     """
     changed = repo.status()
     names: set[str] = set()
@@ -73,5 +73,5 @@ def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
 
 
 def lost(repo: Repo) -> set[str]:
-    """The stages with an output that is neither in DVC's cache nor, where it is not cached, in its place."""
+    """Return the stages with an output that is missing: from DVC's cache, or from its path if it is not cached."""
     return {node.addressing for node in repo.index.graph if not node.outs_cached()}

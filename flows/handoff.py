@@ -1,6 +1,6 @@
-"""Run one stage on a GPU worker, and bring its result home. Every private name of DVC's that is used stands here.
+"""Run one stage on a GPU worker, and bring its result home. Only this module uses private names of DVC.
 
-    home                                DVC remote                worker, in a clone of its own
+    home                                DVC remote                worker, in its own clone
     send:  inputs ─────────────────────> objects ───────────────> take: pull, compare the key
            code ──> refs/distillery/handoff/ID ────────────────>  git fetch, worktree
            flow run gpu-stage(key, revision) ──────────────────>  dvc repro -s
@@ -8,9 +8,9 @@
            dvc repro -s, unable to run anything: Restored
 
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
-the same work, so what the worker gives is, at home, the result of an earlier run with the same inputs.
+the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step at home is a process (`python -m flows.handoff send ...`), which can be ended while a remote hangs.
+Each step at home is a separate process (`python -m flows.handoff send ...`), which can be ended while a remote hangs.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from flows.order import PROTOCOL, REFS, HandoffError, Order
 from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
 from flows.worktree import END, WorktreeError, git, snapshot
 
-NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: with this one, nothing can run
+NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
 STEP_SECONDS = 3600  # for the transfers of a step
 CLONE = Path(__file__).parents[1]
 Log = Callable[[str], None]
@@ -53,10 +53,10 @@ def hand_off(
 ) -> Outcome:
     """Run stage `name` of the worktree `directory` on a GPU worker, unless its result is there already.
 
-    `remote` is the address of a DVC remote that the worker sees too; None is the default remote. Raises HandoffError
-    where the hand-off failed, and StageError where the stage did.
+    `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
+    if the hand-off failed, and StageError if the stage did.
     """
-    from flows.gpu_pool import obstacle, run_order  # imports Prefect, which takes 2 s, and the steps do without it
+    from flows.gpu_pool import obstacle, run_order  # imports Prefect, which takes 2 s; the steps do not need it
 
     why_not = obstacle()
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
@@ -76,7 +76,7 @@ def hand_off(
 
 
 def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
-    """Let DVC find the result in its cache. Raises HandoffError where it would have run the command instead."""
+    """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
     try:
         return reproduce(children, directory, name, log, SHELL=NO_SHELL)
     except StageError as error:
@@ -84,7 +84,7 @@ def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcom
 
 
 def _refuse_uncommitted(directory: Path) -> None:
-    """Raise HandoffError where the policy wants code that a branch has, and the run's is not."""
+    """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
         return
     if not git(directory, "for-each-ref", "--contains", "HEAD", "refs/heads", "refs/remotes", "refs/tags"):
@@ -95,10 +95,10 @@ def _refuse_uncommitted(directory: Path) -> None:
 
 @contextmanager
 def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]:
-    """The git remote and the ref under which a worker can fetch `revision`, for as long as the block lasts.
+    """Publish `revision` while the block lasts; yield the git remote and the ref under which a worker can fetch it.
 
-    The remote is DISTILLERY_CODE_REMOTE: the name that it has in both clones, so that each uses its own address and
-    credentials. Without it, it is the workspace itself by its path, which a clone on the same host can read.
+    The remote is DISTILLERY_CODE_REMOTE, a name that both clones have, so that each uses its own address and
+    credentials. If it is unset, the remote is the path of the workspace, which a clone on the same host can read.
     """
     code, ref = os.environ.get("DISTILLERY_CODE_REMOTE", ""), f"{REFS}/{uuid.uuid4().hex}"
     put, remove = (
@@ -139,16 +139,16 @@ def _step(children: Children, log: Log, *arguments: str) -> str:
 
 @contextmanager
 def opened(directory: Path, remote: str | None) -> Iterator[Repo]:
-    """The repository in `directory`, which becomes the working directory, since DVC wants it so."""
+    """Open the repository in `directory`, and make that the working directory, as DVC requires."""
     settings = {"core": {"remote": "handoff"}, "remote": {"handoff": {"url": remote}}} if remote else {}
     with contextlib.chdir(directory), Repo(str(directory), config=settings, _wait_for_lock=True) as repo:
         yield repo
 
 
 def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | None:
-    """Push what stage `name` reads, and pin its code: key, inputs and revision. None where its result is at hand.
+    """Push the inputs of stage `name` and pin its code; return key, inputs and revision, or None if there is a result.
 
-    `look` only looks whether it is.
+    `look` only checks for a result, and pushes nothing.
     """
     with lock_repo(repo):
         stage = _load(repo, name)
@@ -165,7 +165,7 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
 
 
 def take(repo: Repo, order: Order) -> None:
-    """Pull what the stage reads. Raises HandoffError where the worker would not do the same work as home."""
+    """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
     stage = _load(repo, order.stage)
     if targets := _inputs(repo, stage):
         repo.pull(targets=targets)
@@ -182,7 +182,7 @@ def take(repo: Repo, order: Order) -> None:
 def give(repo: Repo, name: str) -> str:
     """Push the outputs of stage `name` and, last, its run-cache entry; return that entry's name, KEY/VALUE."""
     stage = _load(repo, name)
-    repo.stage_cache.save(stage)  # it has been, unless nothing had to run
+    repo.stage_cache.save(stage)  # already done, unless nothing had to run
     key, value = _get_stage_hash(stage), _get_cache_hash(to_single_stage_lockfile(stage))
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.push(objects).failed:
@@ -198,20 +198,20 @@ def give(repo: Repo, name: str) -> str:
 
 
 def fetch(repo: Repo, entry: str) -> None:
-    """Bring the run-cache entry KEY/VALUE and the objects that it names from the remote."""
+    """Fetch the run-cache entry KEY/VALUE and the objects that it names from the remote."""
     key, value = entry.split("/")
     remote, target = _remote_cache(repo), Path(repo.stage_cache._get_cache_path(key, value))
     source = remote.fs.join(remote.path, "runs", key[:2], key, value)
     if not target.exists():
         generic.copy(remote.fs, source, repo.cache.legacy.fs, str(target))
-    target.touch()  # DVC takes the newest of a key
+    target.touch()  # DVC uses the newest entry of a key
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.pull(objects).failed:
             raise HandoffError(f"{len(failed)} objects of run-cache entry {entry} are not in the DVC remote.")
 
 
 def _fetch_any(repo: Repo, key: str) -> bool:
-    """Bring an entry for `key`, if the remote has one."""
+    """Fetch an entry for `key`, if the remote has one; return whether it has."""
     remote = _remote_cache(repo)
     place = remote.fs.join(remote.path, "runs", key[:2], key)
     names = sorted(remote.fs.name(path) for path in remote.fs.find(place)) if remote.fs.exists(place) else []
@@ -221,7 +221,7 @@ def _fetch_any(repo: Repo, key: str) -> bool:
 
 
 def forget(repo: Repo, name: str) -> None:
-    """Take stage `name` out of dvc.lock, so that DVC looks for its result in the run-cache."""
+    """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
     path = Path(repo.root_dir) / "dvc.lock"
     with lock_repo(repo):
         content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -233,7 +233,7 @@ def forget(repo: Repo, name: str) -> None:
 
 
 def key_of(stage: Stage) -> str:
-    """The stage's key in the run-cache, with its inputs as they are now."""
+    """Compute the stage's key in the run-cache from its present inputs."""
     stage.save_deps()
     if not _can_hash(stage):
         raise HandoffError(
@@ -245,7 +245,7 @@ def key_of(stage: Stage) -> str:
 
 
 def parts(stage: Stage) -> dict[str, str]:
-    """What the key is made from: the command, each input's hash, each parameter."""
+    """List the parts of the key: the command, each input's hash, each parameter."""
     content = to_single_stage_lockfile(stage)
     inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
     params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
@@ -253,13 +253,13 @@ def parts(stage: Stage) -> dict[str, str]:
 
 
 def _load(repo: Repo, name: str) -> Stage:
-    """The stage as dvc.yaml, params.yaml and dvc.lock have it."""
+    """Load the stage from dvc.yaml, params.yaml and dvc.lock."""
     (stage,) = repo.stage.collect(name)
     return stage
 
 
 def _inputs(repo: Repo, stage: Stage) -> list[str]:
-    """The stage's inputs that DVC tracks; git brings the others."""
+    """List the stage's inputs that DVC tracks; git transfers the others."""
     outputs = [out.fs_path for out in repo.index.outs]
     paths = [dep.fs_path for dep in stage.deps if dep.protocol == "local" and dep.def_path]
     tracked = [Path(path) for path in paths if any(_overlap(Path(path), Path(out)) for out in outputs)]
@@ -271,7 +271,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _locked(repo: Repo, stage: Stage) -> bool:
-    """Whether dvc.lock names the outputs for these inputs, and they are in the cache or can be fetched."""
+    """Return whether dvc.lock has the outputs for these inputs, and they are in the cache or can be fetched."""
     if stage.changed(allow_missing=True):
         return False
     if not stage.outs_cached():
@@ -281,14 +281,14 @@ def _locked(repo: Repo, stage: Stage) -> bool:
 
 
 def _in_run_cache(stage: Stage) -> bool:
-    """Whether DVC would take the outputs from an earlier run; `key_of` comes first."""
+    """Return whether DVC would take the outputs from an earlier run; call `key_of` first."""
     runs = stage.repo.stage_cache
     entry = runs._load(stage)
     return bool(entry) and bool(runs._create_stage(entry, wdir=stage.wdir).outs_cached())
 
 
 def _remote_cache(repo: Repo) -> Any:
-    """The default remote's store whose path is the remote's own."""
+    """Return the default remote's store whose path is the remote's own path."""
     return repo.cloud.get_remote_odb(None, "hand-off", hash_name="md5-dos2unix")
 
 
@@ -297,7 +297,7 @@ def main() -> None:
     parser.add_argument("step", choices=("send", "fetch"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("stage")
-    parser.add_argument("--remote", help="address of a DVC remote; the default one by default")
+    parser.add_argument("--remote", help="address of a DVC remote (default: the default remote)")
     parser.add_argument("--look", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")

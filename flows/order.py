@@ -1,7 +1,7 @@
-"""What home asks of a GPU worker, and which remotes a worker accepts in such an order.
+"""The order that home sends to a GPU worker, and the remotes that a worker accepts in it.
 
-An order travels as the parameters of a flow run, and a worker runs the code that it names. So a worker takes nothing
-on trust: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
+An order travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
+nothing: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
 
     code     git remotes of the worker's clone, by name or by address                        `git remote add`
     data     DVC remotes of the worker's clone, and the cache of a listed clone on the same host   `dvc remote add`
@@ -20,7 +20,7 @@ from dvc.config import Config
 from flows.reproduce import StageError
 from flows.worktree import END, git
 
-PROTOCOL = 1  # of Order, and of what the two sides do; raise it when either changes
+PROTOCOL = 1  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"
 LISTED = "DISTILLERY_REMOTES"  # the worker's setting
 NAME = r"\w[\w-]*(@[\w.+=-]+)?"
@@ -35,16 +35,16 @@ FORMS = {
 
 
 class HandoffError(StageError):
-    """The stage could not be handed off, or its result not be brought home; nothing is wrong with the stage itself."""
+    """The stage could not be handed off, or its result not brought home; nothing is wrong with the stage itself."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the worker is asked to do. It travels as the parameters of a flow run, so it holds no secrets."""
+    """A request to a worker. It travels as the parameters of a flow run, so it holds no secrets."""
 
     stage: str
     key: str
-    inputs: dict[str, str]  # what the key was made from, to tell why two keys differ
+    inputs: dict[str, str]  # the parts of the key, to tell why two keys differ
     revision: str
     ref: str
     code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
@@ -56,13 +56,13 @@ def read_order(given: Mapping[str, Any]) -> Order:
     """Check the form of each field of an order that came with a flow run.
 
     Args:
-        given: The fields of an `Order` by name, from anybody.
+        given: The fields of an `Order` by name; anybody may have sent them.
 
     Returns:
         The order; its remotes are not checked yet, see `code_remote` and `data_remote`.
 
     Raises:
-        HandoffError: A field is missing, unknown, or not of its form; the message has its name and its value.
+        HandoffError: A field is missing, unknown, or malformed; the message has its name and its value.
 
     Example:
         >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
@@ -88,12 +88,12 @@ def read_order(given: Mapping[str, Any]) -> Order:
 
 
 def code_remote(order: Order, clone: Path) -> str:
-    """The git remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    """Return the git remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
     return _listed(order.code, _code_remotes(clone), "code", f"git -C {clone} remote add NAME ADDRESS")
 
 
 def data_remote(order: Order, clone: Path) -> str | None:
-    """The DVC remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    """Return the DVC remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
     if order.remote is None:
         return None
     remotes = Config(str(clone.absolute() / ".dvc"))["remote"]
@@ -112,7 +112,7 @@ def _setting() -> list[str]:
 
 
 def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
-    """The entry of `listed` that is `asked`: the same text, or another path of the same directory."""
+    """Return the entry of `listed` that is `asked`: the same text, or another path of the same directory."""
     known = list(dict.fromkeys(listed))
     for entry in known:
         if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):

@@ -2,7 +2,7 @@
 
     python -m flows.pipeline --target student --profile best --set student.epochs=3
 
-DVC decides what has to run; Prefect runs it, side by side, and shows it. The states are DVC's words: Cached, Restored,
+DVC decides what has to run; Prefect runs it, side by side, and shows it. The states follow DVC: Cached, Restored,
 Pulled, Ran. Without a Prefect server (no PREFECT_API_URL) the same run goes through plain threads.
 """
 
@@ -28,7 +28,7 @@ from flows.show import publish
 from flows.worktree import WorktreeError, bring_back
 
 EVERYTHING = "all"
-AS_IT_STANDS: Final = "as it stands"
+AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
 Profile = Literal["as it stands", "demo", "paper", "best"]
 MEANING = {
     Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
@@ -41,7 +41,7 @@ MEANING = {
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")
 def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
-    """Bring a stage up to date; its lines go to the run's logs."""
+    """Bring a stage up to date; its output goes to the run's logs."""
     outcome = run.bring_up_to_date(stage, get_run_logger().info)
     return Completed(name=str(outcome), message=MEANING[outcome])
 
@@ -56,15 +56,15 @@ def pipeline(
     parallel: int = 2,
     apply: bool = False,
 ) -> State[None]:
-    """Run the graph of dvc.yaml in a worktree of its own, and publish what came of it as artifacts.
+    """Run the graph of dvc.yaml in a separate worktree, and publish the results as artifacts.
 
     Args:
-        target: The stage to bring up to date, with all that it stands on; or all.
-        profile: The profile of conf/profile; or params.yaml as it stands.
+        target: The stage to bring up to date, with everything it depends on; or all.
+        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
-        force: Run the stages though nothing has changed.
-        gpu: Where stages that want a GPU run: on a worker if one is online, only there, or here.
-        parallel: Stages at a time.
+        force: Run the stages even if nothing has changed.
+        gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
+        parallel: Number of stages at a time.
         apply: Bring the result back to the workspace.
     """
     log = get_run_logger().info
@@ -86,7 +86,7 @@ def pipeline(
 
 
 def run_as_tasks(run: Run) -> None:
-    """Each stage as a task of the flow that this is called from; then the run's artifacts. Raises PipelineError."""
+    """Run each stage as a task of the calling flow; then publish the run's artifacts. Raises PipelineError."""
     futures: dict[str, Any] = {}
     for stage in run.stages:
         upstream = [futures[name] for name in stage.upstream]
@@ -101,7 +101,7 @@ def run_as_tasks(run: Run) -> None:
 
 
 def summary(run: Run) -> State[None]:
-    """Cached where every stage was, Completed otherwise, with the stages by outcome."""
+    """Return Cached if every stage was cached, otherwise Completed; the message has the stages by outcome."""
     by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
     message = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
     everything_cached = len(by_outcome[Outcome.CACHED]) == len(run.stages)
@@ -109,11 +109,11 @@ def summary(run: Run) -> State[None]:
 
 
 def run_in_threads(run: Run) -> None:
-    """The same without a server."""
+    """Run the stages as `run_as_tasks` does, but in threads and without a server. Raises PipelineError."""
 
     def bring_up_to_date(stage: Stage, upstream: list[Future[Outcome]]) -> Outcome:
         for future in upstream:
-            future.result()  # raises where it failed, and so this stage does not run
+            future.result()  # raises if it failed, and so this stage does not run
         outcome = run.bring_up_to_date(stage, lambda line: print(f"{stage.name} | {line}", flush=True))
         print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True)
         return outcome
@@ -132,12 +132,12 @@ def run_in_threads(run: Run) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m flows.pipeline", description="Run the graph of dvc.yaml.")
-    parser.add_argument("--target", help="the stage to bring up to date; all by default")
-    parser.add_argument("--profile", help="of conf/profile; params.yaml as it stands by default")
+    parser.add_argument("--target", help="the stage to bring up to date (default: all)")
+    parser.add_argument("--profile", help="a profile of conf/profile (default: params.yaml unchanged)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
-    parser.add_argument("--force", action="store_true", help="run the stages though nothing has changed")
+    parser.add_argument("--force", action="store_true", help="run the stages even if nothing has changed")
     parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
-    parser.add_argument("--parallel", type=int, default=2, help="stages at a time")
+    parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
     parser.add_argument("--apply", action="store_true", help="bring the result back to the workspace")
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
-"""Processes that know of each other: a lock that says who holds it, and an end together with who started it.
+"""Processes that know of each other: a lock that names its holder, and processes that end with their parent.
 
-flows/ runs any graph, so it imports neither the stages nor the library: this is the twin of their
+flows/ runs any graph, so it imports neither the stages nor the library: this duplicates their
 sentence_distillery/runtime/process.py.
 """
 
@@ -17,14 +17,14 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 class HeldError(Exception):
-    """Another process holds the lock; the message is what it wrote of itself."""
+    """Another process holds the lock; the message is the text that it wrote about itself."""
 
 
 @contextmanager
 def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock `path` in the name of `holder`; raises HeldError at once where another does, or waits for it.
+    """Hold the lock `path` in the name of `holder`; if another holds it, raise HeldError or wait.
 
-    The system lets it go when the process ends, however it ends.
+    The system releases it when the process ends, however it ends.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
@@ -43,7 +43,7 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Have the system send this process SIGTERM when the thread that started it ends (on Linux; elsewhere nothing)."""
+    """Have the system send this process SIGTERM when the thread that started it ends (only on Linux)."""
     if sys.platform == "linux":
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -52,10 +52,10 @@ def end_with_parent() -> None:
 
 
 def bound(command: list[str]) -> list[str]:
-    """`command`, but it gets SIGTERM when the thread that starts it ends."""
+    """Return `command`, wrapped to get SIGTERM when the thread that starts it ends."""
     return [sys.executable, "-P", __file__, *command]
 
 
-if __name__ == "__main__":  # what `bound` runs
+if __name__ == "__main__":  # `bound` runs this
     end_with_parent()
     os.execvp(sys.argv[1], sys.argv[1:])

@@ -1,18 +1,18 @@
-"""The promoted model: a commit with its dvc.lock, a version and a stage in GTO's tags, and the way back.
+"""The promoted model: a commit with its dvc.lock, a version and a stage in GTO's tags, and the rollback.
 
-    main      ──A──────────B            what people commit; a promotion never touches it
+    main      ──A──────────B            commits of people; a promotion never touches it
                ╲            ╲
     promoted    P1 ───────── P2         A's and B's files, with the dvc.lock, parameters and reports of a run
                 │             │
            student@v0.0.1   student@v0.0.2, student#production#2
 
-    dvc artifacts get URL student --stage production      fetches what is at the stage
+    dvc artifacts get URL student --stage production      fetches the model at the stage
     python -m flows.promotion show                        the versions, and which is at the stage
-    python -m flows.promotion rollback                    assigns the one before, again
+    python -m flows.promotion rollback                    assigns the previous one again
     python -m flows.promotion promote RUN                 promotes a kept run without comparing it
 
-The commits go to a branch of their own, so a promotion never meets uncommitted work, and the profile and date of a run
-do not become everybody's params.yaml. The registry is GTO's: tags of git, which `gto show` and DVC Studio read as well.
+The commits go to a separate branch. So a promotion never meets uncommitted work, and the profile and date of a run do
+not become everybody's params.yaml. The registry is GTO's: git tags, which `gto show` and DVC Studio read as well.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from flows.process import held
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 
 LOCK = Path(".dvc/tmp/promotion.lock")
-NOBODY = "0" * 40  # what git calls a ref that is not there yet
+NOBODY = "0" * 40  # git's value for a ref that does not exist yet
 IDENTITY: dict[str, Any] = {"author": "distillery", "author_email": "distillery@localhost"}  # of GTO's tags
 COMMITTER = {
     f"GIT_{who}_{what}": value
@@ -52,17 +52,17 @@ SECONDS_TO_WAIT = 5.0  # for the clock to pass the last tag
 
 
 class PromotionError(Exception):
-    """Nothing was promoted or rolled back; the message has why, and the remedy."""
+    """Nothing was promoted or rolled back; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Where models are promoted to."""
+    """The place that models are promoted to."""
 
     artifact: str = "student"  # of dvc.yaml
-    stage: str = "production"  # of GTO's
-    branch: str = "promoted"  # that has the commits
-    remote: str | None = None  # of git, that gets the branch and the tags; None keeps them here
+    stage: str = "production"  # of GTO
+    branch: str = "promoted"  # has the commits of promotions
+    remote: str | None = None  # git remote that gets the branch and the tags; None keeps them here
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,9 @@ class Version:
 
 
 def assigned(root: Path, channel: Channel) -> list[Version]:
-    """The versions that a rollback goes through, the one at the stage last.
+    """List the versions that a rollback goes through; the last one is at the stage.
 
-    Assigning an earlier version again goes back to it, and what came after it is forgotten:
-    assignments 1 2 3 2 4 leave 1 2 4.
+    Assigning an earlier version again goes back to it and forgets the later ones: assignments 1 2 3 2 4 leave 1 2 4.
     """
     stack: list[Version] = []
     for event in _events(root, channel.artifact):
@@ -90,19 +89,19 @@ def assigned(root: Path, channel: Channel) -> list[Version]:
 
 
 def promoted(root: Path, channel: Channel) -> Version | None:
-    """What is at the stage now."""
+    """Return the version at the stage now, or None."""
     return next(reversed(assigned(root, channel)), None)
 
 
 def registered(root: Path, artifact: str) -> list[Version]:
-    """Every version of `artifact`, the oldest first."""
+    """List every version of `artifact`, the oldest first."""
     events = [event for event in _events(root, artifact) if event["event"] in ("registration", "deregistration")]
     state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in events}
     return [version for version, there in state.items() if there]
 
 
 def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
-    """What GTO's tags tell of `artifact`, the oldest first."""
+    """List the events of `artifact` in GTO's tags, the oldest first."""
     try:
         events: list[dict[str, Any]] = gto.api.history(str(root), artifact, ascending=True)
     except GTOException as error:
@@ -113,7 +112,7 @@ def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 
 def read_figures(root: Path, version: Version) -> Figures:
-    """What a version scored, from its commit, and on which benchmarks, from DVC's cache or remote."""
+    """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
     place = f"{version.name} ({version.commit[:7]})"
     try:
         metrics = json.loads(git(root, "show", END, f"{version.commit}:{METRICS}"))
@@ -130,7 +129,7 @@ def read_figures(root: Path, version: Version) -> Figures:
 
 
 def model_hash(artifact: str, graph: str, lock: str) -> str:
-    """The MD5 of the files of `artifact`, given the texts of dvc.yaml and dvc.lock; raises PromotionError."""
+    """Return the MD5 of the files of `artifact`, given the texts of dvc.yaml and dvc.lock; raises PromotionError."""
     path = _path(artifact, graph)
     for out in (out for stage in yaml.safe_load(lock)["stages"].values() for out in stage.get("outs", [])):
         if out["path"] == path:
@@ -152,7 +151,7 @@ def _path(artifact: str, graph: str) -> str:
 
 
 def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
-    """Raises PromotionError where a promotion is bound to fail; asked before the hours of a run."""
+    """Raise PromotionError if a promotion is bound to fail; called before a run that takes hours."""
     _path(channel.artifact, git(root, "show", END, f"{revision}:dvc.yaml"))
     if not name_re.search(channel.stage):
         raise PromotionError(f"'{channel.stage}' is not a stage name for GTO; use letters, digits, '-', '_' and '/'.")
@@ -168,7 +167,7 @@ def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
 
 
 def _check_branch(root: Path, branch: str) -> None:
-    """A branch that moves below a checkout makes its files look changed, so nobody may work on it."""
+    """Refuse a branch that is checked out: a promotion would move it, and the files there would look changed."""
     for entry in git(root, "worktree", "list", "--porcelain").split("\n\n"):
         if f"branch refs/heads/{branch}" in entry.splitlines():
             place = entry.splitlines()[0].removeprefix("worktree ")
@@ -179,11 +178,11 @@ def _check_branch(root: Path, branch: str) -> None:
 
 
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None) -> Version:
-    """Make the model of the kept run `run` the promoted one, in the place of `instead_of`; return its version.
+    """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
-    First the data goes to DVC's remote, where there is one; then come the commit, the tags, and git's remote: whoever
-    sees a tag can fetch what it names. Killed in between, it leaves a commit or a version that is at no stage, and the
-    next promotion of the same model goes on from there.
+    First the data goes to DVC's remote, if there is one; then come the commit, the tags, and git's remote. So whoever
+    sees a tag can fetch its model. If it is killed in between, it leaves a commit or a version that is at no stage, and
+    the next promotion of the same model resumes from there.
     """
     check(root, channel)
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
@@ -200,9 +199,9 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 
 
 def same_model(root: Path, model: str, channel: Channel) -> Version | None:
-    """The version with this very model, where it is registered and was at no time at the stage.
+    """Return the version with exactly this model, if it is registered and was never at the stage.
 
-    Raises PromotionError where it was at the stage: it is there now, or somebody has rolled it back.
+    Raises PromotionError if it was at the stage: it is there now, or somebody has rolled it back.
     """
     once = {(event["version"], event["stage"]) for event in _events(root, channel.artifact)}
     for version in reversed(registered(root, channel.artifact)):
@@ -219,14 +218,14 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 
 
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
-    with suppress(PromotionError, WorktreeError):  # registered by hand, where DVC knows no such model
+    with suppress(PromotionError, WorktreeError):  # registered by hand at a commit where DVC has no such model
         return _model_at(root, version.commit, artifact) == model
     return False
 
 
 @contextmanager
 def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Iterator[None]:
-    """The stage to oneself, as long as it is what the caller has compared with."""
+    """Hold the stage's lock; raise PromotionError if another version is there than the caller compared with."""
     with held(root / LOCK, channel.stage, wait=True):
         now = promoted(root, channel)
         if now != instead_of:
@@ -239,7 +238,7 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
 
 
 def _push_data(root: Path, run: str, revision: str) -> None:
-    """Send the run's outputs to DVC's default remote, where one is configured."""
+    """Push the run's outputs to DVC's default remote, if one is configured."""
     if "remote" not in Config(str(root / ".dvc"))["core"]:
         return
     directory = root / RUNS / run
@@ -255,7 +254,7 @@ def _push_data(root: Path, run: str, revision: str) -> None:
 
 
 def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
-    """The files of `revision` on the promotions' branch; its other parent is the commit that the run started from."""
+    """Commit the files of `revision` to the promotions' branch; the other parent is the run's first commit."""
     _check_branch(root, channel.branch)
     branch = f"refs/heads/{channel.branch}"
     tip = git(root, "for-each-ref", "--format=%(objectname)", END, branch)
@@ -263,7 +262,7 @@ def _commit(root: Path, revision: str, channel: Channel, message: str) -> str:
     options = [part for parent in dict.fromkeys(parents) for part in ("-p", parent)]
     tree = git(root, "rev-parse", "--verify", END, f"{revision}^{{tree}}")
     new = git(root, "commit-tree", *options, "-m", message, END, tree, **COMMITTER)
-    git(root, "update-ref", "-m", message, END, branch, new, tip or NOBODY)  # fails where the branch has moved
+    git(root, "update-ref", "-m", message, END, branch, new, tip or NOBODY)  # fails if the branch has moved
     return new
 
 
@@ -285,7 +284,7 @@ def _assign(root: Path, version: Version, channel: Channel, message: str) -> Non
 
 
 def _wait_for_the_clock(root: Path, artifact: str) -> None:
-    """GTO and DVC order tags by whole seconds: of two within one second, either could be the later."""
+    """Wait for the next second: GTO and DVC order tags by seconds, so two tags in one second have no order."""
     last = max(
         (event["timestamp"] for event in _events(root, artifact)), default=datetime.fromtimestamp(0).astimezone()
     )
@@ -296,7 +295,7 @@ def _wait_for_the_clock(root: Path, artifact: str) -> None:
 
 
 def _push_tags(root: Path, version: Version, channel: Channel) -> None:
-    """Send the branch and the artifact's tags at `version` to git's remote, where the channel has one."""
+    """Push the branch and the artifact's tags at `version` to git's remote, if the channel has one."""
     if channel.remote is None:
         return
     tags = [f"refs/tags/{tag}" for tag in git(root, "tag", "--points-at", version.commit).split()]
@@ -311,7 +310,7 @@ def _push_tags(root: Path, version: Version, channel: Channel) -> None:
 
 
 def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Version, Version]:
-    """Assign the version before, or `to`, again; return what was at the stage, and what is."""
+    """Assign the previous version, or `to`, again; return the versions at the stage before and after."""
     stack = assigned(root, channel)
     if not stack:
         raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")
@@ -331,7 +330,7 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
 
 
 def show(root: Path, channel: Channel) -> str:
-    """The versions, one a line, the newest first, with those that a rollback goes to."""
+    """List the versions, one a line, the newest first, and mark the current and the previous one."""
     stack = assigned(root, channel)
     notes = dict.fromkeys(stack[-2:-1], "the one before") | dict.fromkeys(stack[-1:], channel.stage)
     lines = []
@@ -342,18 +341,18 @@ def show(root: Path, channel: Channel) -> str:
 
 
 def command(channel: Channel) -> str:
-    """The start of a command line for this channel."""
+    """Return the start of a command line for this channel."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
     changed = {name: value for name, value in given.items() if value != getattr(Channel, name)}
     return " ".join(["python -m flows.promotion", *(f"--{name} {value}" for name, value in changed.items())])
 
 
 def channel_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that make a Channel."""
-    parser.add_argument("--artifact", default=Channel.artifact, help="of dvc.yaml")
-    parser.add_argument("--stage", default=Channel.stage, help="of GTO's")
-    parser.add_argument("--branch", default=Channel.branch, help="that gets the commits")
-    parser.add_argument("--remote", help="of git, that gets the branch and the tags; they stay here by default")
+    """Add the options of a Channel."""
+    parser.add_argument("--artifact", default=Channel.artifact, help="an artifact of dvc.yaml")
+    parser.add_argument("--stage", default=Channel.stage, help="a stage of GTO")
+    parser.add_argument("--branch", default=Channel.branch, help="the branch that gets the commits")
+    parser.add_argument("--remote", help="git remote that gets the branch and the tags (default: none)")
 
 
 def arguments() -> argparse.Namespace:
@@ -361,8 +360,8 @@ def arguments() -> argparse.Namespace:
     channel_arguments(parser)
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("show", help="the versions, and which is at the stage")
-    back = actions.add_parser("rollback", help="assign the version before again")
-    back.add_argument("--to", metavar="VERSION", help="which; the one before by default")
+    back = actions.add_parser("rollback", help="assign the previous version again")
+    back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
     by_hand.add_argument("run", help="its name: 20261121-153012-3fa2")
     return parser.parse_args()

@@ -1,7 +1,7 @@
-"""One stage through DVC, in a process of its own, and what became of it.
+"""Run one stage through DVC in a separate process, and read its outcome.
 
 `dvc --wait-for-lock repro -s NAME` decides alone whether the stage has to run. DVC's lock is free while the command
-itself runs, so several of these overlap. What happened is read from DVC's own lines.
+itself runs, so several of these overlap. The outcome is read from DVC's own output.
 """
 
 import os
@@ -17,12 +17,12 @@ from threading import Lock
 
 from flows.process import bound
 
-SECONDS_TO_END = 20.0  # that a stage has to remove its partial files before it is killed
+SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error
 
 
 class Outcome(StrEnum):
-    """What became of a stage.
+    """The outcome of a stage.
 
     CACHED: neither it nor its outputs had changed. RESTORED: its outputs came from an earlier run with the same
     inputs. PULLED: they came from the remote. RAN: its command ran. RAN_ON_GPU: it ran on a GPU worker.
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     RAN_ON_GPU = "Ran on GPU worker"
 
 
-# In the order in which they count: a stage that ran may have pulled its inputs before.
+# The first sign that was found counts: a stage that ran may have pulled its inputs before.
 SIGNS = (
     ("Running stage '", Outcome.RAN),
     ("is cached - skipping run", Outcome.RESTORED),
@@ -49,7 +49,7 @@ class StageError(Exception):
 
 
 class Children:
-    """The stages that this process runs now, so that they can all be ended at once."""
+    """The stages that this process runs now, so that it can end them all at once."""
 
     def __init__(self) -> None:
         self._processes: set[subprocess.Popen[str]] = set()
@@ -58,11 +58,11 @@ class Children:
 
     @property
     def closed(self) -> bool:
-        """Whether the run is being stopped."""
+        """Return whether the run is being stopped."""
         return self._closed
 
     def end(self) -> None:
-        """End every stage with all that it started, and start no other."""
+        """End every stage with all its child processes, and start no other."""
         with self._lock:
             self._closed = True
             processes = list(self._processes)
@@ -73,7 +73,7 @@ class Children:
     def start(
         self, command: list[str], directory: Path, environment: dict[str, str]
     ) -> Iterator[subprocess.Popen[str]]:
-        """A process that leads a group of its own; it has ended when the block has, and when this process is killed."""
+        """Start a process that leads its own group, and that ends with the block or if this process is killed."""
         with self._lock:
             if self._closed:
                 raise StageError(f"The run is being stopped; {command[-1]} was not started.")
@@ -112,7 +112,7 @@ def reproduce(
 ) -> Outcome:
     """Bring stage `name` of the repository in `directory` up to date; each line that it prints goes to `log`.
 
-    `force` runs it though nothing has changed, `pull` fetches missing inputs and outputs from the remote. Raises
+    `force` runs it even if nothing has changed, `pull` fetches missing inputs and outputs from the remote. Raises
     StageError.
     """
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", *["--force"] * force, *["--pull"] * pull]
@@ -133,7 +133,7 @@ def reproduce(
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """What the process prints, line by line, without the empty ones."""
+    """Yield the output of the process, line by line, without the empty lines."""
     assert process.stdout is not None
     for line in process.stdout:
         if line.strip():

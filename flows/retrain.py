@@ -3,8 +3,8 @@
     python -m flows.retrain --snapshot 2026-11-21 --profile best
     python -m flows.retrain --tolerance 'student/*/spearman=0.01' --remote origin
 
-It starts from a commit, not from the workspace, so nothing that somebody is in the middle of gets into a promoted
-model. At a schedule it ends in one of the Decisions, or fails; either way flows/promotion.py is where to go on.
+It starts from a commit, not from the workspace, so no unfinished work gets into a promoted model. A scheduled
+retraining ends in one of the Decisions, or fails; in both cases continue with flows/promotion.py.
 """
 
 import argparse
@@ -68,9 +68,9 @@ NO_REMOTE = "none"
 class Decision(StrEnum):
     """How a retraining ends.
 
-    PROMOTED: the model has taken the promoted one's place. GOOD: it would have, but was not to. NOT_PROMOTED: it is
-    worse, cannot be compared, or is no new model. CACHED: nothing had changed, so there is none. SKIPPED: another
-    retraining is under way.
+    PROMOTED: the model has replaced the promoted one. GOOD: it is good enough, but promotion was off. NOT_PROMOTED: it
+    is worse, cannot be compared, or is not a new model. CACHED: nothing had changed, so there is no new model. SKIPPED:
+    another retraining is in progress.
     """
 
     PROMOTED = "Promoted"
@@ -93,10 +93,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be retrained, and what becomes of it."""
+    """The settings of a retraining and of its promotion."""
 
     snapshot: date | None = None
-    day: date | None = None  # in its place, where the parameters know of snapshots at all
+    day: date | None = None  # used if `snapshot` is None and params.yaml has the key
     snapshot_key: str = SNAPSHOT_KEY
     profile: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Order:
 
 
 def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log, name: str) -> Verdict:
-    """Retrain, compare, and promote where that is right; `name` is what others read while this one holds the lock.
+    """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
     Raises PipelineError, PromotionError, ToleranceError, SettingsError, WorktreeError, or GraphError.
     """
@@ -153,7 +153,7 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
 
 
 def _with_snapshot(order: Order, params: str, log: Log) -> dict[str, Any]:
-    """The overrides with the date of the snapshot, which makes DVC crawl again."""
+    """Return the overrides with the date of the snapshot, which makes DVC crawl again."""
     overrides, day = flat(order.overrides), order.snapshot or order.day
     if day is None or order.snapshot_key in overrides:
         return overrides
@@ -169,7 +169,7 @@ def _with_snapshot(order: Order, params: str, log: Log) -> dict[str, Any]:
 
 
 def judge(run: Run, order: Order, before: Version | None, figures: Figures | None) -> Verdict:
-    """Whether the model of a finished run may be promoted; `figures` are those of `before`, the promoted one."""
+    """Decide whether the model of a finished run may be promoted; `figures` are those of `before`, the promoted one."""
     place = f"Run {run.name}, files in {run.directory}"
     if all(outcome is Outcome.CACHED for outcome in run.outcomes.values()):
         hint = "" if before else f" To promote the one that is there: {command(order.channel)} promote {run.name}"
@@ -214,21 +214,21 @@ def retrain(
     snapshot_key: str = SNAPSHOT_KEY,
     timezone: str = "UTC",
 ) -> State[None]:
-    """Train on a new snapshot of the corpus, and promote the model where it is no worse than the promoted one.
+    """Train on a new snapshot of the corpus, and promote the model if it is not worse than the promoted one.
 
     Args:
-        snapshot: The day of the corpus; by default the one that the run is scheduled for.
-        profile: The profile of conf/profile; or params.yaml as it stands.
+        snapshot: The day of the corpus; by default the day that the run is scheduled for.
+        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
-        tolerances: The loss that is allowed, by metric: 0.005 in its own unit, or "5%" of the promoted figure.
+        tolerances: The allowed loss, by metric: 0.005 in its own unit, or "5%" of the promoted figure.
         promote: Promote the model if it is good enough; otherwise only report.
         artifact: The artifact of dvc.yaml that is promoted.
-        stage: The stage of the registry that it is promoted to.
+        stage: The stage of the registry that the artifact is promoted to.
         branch: The branch that gets the commits of promotions.
-        remote: The remote of git that gets this branch and the tags; none keeps them here.
+        remote: The git remote that gets this branch and the tags; none keeps them here.
         revision: The commit or branch to start from; uncommitted changes stay out.
-        gpu: Where stages that want a GPU run: on a worker if one is online, only there, or here.
-        parallel: Stages at a time.
+        gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
+        parallel: Number of stages at a time.
         snapshot_key: The parameter that gets the day.
         timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
     """
@@ -252,7 +252,7 @@ def retrain(
 
 
 def day_in(timezone: str, moment: datetime | None = None) -> date:
-    """The day of `moment`, or today, where `timezone` is; raises SettingsError."""
+    """Return the day of `moment`, or today, in `timezone`; raises SettingsError."""
     try:
         zone = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -262,16 +262,18 @@ def day_in(timezone: str, moment: datetime | None = None) -> date:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m flows.retrain", description="Retrain, compare, promote.")
-    parser.add_argument("--snapshot", type=date.fromisoformat, help="day of the corpus; today by default")
+    parser.add_argument("--snapshot", type=date.fromisoformat, help="day of the corpus (default: today)")
     parser.add_argument("--snapshot-key", default=SNAPSHOT_KEY, help="the parameter that gets the day")
-    parser.add_argument("--timezone", default="UTC", help="of today")
-    parser.add_argument("--profile", help="of conf/profile; params.yaml as it stands by default")
+    parser.add_argument("--timezone", default="UTC", help="the timezone of today")
+    parser.add_argument("--profile", help="a profile of conf/profile (default: params.yaml unchanged)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
-    parser.add_argument("--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="0.005, or 5%%")
+    parser.add_argument(
+        "--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="an allowed loss: 0.005, or 5%%"
+    )
     parser.add_argument("--no-promote", dest="promote", action="store_false", help="only report")
     parser.add_argument("--revision", default="HEAD", help="commit or branch to start from")
     parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
-    parser.add_argument("--parallel", type=int, default=2, help="stages at a time")
+    parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
     channel_arguments(parser)
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
-"""A run of the graph: where it works, which stages need nothing, and how one stage is brought up to date.
+"""A run of the graph: its directory, the stages that need no work, and how one stage is brought up to date.
 
-It knows nothing of Prefect: `flows/pipeline.py` runs its stages as tasks, or as plain threads without a server.
+It does not know Prefect: `flows/pipeline.py` runs its stages as tasks, or as plain threads without a server.
 """
 
 import contextlib
@@ -28,17 +28,17 @@ Log = Callable[[str], None]
 
 
 class PipelineError(Exception):
-    """Stages failed; the message has why, what is not up to date for it, and how to go on."""
+    """Stages failed; the message has the reasons, the stages that are not up to date, and how to continue."""
 
 
 @dataclass(eq=False)
 class Run:
-    """A graph at work in a directory of its own."""
+    """A graph that runs in its own directory."""
 
     root: Path  # the workspace that it was started from
     directory: Path  # its own worktree
     name: str
-    revision: str  # the workspace as it stood, as a commit
+    revision: str  # a commit of the workspace at the start of the run
     stages: list[Stage]
     unchanged: set[str]
     cache: Path
@@ -51,7 +51,7 @@ class Run:
     failures: list[StageError] = field(default_factory=list)
 
     def bring_up_to_date(self, stage: Stage, log: Log) -> Outcome:
-        """Run one stage, unless nothing of it has changed; its upstream is up to date already.
+        """Run one stage, unless it is unchanged; its upstream must be up to date.
 
         Raises StageError.
         """
@@ -76,7 +76,7 @@ class Run:
         return self._run(stage, log, force=True)
 
     def _run(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
-        """On a GPU worker, where the stage wants a GPU and the policy does too; here otherwise."""
+        """Run a stage: on a GPU worker if the stage and the policy want one, otherwise here."""
         if stage.gpu and self.gpu != "local":
             remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
             try:
@@ -89,7 +89,7 @@ class Run:
             return reproduce(self.children, self.directory, stage.name, log, force=force, pull=self.remote)
 
     def check(self) -> None:
-        """Raises PipelineError where a stage has failed."""
+        """Raise PipelineError if a stage has failed."""
         if self.failures:
             causes = "\n".join(map(str, self.failures))
             missing = [stage.name for stage in self.stages if stage.name not in self.outcomes]
@@ -100,7 +100,7 @@ class Run:
 
 
 def new_name() -> str:
-    """A name for a run that sorts by time: 20261121-153012-3fa2."""
+    """Make a name for a run that sorts by time: 20261121-153012-3fa2."""
     return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
@@ -117,7 +117,7 @@ def open_run(
     log: Log,
     revision: str | None = None,
 ) -> Iterator[Run]:
-    """A run of `target`, or of the whole graph, on the workspace as it stands or on the commit `revision`.
+    """Open a run of `target`, or of all stages, on the current workspace or on the commit `revision`.
 
     Its result is kept when it ends.
     """

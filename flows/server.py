@@ -4,8 +4,8 @@
     Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
     Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
     frames    none: no other page shows this one to steal a click
-    outside   nothing: Prefect's page would report its use to a company; the browser is told to let it reach us alone
-    /enter    takes the key from behind the `#` of the link that is printed, and lets the browser in
+    outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
+    /enter    reads the key after the `#` of the printed link, and logs the browser in
 
 Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
 checked before it, since Prefect answers every name.
@@ -35,7 +35,7 @@ HOME = Path(".prefect")
 KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
 USER = "distillery"
-LONGEST = 1000  # bytes that are read of the file
+LONGEST = 1000  # bytes of the file that are read
 SCRIPT = """
 const key = location.hash.slice(1), told = document.querySelector("p");
 history.replaceState(null, "", "/enter");
@@ -62,18 +62,18 @@ PAGE_POLICY = (
 
 
 class KeyFileError(Exception):
-    """The file of the key cannot be used; the message has its path, why, and the remedy."""
+    """The file of the key cannot be used; the message has its path, the reason and the remedy."""
 
 
 def read_key(home: Path) -> str:
     """Read the server's key from `home`, or make it.
 
     Args:
-        home: The directory of the server's state; it becomes readable for its owner alone, since the database and the
-            logs in it tell what the key protects.
+        home: The directory of the server's state; it becomes readable only for its owner, since its database and logs
+            hold the data that the key protects.
 
     Returns:
-        USER:SECRET, the secret with 256 random bits.
+        USER:SECRET; the secret has 256 random bits.
 
     Raises:
         KeyFileError: The file is a link, belongs to somebody else, can be read by others, or holds something else.
@@ -121,12 +121,12 @@ def _make_key(path: Path) -> None:
 
 
 def origin_of(port: int) -> str:
-    """The origin of the server's page on this machine."""
+    """Return the origin of the server's page on this machine."""
     return f"http://{HOST}:{port}"
 
 
 def link(origin: str, key: str) -> str:
-    """The address that lets a browser in; what stands behind the `#` is never sent to any server."""
+    """Return the address that logs a browser in; browsers never send the part after the `#` to a server."""
     return f"{origin}/enter#{key}"
 
 
@@ -135,7 +135,7 @@ class Gate:
 
     Args:
         app: Prefect's application.
-        origins: The server's own, the first one for people: http://127.0.0.1:4200.
+        origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
     """
 
     def __init__(self, app: App, origins: Sequence[str]) -> None:
@@ -162,7 +162,7 @@ class Gate:
             await self.app(scope, receive, _with_headers(send, self.shield))
 
     def _refusal(self, scope: Message) -> tuple[int, str] | None:
-        """The status and the text for a request that is not for this server, or not from its own page."""
+        """Return status and text for a request that is not for this server or not from its own page; None if it is."""
         hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
         if len(hosts) != 1 or hosts[0] not in self.hosts:
             return (
@@ -197,7 +197,7 @@ async def _answer(send: Send, status: int, kind: str, text: str, *headers: tuple
 
 
 def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
-    """`send`, with `headers` for each answer."""
+    """Wrap `send` so that each response has `headers`."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -211,9 +211,9 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
     """Run the server until it is stopped.
 
     Args:
-        home: The directory of its state, with the key.
-        port: On 127.0.0.1.
-        others: Origins under which a tunnel or a reverse proxy shows it: https://prefect.example.org.
+        home: The directory of the server's state, with the key.
+        port: The port on 127.0.0.1.
+        others: Origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
 
     Raises:
         KeyFileError: The file of the key cannot be used.
@@ -252,11 +252,11 @@ def _origin(text: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m flows.server", description="Prefect's server, for its owner alone."
+        prog="python -m flows.server", description="Run Prefect's server, for its owner alone."
     )
-    parser.add_argument("--port", type=int, default=PORT, help="on 127.0.0.1")
+    parser.add_argument("--port", type=int, default=PORT, help="port on 127.0.0.1")
     parser.add_argument(
-        "--origin", type=_origin, action="append", default=[], help="where a tunnel or a reverse proxy shows the server"
+        "--origin", type=_origin, action="append", default=[], help="origin of a tunnel or reverse proxy to the server"
     )
     parser.add_argument(
         "--no-link", dest="link", action="store_false", help="do not print the link, which holds the key"

@@ -21,9 +21,10 @@ class SettingsError(Exception):
 
 
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]) -> None:
-    """Write params.yaml in `directory`: composed from `profile`, or as it stands, with `overrides`.
+    """Write params.yaml in `directory`: composed from `profile`, or the present one, with `overrides`.
 
-    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are one. Raises SettingsError.
+    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
+    Raises SettingsError.
     """
     path = directory / PARAMS
     if profile is not None:
@@ -41,7 +42,7 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:
-    """The KEY=VALUE of a command line, values in YAML, but a day is a text. Raises SettingsError."""
+    """Parse the KEY=VALUE of a command line; values are YAML, but a date stays a string. Raises SettingsError."""
     found = {}
     for text in given:
         key, equals, value = text.partition("=")
@@ -56,7 +57,7 @@ def assignments(given: Sequence[str]) -> dict[str, Any]:
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """{"student": {"epochs": 3}} as {"student.epochs": 3}."""
+    """Flatten nested keys: {"student": {"epochs": 3}} becomes {"student.epochs": 3}."""
     leaves: dict[str, Any] = {}
     for key, value in tree.items():
         nested = isinstance(value, Mapping) and value
@@ -74,7 +75,7 @@ def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
 
 
 def _check(directory: Path) -> None:
-    """Let the stages' own reader judge: unknown keys, wrong types and ranges, each with the nearest known key."""
+    """Check params.yaml with the stages' own reader: unknown keys, wrong types, wrong ranges."""
     done = subprocess.run(
         [sys.executable, "-m", "stages.params"], cwd=directory, capture_output=True, text=True, check=False
     )
@@ -83,7 +84,7 @@ def _check(directory: Path) -> None:
 
 
 def _check_words(directory: Path) -> None:
-    """Refuse values that dvc.yaml puts into a command, which a shell reads, and that are more than a word there."""
+    """Refuse values that dvc.yaml puts into a shell command and that are more than one word there."""
     params = yaml.safe_load((directory / PARAMS).read_text(encoding="utf-8"))
     for path in sorted(set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))):
         for value in _leaves(_get(params, path.split("."))):
@@ -95,7 +96,7 @@ def _check_words(directory: Path) -> None:
 
 
 def _get(params: object, keys: Sequence[str]) -> object:
-    """The value below `keys`; None where dvc.yaml refers to something else, such as the item of its matrix."""
+    """Return the value below `keys`; None if dvc.yaml refers to something else, such as the item of its matrix."""
     for key in keys:
         params = params.get(key) if isinstance(params, dict) else None
     return params

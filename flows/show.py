@@ -1,4 +1,4 @@
-"""What a run shows in Prefect: its metrics, its changed parameters, DVC's plots, and the way to its report."""
+"""The artifacts of a run in Prefect: its metrics, its changed parameters, DVC's plots, and a link to its report."""
 
 import base64
 import csv
@@ -20,10 +20,10 @@ Line = tuple[str, list[float], list[float]]  # name, x, y
 
 
 def publish(run: Run) -> None:
-    """Make an artifact of each thing that the run has; the plots only where a stage did something."""
-    create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics, beside the last commit's")
+    """Publish the run's artifacts; the plots only if a stage did something."""
+    create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics and the last commit's")
     changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
-    create_table_artifact(key="parameters", table=changed, description="Parameters that are not the last commit's")
+    create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
     for title, picture in plots(run.directory).items() if news else ():
         key = "plot-" + "".join(letter if letter.isalnum() else "-" for letter in title.lower())
@@ -35,7 +35,7 @@ def publish(run: Run) -> None:
 
 
 def changes(run: Run, path: str) -> list[dict[str, Any]]:
-    """Each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
+    """List each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
     now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
     try:
         before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
@@ -49,7 +49,7 @@ def _leaves(text: str) -> dict[str, Any]:
 
 
 def plots(directory: Path) -> dict[str, bytes]:
-    """The plots of dvc.yaml whose files are there, as PNG by title."""
+    """Draw the plots of dvc.yaml whose files are there, as PNG by title."""
     entries = yaml.safe_load((directory / "dvc.yaml").read_text(encoding="utf-8")).get("plots", [])
     pictures: dict[str, bytes] = {}
     for entry in entries:
@@ -71,7 +71,7 @@ def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
 
 
 def _draw(title: str, x: str, lines: list[Line]) -> bytes:
-    """One panel for each line, since their units differ."""
+    """Draw one panel for each line, since their units differ."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and few runs draw
     from matplotlib.figure import Figure
 

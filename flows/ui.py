@@ -1,10 +1,10 @@
 """`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
 
-    server      127.0.0.1:4200, SQLite in .prefect, closed to all without the key in .prefect/key
+    server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
     worker      pool `distillery`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
-The second clone makes the hand-off of GPU stages real on one machine, as it is between several.
+With the second clone, GPU stages are handed off on one machine just as between several.
 """
 
 import argparse
@@ -35,7 +35,7 @@ WATCH = "Crash runs without a heartbeat"
 
 
 def settings(root: Path, port: int, key: str) -> dict[str, str]:
-    """The environment of everything that is started here: loopback, the key, no analytics, everything in .prefect."""
+    """Return the environment of all processes started here: loopback, the key, no analytics, all files in .prefect."""
     return {
         "PREFECT_HOME": str(root / HOME),
         "PREFECT_API_URL": f"{origin_of(port)}/api",
@@ -53,7 +53,7 @@ def prefect(*arguments: str) -> list[str]:
 
 @contextmanager
 def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
-    """A process that ends with the block, or when this one is killed; its lines go to the file `log`."""
+    """Start a process that ends with the block, or when this one is killed; its output goes to the file `log`."""
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
             bound(command),
@@ -93,7 +93,7 @@ def refuse_taken(port: int) -> None:
 
 
 def second_clone(root: Path) -> Path:
-    """The clone of the GPU worker, at the workspace's last commit, sharing nothing with it but git's objects."""
+    """Make or update the GPU worker's clone at the workspace's last commit; they share only git's objects."""
     clone = root / CLONE
     if not clone.exists():
         git(root, "clone", "--quiet", "--no-checkout", END, str(root), str(clone))
@@ -103,7 +103,7 @@ def second_clone(root: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m flows.ui", description="Prefect's server, page and workers.")
+    parser = argparse.ArgumentParser(prog="python -m flows.ui", description="Start Prefect's server, page and workers.")
     parser.add_argument("--port", type=int, default=PORT)
     port, root = parser.parse_args().port, Path.cwd()
     refuse_taken(port)
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def create_pools() -> None:
-    """Both work pools, where they are not there yet."""
+    """Create both work pools, if they do not exist yet."""
     from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectAlreadyExists
@@ -147,7 +147,7 @@ def create_pools() -> None:
 
 
 def watch_heartbeats() -> None:
-    """An automation that turns a run Crashed when its process is silent for three heartbeats: nobody else would."""
+    """Create an automation that marks a run Crashed after three missing heartbeats: nothing else would."""
     from prefect.automations import Automation
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.objects import StateType
@@ -173,14 +173,14 @@ def watch_heartbeats() -> None:
 
 
 def call(*arguments: str) -> None:
-    """Run a command of Prefect's that ends by itself."""
+    """Run a command of Prefect that ends by itself; exit with its output if it fails."""
     done = subprocess.run(prefect(*arguments), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"ui: `prefect {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
 
 
 def _stop(signum: int, frame: object) -> NoReturn:
-    """SIGTERM ends it as Ctrl-C does."""
+    """Treat SIGTERM like Ctrl-C."""
     raise KeyboardInterrupt
 
 

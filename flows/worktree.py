@@ -1,13 +1,13 @@
-"""A run's own directory: a git worktree of the workspace as it stands, sharing its DVC cache.
+"""A run's own directory: a git worktree of the current workspace, which shares its DVC cache.
 
     workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
         ^                                                             │
         └────────────── bring_back (only when asked) <── keep: refs/distillery/runs/NAME
 
-Runs and developers do not meet: each has its own files, and DVC's cache takes objects from many at once. What git does
-not know but a run needs (`data/external`, checkpoints) is hard-linked, which costs nothing and cannot be written
-through, since stages replace files and never change them. The state of the crawl is changed in place, so there is one
-for the workspace and all runs, with one lock, and a run that is killed leaves it as a crawl of the workspace does.
+Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
+that git does not track but a run needs (`data/external`, checkpoints) are hard-linked. That costs nothing, and no run
+writes through a link, since stages replace files and never change them. The state of the crawl is changed in place, so
+the workspace and all runs share one, with one lock. A killed run leaves it as a killed crawl of the workspace does.
 """
 
 import argparse
@@ -28,18 +28,18 @@ from dvc.lock import make_lock
 RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/distillery/runs"
 BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
-RETURNED = ("data/checkpoints", "models/checkpoints")  # what an interrupted run leaves for the next
+RETURNED = ("data/checkpoints", "models/checkpoints")  # an interrupted run leaves them for the next
 IN_PLACE = "data/checkpoints/crawl"
 KEPT_DAYS = 7.0
-END = "--end-of-options"  # for git: what follows is a value, though it may begin with a hyphen
+END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
 
 
 class WorktreeError(Exception):
-    """git refused; the message has its words."""
+    """git failed; the message has git's own."""
 
 
 def git(root: Path, *arguments: str, **environment: str) -> str:
-    """What git prints, stripped; raises WorktreeError with its message where it fails."""
+    """Run git and return its stripped output; raises WorktreeError with git's message if it fails."""
     done = subprocess.run(
         ["git", *arguments], cwd=root, env=os.environ | environment, capture_output=True, text=True, check=False
     )
@@ -49,7 +49,7 @@ def git(root: Path, *arguments: str, **environment: str) -> str:
 
 
 def snapshot(root: Path) -> str:
-    """A commit of the workspace as it stands: HEAD, or a child of it with the uncommitted and the new files."""
+    """Return a commit of the current workspace: HEAD, or a child of it with the uncommitted and the new files."""
     head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
     with _dvc_at_rest(root):
         tree = _tree(root)
@@ -58,9 +58,9 @@ def snapshot(root: Path) -> str:
 
 @contextmanager
 def _dvc_at_rest(root: Path) -> Iterator[None]:
-    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody is to see half of it.
+    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it.
 
-    DVC lets go of it while a stage works.
+    DVC releases the lock while a stage works.
     """
     temporary = root / ".dvc/tmp"
     temporary.mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def _head(root: Path) -> str:
 
 
 def _tree(root: Path) -> str:
-    """The files that git knows or would add, through an index of its own: the workspace's does not change."""
+    """Write a tree of the files that git tracks or would add; a temporary index leaves the workspace's unchanged."""
     with tempfile.TemporaryDirectory() as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
         git(root, "read-tree", "HEAD", **index)
@@ -83,7 +83,7 @@ def _tree(root: Path) -> str:
 
 
 def commit(root: Path, tree: str, message: str) -> str:
-    """A child of HEAD that no branch knows."""
+    """Make a child of HEAD that is on no branch."""
     author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
     committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
     return git(root, "commit-tree", "-p", "HEAD", "-m", message, END, tree, **author, **committer)
@@ -91,7 +91,7 @@ def commit(root: Path, tree: str, message: str) -> str:
 
 @contextmanager
 def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
-    """The directory of run `name`, at `revision`; it stays after the run, for a look, until `prune` finds it old."""
+    """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
     directory = root.absolute() / RUNS / name
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory):
@@ -123,7 +123,7 @@ def _share_crawl(root: Path, directory: Path) -> None:
 
 
 def _link_newer(source: Path, target: Path) -> None:
-    """Hard-link every file of `source` that `target` lacks or has an older one of; copy between file systems."""
+    """Hard-link every file of `source` that is missing or older in `target`; copy between file systems."""
     for file in source.rglob("*") if source.is_dir() else []:
         place = target / file.relative_to(source)
         if file.is_dir() or file.name.endswith(".partial"):
@@ -142,7 +142,7 @@ def _link_newer(source: Path, target: Path) -> None:
 
 @contextmanager
 def _locked(directory: Path, how: int = fcntl.LOCK_NB) -> Iterator[None]:
-    """Hold `directory`.lock, which the system lets go when the process ends, however it ends."""
+    """Hold `directory`.lock, which the system releases when the process ends, however it ends."""
     with directory.with_suffix(".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | how)
         yield
@@ -154,7 +154,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
     for lock in sorted((root / RUNS).glob("*.lock")):
         if time.time() - lock.stat().st_mtime < days * 86_400:
             continue
-        with suppress(BlockingIOError), _locked(lock.with_suffix("")):  # a run at work holds its lock
+        with suppress(BlockingIOError), _locked(lock.with_suffix("")):  # a running run holds its lock
             directory = lock.with_suffix("")
             if directory.exists():
                 git(root, "worktree", "remove", "--force", END, str(directory))
@@ -165,16 +165,16 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 
 def keep(root: Path, directory: Path, name: str) -> str:
-    """Commit what the run left (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
+    """Commit the run's results (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
     revision = commit(directory, _tree(directory), f"Run {name}")
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
 
 
 def bring_back(root: Path, name: str) -> None:
-    """Give the workspace what run `name` changed: its parameters, its dvc.lock, its reports, and its outputs.
+    """Apply the changes of run `name` to the workspace: its parameters, its dvc.lock, its reports, and its outputs.
 
-    Raises WorktreeError, and changes nothing, where the workspace has changed one of these files since.
+    Raises WorktreeError, and changes nothing, if the workspace has changed one of these files since.
     """
     after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
     before = git(root, "rev-parse", "--verify", END, f"{after}^")
@@ -198,8 +198,8 @@ def _changed(root: Path, before: str, after: str) -> set[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m flows.worktree", description="Bring a run to the workspace.")
-    parser.add_argument("name", help=f"of a run that was kept: `git for-each-ref {REFS}` lists them")
+    parser = argparse.ArgumentParser(prog="python -m flows.worktree", description="Bring a run back to the workspace.")
+    parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
     try:
         bring_back(Path.cwd(), parser.parse_args().name)
     except WorktreeError as error:

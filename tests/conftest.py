@@ -1,4 +1,4 @@
-"""What tests of several rooms share."""
+"""Fixtures and settings that tests of several folders share."""
 
 import signal
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ settings.load_profile("project")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole runs and crawls first: a test process takes one file after another, and the last should be a short one."""
+    """Put full runs and crawls first: a test process takes one file after another, and the last should be short."""
     slow = ("tests/flows/", "tests/test_pipeline.py", "tests/crawl/test_resume.py")
     items.sort(key=lambda item: not item.nodeid.startswith(slow))
 
@@ -32,7 +32,7 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[i
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What outlives a run is kept with the tests; a package is converted once for all of them."""
+    """Keep data that outlives a run with the tests; a package is converted once for all of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISTILLERY_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

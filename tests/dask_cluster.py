@@ -21,7 +21,7 @@ LOOPBACK = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
 @contextmanager
 def scheduler(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The address of a scheduler without workers, and its process; `directory` takes what it writes."""
+    """Yield the address of a scheduler without workers, and its process; it writes to `directory`."""
     file = directory / "scheduler.json"
     with _running(directory, "scheduler", "--port", "0", "--scheduler-file", str(file)) as process:
         wait_until(lambda: file.exists() and file.read_text(encoding="utf-8").endswith("}"), "a scheduler", process)
@@ -41,7 +41,7 @@ def cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
 
 @contextmanager
 def patient() -> Iterator[None]:
-    """Let the program wait for a killed worker that starts anew, however long that takes here."""
+    """Let the program wait until a killed worker has restarted, however long that takes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "DASK_SECONDS", LIMIT)
         yield

@@ -1,4 +1,4 @@
-"""A stage that halts in its middle, so that a test can kill it there however fast the machine is."""
+"""A stage that halts halfway, so that a test can kill it there on any machine, fast or slow."""
 
 import os
 import re
@@ -27,7 +27,7 @@ sys.addaudithook(halt)
 
 
 def halting(directory: Path) -> dict[str, str]:
-    """Return what the environment of a process needs, so that `clean` halts in it or in what it starts."""
+    """Return the environment variables that make `clean` halt in a process or in its children."""
     directory.mkdir()
     (directory / "sitecustomize.py").write_text(PROGRAM, encoding="utf-8")
     return {"PYTHONPATH": os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])}

@@ -1,4 +1,4 @@
-"""What a process listens at and talks to, as the kernel has it; and a port for a server."""
+"""The sockets of a process, from the kernel; and a port for a server."""
 
 import secrets
 import socket
@@ -13,7 +13,7 @@ LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFF
 
 
 def free_port() -> int:
-    """Draw a port at 127.0.0.1 at which nobody listens; other test processes are unlikely to draw the same."""
+    """Draw a free port at 127.0.0.1; other test processes are unlikely to draw the same."""
     while True:
         port = secrets.choice(PORTS)
         with suppress(OSError), socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""Files: whole or not at all when written, and checked when read."""
+"""Files: written atomically, and checked when read."""
 
 import json
 import os
@@ -63,7 +63,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def run(program: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own, in `directory`."""
+    """Run a program in a separate process, in `directory`."""
     imports = "import os, signal, shutil\nfrom pathlib import Path\nfrom sentence_distillery.io import artifacts\n"
     command = [sys.executable, "-c", imports + textwrap.dedent(program)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -93,7 +93,7 @@ def test_a_directory_replaces_what_was_there(tmp_path: Path) -> None:
 
 
 def test_a_partial_path_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
-    """fault 1: what a killed run left does not mix with what the next one writes."""
+    """fault 1: files of a killed run do not mix with those of the next one."""
     for partial in (tmp_path / ".model.partial", tmp_path / ".model.old.partial"):
         partial.mkdir()
         (partial / "stale").touch()
@@ -140,7 +140,7 @@ def test_killed_while_writing(earlier: bool, tmp_path: Path) -> None:
 
 
 def test_killed_while_replacing_a_directory(tmp_path: Path) -> None:
-    """fault 1: SIGKILL while the old directory is being removed leaves the new one whole, never half of the old."""
+    """fault 1: SIGKILL while the old directory is being removed leaves the new one complete, never half of the old."""
     (tmp_path / "model").mkdir()
     for name in ("config", "weights"):
         (tmp_path / "model" / name).write_text("earlier")
@@ -175,7 +175,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def small_files() -> Iterator[None]:
-    """Files may grow to 64 KB in this process: what writes more gets an OSError, as on a full disk."""
+    """Limit files to 64 KB in this process: a larger write gets an OSError, as on a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (SPACE, limits[1]))
     yield
@@ -304,7 +304,7 @@ def test_flipped_bits(tmp_path: Path) -> None:
 
 
 def test_other_bytes(tmp_path: Path) -> None:
-    """fault 15: a file that is no Parquet at all."""
+    """fault 15: a file that is not Parquet at all."""
     for content in (b"word,count\na,1\n", b"PAR1PAR1", os.urandom(1000), b"PAR1" + os.urandom(1000) + b"PAR1"):
         (tmp_path / "words.parquet").write_bytes(content)
         with pytest.raises(InputError, match=r"words\.parquet cannot be read"):
@@ -410,7 +410,7 @@ def test_other_tensors(shapes: dict[str, tuple[int | None, ...]], message: str, 
 
 
 def test_partial_names_are_ignored_by_git_and_dvc() -> None:
-    """fault 1: what a killed run leaves is never tracked."""
+    """fault 1: git never tracks files of a killed run."""
     target = artifacts._partial(Path("models/student"))
     assert target == Path("models/.student.partial")
     for file in (".gitignore", ".dvcignore"):

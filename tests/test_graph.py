@@ -1,6 +1,6 @@
-"""dvc.yaml says of every stage which folders of code, data and sections of parameters it depends on; the code agrees.
+"""dvc.yaml lists the code folders, data and parameter sections of every stage; the code agrees.
 
-Imports run one way: flows, then stages, then the library, and within the library there is no circle between folders.
+Imports run one way: flows, then stages, then the library, and within the library there is no cycle between folders.
 """
 
 import ast
@@ -17,9 +17,9 @@ from stages.params import Params
 from tests.workspace import ROOT, demo_params
 
 LIBRARY = "sentence_distillery"
-# They cannot change a result: options have no defaults, so each value stands in params.yaml; the rest is the frame.
+# They cannot change a result: options have no defaults, so each value is in params.yaml; the rest is the frame.
 UNWATCHED = {f"stages/{name}.py" for name in ("params", "paths", "stage")}
-# Where shards are worked on. The same bytes come out, so a change must not rerun anything.
+# The place where shards are computed. The bytes are the same, so a change must not rerun anything.
 UNLISTED = {"shards"}
 LARGEST_FOLDER = 16  # modules at one level
 SOURCES = sorted(path.relative_to(ROOT) for top in (LIBRARY, "stages") for path in (ROOT / top).rglob("*.py"))
@@ -47,7 +47,7 @@ def source_of(name: str) -> Path | None:
 
 @functools.cache
 def imported(source: Path) -> frozenset[str]:
-    """Dotted names that a module imports, those of a `from` import with and without the imported name."""
+    """List the dotted names that a module imports; for a `from` import with and without the imported name."""
     names: set[str] = set()
     for node in ast.walk(tree(source)):
         if isinstance(node, ast.Import):
@@ -90,18 +90,18 @@ def axes(name: str) -> dict[str, str]:
 
 
 def cell_names(name: str) -> str:
-    """What DVC calls the cells of a matrix, as dvc.yaml would write it; the stage's own name if it is not a matrix."""
+    """Return DVC's names of the cells of a matrix, as in dvc.yaml; the stage's own name if it is not a matrix."""
     cell = "-".join(f"${{item.{axis}}}" for axis in axes(name))
     return f"{name}@{cell}" if cell else name
 
 
 def section(key: str) -> str:
-    """`encoders` for `encoders.${item.encoder}`, of which a cell depends on its own entry alone."""
+    """`encoders` for `encoders.${item.encoder}`, since a cell depends only on its own entry."""
     return key.partition(".")[0]
 
 
 def sections_read(source: Path) -> set[str]:
-    """Sections that a stage takes from `params`."""
+    """List the sections that a stage reads from `params`."""
     return {
         node.attr
         for node in ast.walk(tree(source))
@@ -121,7 +121,7 @@ def test_a_stage_is_the_module_of_its_name(name: str) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "stage"
         if isinstance(node.args[0], ast.Constant)
     ]
-    assert frames in ([], [name])  # that of a matrix is the name of its cell
+    assert frames in ([], [name])  # the item of a matrix is the name of its cell
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -221,7 +221,7 @@ def test_no_circle_between_folders() -> None:
 
 
 def test_the_encoder_needs_the_core_alone() -> None:
-    """What `load` imports stands on the six packages of the core."""
+    """`load` imports only the six packages of the core."""
     allowed = {"numpy", "pyarrow", "scipy", "safetensors", "threadpoolctl", "tokenizers", LIBRARY, "torch", "tqdm"}
     outside = {"torch", "tqdm"}  # imported when a caller asks for tensors or for a progress bar
     for source in closure(Path(LIBRARY, "encoder/static_encoder.py")):
@@ -241,7 +241,7 @@ def test_a_folder_can_be_overlooked(name: str) -> None:
 
 
 def test_the_library_knows_no_path_of_the_repository() -> None:
-    """Paths of data, models and reports stand in stages/paths.py alone."""
+    """Only stages/paths.py has paths of data, models and reports."""
     for source in SOURCES:
         if source.parts[0] != LIBRARY:
             continue

@@ -18,7 +18,7 @@ def pins(name: str) -> dict[str, str]:
 
 
 def test_it_pins_what_the_project_asks_for_and_no_build_of_it() -> None:
-    """`torch==2.13.0` takes whichever build the machine offers; `2.13.0+cpu` is on no public index."""
+    """`torch==2.13.0` accepts any build for the machine; `2.13.0+cpu` is on no public index."""
     pinned = pins("requirements.lock") | pins("requirements-torch.txt")
     assert not [pin for pin in pinned.items() if "+" in pin[1]]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -29,7 +29,7 @@ def test_it_pins_what_the_project_asks_for_and_no_build_of_it() -> None:
 
 
 def test_every_pin_but_torch_has_hashes() -> None:
-    """A package that was swapped on an index is refused; torch's build is the machine's, so it has none."""
+    """A package that was replaced on an index is refused; torch has no hash, since its build depends on the machine."""
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     blocks = re.split(r"\n(?=\S)", text)
     unhashed = [block.split("==")[0] for block in blocks if PIN.match(block) and "--hash=sha256:" not in block]

@@ -1,4 +1,4 @@
-"""params.yaml: what is refused, how the message helps, and that each profile composes to what stages accept."""
+"""params.yaml: refused values, helpful messages, and profiles that the stages accept."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ SITES = sorted(path.stem for path in (ROOT / "conf/site").glob("*.yaml"))
 
 
 def composed(profile: str, *overrides: str) -> dict[str, Any]:
-    """The profile as `dvc exp run -S profile=<profile>` composes it, with what further `-S` change."""
+    """Compose the profile as `dvc exp run -S profile=<profile>` does, with the changes of further `-S`."""
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
         content = OmegaConf.to_container(compose("config", overrides=[f"profile={profile}", *overrides]), resolve=True)
     assert isinstance(content, dict)
@@ -58,7 +58,7 @@ def test_every_site_takes_the_place_of_a_profiles_corpus(profile: str, site: str
 
 
 def test_params_file_is_the_demo_profile() -> None:
-    """`dvc exp run -S profile=<name>` leaves params.yaml resolved to that profile; demo is what is committed."""
+    """`dvc exp run -S profile=<name>` leaves params.yaml resolved to that profile; demo is the committed one."""
     found = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     remedy = (
         f"params.yaml (profile: {found.get('profile')}) is not the demo profile of conf/. To restore it: "
@@ -141,7 +141,7 @@ def test_one_wrong_value(changes: dict[str, Any], problem: str, tmp_path: Path) 
 
 
 def test_a_key_deep_in_a_list(tmp_path: Path) -> None:
-    """fault 13: the nearest known key is looked for where the unknown one stands."""
+    """fault 13: the nearest known key is in the section of the unknown one."""
     columns = {"text": "text", "title": None, "url": None, "published": None, "source": None}
     inputs = [{"path": "data/external/news", "format": None, "columns": columns | {"sorce": "site"}}]
     assert problems(tmp_path, demo_params(crawl={"inputs": inputs})) == [
@@ -150,7 +150,7 @@ def test_a_key_deep_in_a_list(tmp_path: Path) -> None:
 
 
 def test_a_missing_key_and_a_missing_section(tmp_path: Path) -> None:
-    """fault 13: no value has a default, so what is missing is named."""
+    """fault 13: no value has a default, so a missing one is named."""
     content = demo_params()
     del content["clean"]["language"], content["teacher"]
     assert problems(tmp_path, content) == ["clean.language: missing", "teacher: missing"]
@@ -194,13 +194,13 @@ def test_missing_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("1e-05", 1e-5), ("1E3", 1e3), ("2", 2.0), ("1.5e+1", 15.0), (".5", 0.5)])
 def test_numbers_as_dvc_reads_them(text: str, value: float, tmp_path: Path) -> None:
-    """regression: PyYAML alone takes 1e-05 for a text, which DVC takes for a number."""
+    """regression: PyYAML alone reads 1e-05 as a string, DVC as a number."""
     content = yaml.safe_dump(demo_params(refine={"learning_rate": "HERE"})).replace("HERE", text)
     assert load(tmp_path, content).refine.learning_rate == value
 
 
 def test_no_is_a_language(tmp_path: Path) -> None:
-    """regression: PyYAML alone takes Norwegian's code for `false`."""
+    """regression: PyYAML alone reads Norwegian's code as `false`."""
     content = yaml.safe_dump(demo_params(clean={"language": "HERE"})).replace("HERE", "no")
     assert load(tmp_path, content).clean.language == "no"
 

@@ -29,7 +29,7 @@ TEACHER = Path("teacher")
 
 
 class Clone:
-    """A copy of the working tree with a DVC repository of its own."""
+    """Copy the working tree, with its own DVC repository."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -45,7 +45,7 @@ class Clone:
         return Clone(directory)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """DVC in a process group of its own."""
+        """Start DVC in its own process group."""
         return subprocess.Popen(
             [sys.executable, "-m", "dvc", *arguments],
             cwd=self.directory,
@@ -57,7 +57,7 @@ class Clone:
         )
 
     def dvc(self, *arguments: str, status: int = 0) -> str:
-        """What DVC and the stages print."""
+        """Return the output of DVC and the stages."""
         process = self.start(*arguments)
         output = process.communicate(timeout=4 * LIMIT)[0]
         assert process.returncode == status, output
@@ -104,7 +104,7 @@ def unchanged(output: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """What git would commit, and nothing that a run has written."""
+    """List the files that git would commit, without those that a run has written."""
     clone = Clone(tmp_path_factory.mktemp("source") / "clone")
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
@@ -139,12 +139,12 @@ def clone(built: Clone, tmp_path: Path) -> Clone:
     ],
 )
 def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone: Clone) -> None:
-    """fault 14: a parameter of clean, or a line in word_vectors/, reruns what depends on it, and nothing else."""
+    """fault 14: a parameter of clean, or a line in word_vectors/, reruns the stages that depend on it, no others."""
     if change == "parameter":
         clone.params(clean={"minimum_tokens": 6})
     if change == "module":
         clone.append("sentence_distillery/word_vectors/kld.py", "# a comment\n")
-    if change == "neither":  # a folder that none of these stages imports, and a parameter of a stage further down
+    if change == "neither":  # a folder that none of these stages imports, and a parameter of a later stage
         clone.append("sentence_distillery/pairs/losses.py", "# a comment\n")
         clone.params(evaluate={"seed": 2})
     output = clone.dvc("repro", "refine")
@@ -153,7 +153,7 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
 
 
 def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
-    """fault 8: an output that is gone or altered is put back from DVC's cache, never taken as it stands."""
+    """fault 8: an output that is gone or altered is restored from DVC's cache, never used unchecked."""
     vectors, sentences = clone.content("models/skipgram"), clone.content("data/corpus/sentences")
     shutil.rmtree(clone.directory / "models/skipgram")
     clone.append("data/corpus/sentences/part-00000.parquet", "altered")
@@ -166,7 +166,7 @@ def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:
 
 @pytest.mark.parametrize("damage", ["altered", "gone"])
 def test_damaged_cache(damage: str, clone: Clone) -> None:
-    """fault 7 and 8: where DVC's cache has lost an output, or has other bytes under its name, the stage runs again."""
+    """fault 7 and 8: if DVC's cache has lost an output, or has other bytes under its name, the stage runs again."""
     before = clone.content("models/skipgram")
     objects = [path for path in (clone.directory / ".dvc/cache/files").rglob("*") if path.is_file()]
     (vectors,) = (path for path in objects if path.read_bytes() == before["vectors.safetensors"])
@@ -192,7 +192,7 @@ def test_damaged_lock_file(content: str, clone: Clone) -> None:
 
 
 def test_lock_file_without_a_stage(clone: Clone) -> None:
-    """fault 6: a dvc.lock cut off between two stages is still YAML: what it lacks comes from DVC's run-cache."""
+    """fault 6: a dvc.lock cut off between two stages is still YAML: the missing stages come from DVC's run-cache."""
     before = clone.lock()
     lock = yaml.safe_load((clone.directory / "dvc.lock").read_text(encoding="utf-8"))
     del lock["stages"]["skipgram"], lock["stages"]["refine"]
@@ -267,7 +267,7 @@ def test_a_killed_run_is_rebuilt_to_the_same_bytes(source: Clone, built: Clone, 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
 def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
-    """fault 5: SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and removes what it began."""
+    """fault 5: SIGKILL of DVC alone; its stage, which writes to the same pipe, ends soon and cleans up."""
     clone = source.copy(tmp_path / "clone")
     clone.environment |= halting(tmp_path / "halting")
     process = clone.start("repro", "clean")
@@ -285,14 +285,14 @@ def test_a_stage_ends_with_dvc(source: Clone, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """The whole pipeline, to the report."""
+    """The full pipeline, to the report."""
     clone = built.copy(tmp_path_factory.mktemp("finished") / "clone")
     write_tiny_bert(clone.directory / TEACHER)
     tiny = {"reference": str(TEACHER), "revision": None, "sha256": None, "maximum_length": 64}
     clone.params(
         teacher=tiny,
         student={"epochs": 2, "dimension": 16},
-        # More of this teacher, whose vectors are all alike, collapses the student.
+        # More of this teacher, whose vectors are all similar, collapses the student.
         paper_student={"epochs": 1, "learning_rate": 1e-6},
         encoders={"minilm-l3": tiny, "minilm-l6": tiny},
         syntax={"sets": []},  # half a minute

@@ -32,7 +32,7 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
 def test_a_bound_process_ends_with_who_started_it() -> None:
-    """fault 5: SIGKILL of the parent, which can tell nobody; both hold the pipe's other end while they live."""
+    """fault 5: SIGKILL of the parent, which cannot notify anyone; both hold the pipe's other end while they live."""
     with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == "1\n"

@@ -1,4 +1,4 @@
-"""Ragged token ids: by hand, and against lists and NumPy."""
+"""Ragged token ids: by hand, and compared with lists and NumPy."""
 
 from itertools import chain
 
@@ -66,7 +66,7 @@ def test_means_equal_numpy(sentences: list[list[int]]) -> None:
 
 @given(SENTENCES, st.sampled_from([1, 3, 64]), st.booleans())
 def test_few_sentences_sum_to_the_bits_of_many(sentences: list[list[int]], dimension: int, weighted: bool) -> None:
-    """NumPy sums a few sentences and SciPy more; the bits do not tell which."""
+    """NumPy sums a few sentences and SciPy more, with the same bits."""
     random = np.random.default_rng(1)
     table = random.standard_normal((10, dimension)).astype(np.float32)
     table[3] = -0.0

@@ -1,7 +1,7 @@
 """The files around the code: licence, citation, YAML for GitHub and pre-commit, the list of faults.
 
-Documents rot without a sign, so each is held to what it speaks of: docs/faults.md to the docstrings of the tests, the
-citation to pyproject.toml, LICENSE to the text that everybody else has.
+Documents go out of date unnoticed, so each is compared with its subject: docs/faults.md with the docstrings of the
+tests, the citation with pyproject.toml, LICENSE with the published text.
 """
 
 import ast
@@ -38,7 +38,7 @@ def docstrings(source: Path) -> Iterator[str]:
 
 
 def numbers_in(text: str) -> set[int]:
-    """Return the faults that a docstring names, those of a list such as "1, 5 and 27" included."""
+    """Return the faults that a docstring names, also those of a list such as "1, 5 and 27"."""
     return {int(number) for match in NUMBERS.finditer(text) for number in re.findall(r"\d+", match[1])}
 
 
@@ -129,7 +129,7 @@ def test_the_workflow_runs_what_anybody_can_run() -> None:
 
 @pytest.mark.parametrize("name", ["bug_report", "feature_request"])
 def test_issue_forms(name: str) -> None:
-    """What GitHub asks of a form: a name, a description, and questions with ids of their own."""
+    """GitHub's requirements for a form: a name, a description, and questions with unique ids."""
     form = read_yaml(f".github/ISSUE_TEMPLATE/{name}.yml")
     assert form["name"] and form["description"]
     questions = [element for element in form["body"] if element["type"] != "markdown"]

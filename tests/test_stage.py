@@ -1,4 +1,4 @@
-"""The frame of a stage as DVC meets it: a process, its exit status, its stderr and what it leaves behind."""
+"""The frame of a stage as DVC runs it: a process, its exit status, its stderr and its files."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(body: str) -> subprocess.Popen[str]:
-    """A stage with this body, in a process of its own."""
+    """Run a stage with this body in a separate process."""
     program = (
         "import logging, os, subprocess, sys, time\n"
         "from pathlib import Path\n"

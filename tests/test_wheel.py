@@ -1,4 +1,4 @@
-"""What `pip install sentence-distillery` gives: a wheel of the library alone, and six packages."""
+"""The result of `pip install sentence-distillery`: a wheel of the library alone, and six packages."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from tests.workspace import ROOT
 
 CORE = {"numpy", "pyarrow", "safetensors", "scipy", "threadpoolctl", "tokenizers"}
 LARGEST_WHEEL = 16_000_000  # bytes
-LARGEST_ENVIRONMENT = 400_000_000  # bytes, the wheel and what it needs
+LARGEST_ENVIRONMENT = 400_000_000  # bytes, the wheel and its dependencies
 HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "pandas", "pydantic", "tqdm"}
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of what git has."""
+    """Build the wheel from a copy of git's files."""
     place = tmp_path_factory.mktemp("wheel")
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("sentence_distillery", "models/released", "stages", "flows", "benchmarks"):
@@ -45,7 +45,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(interpreter)]
     pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(interpreter), "install"]
     done = subprocess.run([*uv, str(wheel)], capture_output=True, text=True)
-    if done.returncode:  # where only pip knows the package index
+    if done.returncode:  # for machines where only pip knows the package index
         subprocess.run([*pip, str(wheel)], check=True)
     return interpreter
 

@@ -35,5 +35,5 @@ def write_tiny_bert(directory: Path) -> None:
         torch.manual_seed(1)
         model = BertModel(config)
     for table in (model.embeddings.position_embeddings, model.embeddings.token_type_embeddings):
-        torch.nn.init.zeros_(table.weight)  # what all sentences share would make them alike
+        torch.nn.init.zeros_(table.weight)  # a part that all sentences share would make them alike
     model.save_pretrained(directory)

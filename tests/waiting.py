@@ -16,8 +16,8 @@ def wait_until(condition: Callable[[], Value], what: str, process: subprocess.Po
 
     Args:
         condition: Called again and again, every few milliseconds.
-        what: What the test waits for, for the error.
-        process: The one that brings it about; without it there is nothing to wait for.
+        what: The event that the test waits for, named in the error.
+        process: The process that causes the event; if it ends before, waiting is pointless.
 
     Raises:
         AssertionError: `process` ended before, or LIMIT has passed.

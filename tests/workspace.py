@@ -1,4 +1,4 @@
-"""What stages find in their working directory: params.yaml of the demo profile, with the changes that a test wants."""
+"""The working directory of stages: params.yaml of the demo profile, with the changes of a test."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def demo_params(**changes: Any) -> dict[str, Any]:
-    """The demo profile; a change to a section replaces the keys that it names, any other change the whole value."""
+    """The demo profile; a change to a section replaces the keys that it names, any other change, the value."""
     params: dict[str, Any] = {}
     base, demo = (ROOT / "conf/base.yaml", ROOT / "conf/profile/demo.yaml")
     for layer in (_read(base), _read(demo), changes):
@@ -24,7 +24,7 @@ def write_params(path: Path = Path("params.yaml"), **changes: Any) -> None:
 
 
 def worker_processes(pid: int) -> list[int]:
-    """The processes that map over shards for the process `pid`, ours or those of a Dask nanny."""
+    """List the processes that map over shards for the process `pid`, ours or those of a Dask nanny."""
     found = []
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):  # the thread or the child has ended meanwhile

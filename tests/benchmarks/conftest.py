@@ -1,4 +1,4 @@
-"""A workspace as the stage finds it, sets of a few rows in the real formats, and the real files where they are."""
+"""A workspace for the stage, sets of a few rows in the real formats, and the real files if they are there."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ STSB = {
 
 
 def real(name: str) -> Path:
-    """The directory of a real external set; skips the test where it is nowhere."""
+    """Return the directory of a real external set; skip the test if there is none."""
     for directory in REAL_DIRECTORIES:
         if (directory / name).is_dir():
             return directory / name

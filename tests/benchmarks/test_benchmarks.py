@@ -59,7 +59,7 @@ def test_reading(workspace: WriteParams) -> None:
 
 
 def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 18: dev and test sentences of every set, whole documents, nothing of train, no words."""
+    """fault 18: dev and test sentences of every set, complete documents, nothing of train, no words."""
     bring_stsb(STSB)
     workspace("samples", "stsb", "wordsim353")
     main()
@@ -71,7 +71,7 @@ def test_held_out_is_what_evaluation_scores_on(workspace: WriteParams, bring_sts
 
 
 def test_overlaps_are_counted(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 18: a pair of STS-B train stands swapped, and written otherwise, in its test split."""
+    """fault 18: the test split of STS-B has a pair of train, swapped and spelt differently."""
     bring_stsb(STSB)
     workspace("samples", "stsb")
     main()
@@ -99,7 +99,7 @@ def test_an_absent_set_is_said_to_be_absent(workspace: WriteParams) -> None:
 
 
 def test_a_set_with_a_gap(workspace: WriteParams, bring_stsb: Bring) -> None:
-    """fault 16: a set of which only some files are there is neither read nor taken for absent."""
+    """fault 16: a set with some files missing is neither read nor reported as absent."""
     bring_stsb({"stsb-en-dev.csv": STSB["stsb-en-dev.csv"]})
     workspace("stsb")
     with pytest.raises(SystemExit, match=r"data/external/stsb lacks stsb-en-train.csv, stsb-en-test.csv of stsb; run"):
@@ -136,7 +136,7 @@ def test_an_unknown_set(workspace: WriteParams) -> None:
 
 
 def test_missing_samples(workspace: WriteParams) -> None:
-    """fault 16: what the repository itself carries is never taken for absent."""
+    """fault 16: a set that is part of the repository is never reported as absent."""
     workspace("samples")
     Path("data/samples/reviews.csv").unlink()
     with pytest.raises(SystemExit, match=r"data/samples lacks reviews.csv of samples; restore it with `git checkout"):

@@ -1,4 +1,4 @@
-"""What is scored on is found among what is to be trained on: taken out and counted, or refused."""
+"""Evaluation sentences in training text are found: removed and counted, or refused."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ RIGHT = ["a dog plays!", "It rained.", "Ice.", "Snow.", "---"]
 
 
 def test_rows_that_share_a_text() -> None:
-    """fault 18: on either side, whatever the capitals and the punctuation; a text without letters is nobody's."""
+    """fault 18: on either side, whatever the capitals and the punctuation; a text without letters matches nothing."""
     assert shared_rows([LEFT, RIGHT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([RIGHT, LEFT], HELD).tolist() == [True, True, False, False, False]
     assert shared_rows([LEFT], HELD).tolist() == [False, True, False, False, False]
@@ -54,7 +54,7 @@ def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
 
 
 def test_scoring_on_what_was_trained_on_is_refused() -> None:
-    """fault 18: with the count and an example; not where the shared rows are gone."""
+    """fault 18: with the count and an example; not if the shared rows are gone."""
     with pytest.raises(InputError, match=r"corpus shares 2 of its 5 rows .* first of them 'It rained\.'.* Clean it\."):
         refuse_shared([LEFT, RIGHT], HELD, "corpus", "Clean it.")
     kept = np.flatnonzero(~shared_rows([LEFT, RIGHT], HELD))

@@ -83,7 +83,7 @@ def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_wrong_file_in_place(tmp_path: Path) -> None:
-    """fault 16: replaced where the right one comes, reported where none does."""
+    """fault 16: replaced if the right file arrives, reported otherwise."""
     write(tmp_path / "to/tiny", {"a.csv": "other\n", "b.csv": "other\n"})
     write(tmp_path / "from/tiny", {"a.csv": "one\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
@@ -101,7 +101,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_download(tmp_path: Path, server: Server) -> None:
-    """fault 16: good, wrong, missing and homeless files, each said plainly."""
+    """fault 16: good, wrong and missing files, and files without an address, each with a clear message."""
     server.bodies = {f"/{name}": text.encode() for name, text in FILES.items()} | {"/wrong.csv": b"another edition\n"}
     sets = [
         external_set("good", FILES, home(server)),
@@ -131,7 +131,7 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: a host that cannot be reached is asked twice in all, not twice a file."""
+    """fault 24: an unreachable host is tried twice in total, not twice a file."""
     calls: list[str] = []
     ask = module._get_once
 
@@ -150,7 +150,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """0 with one complete set, 1 with none, 1 with a wrong checksum; what is not complete is said, with a remedy."""
+    """0 with one complete set, 1 with none, 1 with a wrong checksum; an incomplete set is reported with a remedy."""
     monkeypatch.chdir(tmp_path)
     full, bad = external_set("full", FILES), external_set("bad", {"c.csv": "three\n"})
     monkeypatch.setattr(stage, "EXTERNAL", (full, bad))

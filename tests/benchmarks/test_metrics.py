@@ -1,4 +1,4 @@
-"""Agreement with people: answers known by hand, the textbook's formulas in NumPy, and figures that do not exist."""
+"""Agreement with human ratings: answers known by hand, textbook formulas in NumPy, and undefined figures."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_spearman_sees_order_alone() -> None:
     ],
 )
 def test_error_in_units_of_a_0_to_5_scale(scale: tuple[float, float], gold: list[float], expected: float) -> None:
-    """Cosines go from [-1, 1] to [0, 5] as in paper 1, and gold scores from their own scale."""
+    """Cosines go from [-1, 1] to [0, 5] as in paper 1, and human ratings from their own scale."""
     figures = similarity_figures(np.array([1, 0, -1], dtype=np.float32), np.array(gold, dtype=np.float32), scale)
     assert figures["mae"] == pytest.approx(expected)
 
@@ -68,7 +68,7 @@ def test_error_in_units_of_a_0_to_5_scale(scale: tuple[float, float], gold: list
     ],
 )
 def test_undefined_correlations(predicted: list[float], gold: list[float], reason: str) -> None:
-    """fault 20: constant predictions have no correlation; the reason stands in its place, the error stays a number."""
+    """fault 20: constant predictions have no correlation but a reason; the error stays a number."""
     figures = similarity_figures(np.array(predicted, np.float32), np.array(gold, np.float32), (0.0, 5.0))
     assert str(figures["pearson"]) == str(figures["spearman"]) == reason
     assert isinstance(figures["mae"], float)
@@ -79,7 +79,7 @@ def test_undefined_correlations(predicted: list[float], gold: list[float], reaso
     [([], "0 pairs"), ([0.1, np.nan], "some predictions are not finite"), ([np.inf, 0.1], "some predictions are not")],
 )
 def test_nothing_is_nan(predicted: list[float], reason: str) -> None:
-    """fault 20: no pairs, or cosines that are not finite, give no figure at all, and no warning."""
+    """fault 20: without pairs, or with cosines that are not finite, there is no figure and no warning."""
     gold = np.arange(len(predicted), dtype=np.float32)
     for figure in similarity_figures(np.array(predicted, np.float32), gold, (0.0, 5.0)).values():
         assert isinstance(figure, Undefined) and figure.reason.startswith(reason)

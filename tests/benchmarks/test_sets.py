@@ -32,7 +32,7 @@ def test_quotes_in_comma_separated_text_enclose(tmp_path: Path) -> None:
 
 
 def test_sick_splits_and_line_ends(tmp_path: Path) -> None:
-    """fault 17: the test file's lines end with CR LF, which is no part of the label; trial is dev."""
+    """fault 17: the test file's lines end with CR LF, which is not part of the label; trial is dev."""
     row = "1\ta b\tc d\t3.5\tNEUTRAL"
     files = {"SICK_train.txt": f"{row}\n", "SICK_trial.txt": f"{row}\n", "SICK_test_annotated.txt": f"{row}\r\n"}
     for name, text in files.items():
@@ -77,7 +77,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     ],
 )
 def test_values_and_counts(tmp_path: Path, dev: str, problem: str) -> None:
-    """fault 16: a score out of range or no number, a blank sentence, a wrong count."""
+    """fault 16: a score out of range or not a number, a blank sentence, a wrong count."""
     write(tmp_path, STSB | {"stsb-en-dev.csv": dev})
     spec = replace(BENCHMARKS["stsb"].tables[0], rows={"train": 2, "dev": 1, "test": 1})
     with pytest.raises(BadDataError, match=problem):
@@ -141,7 +141,7 @@ def test_what_gensim_carries() -> None:
 
 
 def test_the_sample_data_of_the_repository() -> None:
-    """The counts in the registry are those of data/samples."""
+    """The counts in the registry agree with data/samples."""
     for spec in BENCHMARKS["samples"].tables:
         assert len(build(spec, ROOT / SAMPLES)) == sum(spec.rows.values())
 

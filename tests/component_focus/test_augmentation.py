@@ -1,4 +1,4 @@
-"""More pairs for a task of paper 3's grid: who is paired with whom, what the scores are, and who learns from them."""
+"""More pairs for a task of paper 3's grid: which sentences are paired, their scores, and the cells that use them."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def settings(**changes: object) -> None:
 
 @pytest.fixture(autouse=True)
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A demo run as it stands before this stage, with a small teacher."""
+    """Prepare a demo run up to this stage, with a small teacher."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
     (tmp_path / "data").mkdir()
@@ -101,7 +101,7 @@ def test_the_same_vector_twice_is_no_pair_with_itself() -> None:
 
 
 def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
-    """share = 0 leaves people's scores as they are, 1 the teacher's; between them they move by as much."""
+    """share = 0 keeps the human ratings, 1 the teacher's scores; between them the result is linear."""
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
     tables = {}
     for share in (0.0, 0.25, 1.0):
@@ -121,7 +121,7 @@ def test_people_first_then_the_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_augmented_pairs_are_of_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 18: what is scored on is not trained on, and no pair of train comes a second time."""
+    """fault 18: no evaluation pair is trained on, and no training pair occurs twice."""
     settings(pairs=100_000, nearest=100_000)
     table = make(monkeypatch)
     train = task_pairs("samples", INPUTS, Counters("pairs"))["train"]
@@ -185,7 +185,7 @@ def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_absent_is_said(
     monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, epochs: int, reason: str
 ) -> None:
-    """fault 24: and the cell of such a task says the same."""
+    """fault 24: the cell of that task has the same message."""
     settings(teacher=teacher)
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
     params["component_training"]["epochs"] = epochs

@@ -1,4 +1,4 @@
-"""What the grid of paper 3 comes to: figures, gains and their intervals, against NumPy and by hand."""
+"""The results of paper 3's grid: figures, gains and their intervals, compared with NumPy and by hand."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ RATINGS = np.random.default_rng(0).random(200, dtype=np.float32)
 
 
 def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> Outcome:
-    """Cosines that follow the gold scores up to `noise`; the first share of the labels is right."""
+    """Make cosines that follow the human ratings up to `noise`; the first share of the labels is right."""
     made = np.random.default_rng(7)
     found = np.stack([RATINGS + noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)])
     labels = np.arange(len(RATINGS)) < right * len(RATINGS)
@@ -62,7 +62,7 @@ def test_a_gain_that_is_real_and_one_that_is_none() -> None:
 
 
 def test_gains_on_the_seeds_that_both_have() -> None:
-    """A grid with one seed stands beside cells with five; the order of the seeds does not matter."""
+    """Cells are compared on the seeds that both have; the order of the seeds does not matter."""
     base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), draws(200, 100)
     assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
     assert gains(base, cell.of([1]), counts)[0].seeds == 1
@@ -111,7 +111,7 @@ def write_sick(directory: Path, pairs: PairSet) -> BenchmarkData:
 
 
 def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) -> None:
-    """Any function of texts; a sentence without a tree is its own component, so that its direction stays."""
+    """Any function of texts; a sentence without a tree is its own component, so its direction does not change."""
     texts = ["Dogs bark today", "Dogs bark", "a", "b", "c", "d", "e"]
     known = dict(zip(texts, np.random.default_rng(3).standard_normal((7, 8)).astype(np.float32), strict=True))
     tags = ["NOUN", "VERB", "NOUN"]
@@ -196,7 +196,7 @@ def test_accuracies_of_different_protocols_stand_apart() -> None:
 
 
 def test_figure_3_starts_at_nothing_gained() -> None:
-    """Each gain over the cell at 0 that has the same seeds; none of a learnt weight or beyond 1."""
+    """Each gain over the cell at 0 with the same seeds; no gain of a learnt weight or of one above 1."""
     gain = {"encoder": "tiny", "task": "sick", "metric": "pearson", "weight": 1.0, "gain": 0.1}
     others = [gain | {"weight": weight} for weight in (2.0, "roles")] + [gain | {"metric": "accuracy"}]
     paper, ours = paper_3.figure_3([gain | {"task": "samples"} | {"weight": 2.0}, gain, *others])

@@ -1,4 +1,4 @@
-"""Paper 3's encoder on a BERT of a few thousand weights: what it computes, that it resumes, and what a cell leaves."""
+"""Paper 3's encoder on a BERT of a few thousand weights: its results, resuming, and the outputs of a cell."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_the_scores_are_on_one(data: TokenizedTask) -> None:
 
 def test_a_text_is_tokenised_once_and_its_component_behind(data: TokenizedTask, encoder: PairEncoder) -> None:
     sentences = len(data.parts)
-    assert sentences == 7  # the dog stands there twice
+    assert sentences == 7  # the dog is there twice
     assert len(data.tokens) == sentences + 1  # only the dog has a component that is another text
     assert data.tokens.ids[-1] == encoder.tokens(["dog drinks water"]).ids[0]
     assert data.parts.ravel().tolist() == [7, 1, 2, 3, 4, 5, 6]
@@ -137,7 +137,7 @@ def test_equation_1(data: TokenizedTask, encoder: PairEncoder) -> None:
 
 
 def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
-    """From nothing, each of its own; a gate looks at the sentence; what a sentence hasn't counts nothing."""
+    """Weights start at zero and are separate; a gate depends on the sentence; missing components count as zero."""
     encoder.eval()
     with torch.inference_mode():
         basic, *roles = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog", "drinks", "water"))
@@ -206,7 +206,7 @@ def test_components_are_counted() -> None:
 
 
 def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
-    """What is scored without training is scored once, with `sick+labels` alone as well."""
+    """The sets to score before training are listed once each, also with `sick+labels` alone."""
     write_json(tmp_path / PROVENANCE, {"sets": {name: {"kind": "pairs"} for name in ("sick", "stsb")}})
     assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"], BenchmarkData(tmp_path)) == ["sick", "stsb"]
 
@@ -221,7 +221,7 @@ def test_the_learning_rate_rises_and_falls() -> None:
 def test_training_lowers_the_loss_and_keeps_the_best(
     encoder: PairEncoder, tmp_path: Path, weight: Weight, precision: str
 ) -> None:
-    """What is scored afterwards is float32, whatever was trained with."""
+    """Scores after training are float32, whatever the precision of the training."""
     data = laid_out(encoder, weight)
     params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
     weights = Weights(weight, encoder.dimension)
@@ -257,7 +257,7 @@ def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, 
     (whole, weights), (resumed, again) = trained(False, "whole"), trained(True, "killed")
     assert whole == resumed
     assert torch.equal(weights, again)
-    (tmp_path / "whole.best").unlink()  # without its best weights it is trained anew
+    (tmp_path / "whole.best").unlink()  # without its best weights it is trained again
     assert torch.equal(weights, trained(False, "whole")[1])
 
 
@@ -278,7 +278,7 @@ def test_ten_folds_find_labels_that_the_difference_shows() -> None:
 
 
 def test_the_training_folds_choose_the_penalty() -> None:
-    """Forty dimensions of noise beside one that tells little: a weak penalty learns the noise by heart."""
+    """Forty dimensions of noise and one with a weak signal: a weak penalty overfits to the noise."""
     made = np.random.default_rng(0)
     labels = ["yes" if row % 2 else "no" for row in range(120)]
     signal = np.array([row % 2 for row in range(120)]) + made.normal(0, 0.8, 120)
@@ -299,7 +299,7 @@ def test_the_training_folds_choose_the_penalty() -> None:
 
 
 def test_the_loss_of_the_labels() -> None:
-    """From zero it is log 3 whatever the vectors; then it learns which dimension tells the labels."""
+    """From zero the loss is log 3 for any vectors; then it learns which dimension separates the labels."""
     loss = LabelLoss(3, ["NEUTRAL", "ENTAILMENT", "CONTRADICTION", "NEUTRAL"], 0.5)
     u, v = torch.eye(3)[[2, 1, 0]], torch.zeros(3, 3)
     pairs = np.array([3, 1, 2])  # places of the alphabet: 2, 1, 0
@@ -315,7 +315,7 @@ def test_the_loss_of_the_labels() -> None:
 
 @pytest.fixture
 def workspace(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A demo run as it stands before the cells, with the tiny encoder; one sentence has a tree."""
+    """Prepare a demo run up to the cells, with the tiny encoder; one sentence has a tree."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/samples").symlink_to(ROOT / "data/samples")
@@ -351,7 +351,7 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more encoder behind those of the seeds; with one seed there is none."""
+    """One more encoder is saved after those of the seeds; with one seed there is none."""
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
     params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
@@ -373,7 +373,7 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
 
 
 def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same pairs, another loss: it starts from what the labels cost at first, and ends elsewhere."""
+    """The same pairs, another loss: at first the labels add their initial loss, and the result differs."""
     cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
     alone, both = (read_table(cell / PREDICTIONS, SCHEMA) for cell in cells)
     losses = [read_json(cell / CELL)["seeds"]["1"][0]["loss"] for cell in cells]
@@ -384,7 +384,7 @@ def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.M
 
 
 def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
-    """fault 18: a pair of dev and one of test that stand in train, too, swapped and in capitals."""
+    """fault 18: train also has a pair of dev and one of test, swapped and in capitals."""
     path = paths.BENCHMARKS / "samples.parquet"
     table = read_table(path, BENCHMARK_SCHEMA)
     copies = [table.filter(pc.equal(table["split"], split)).slice(3, 1).to_pylist()[0] for split in ("dev", "test")]
@@ -411,7 +411,7 @@ def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) ->
 
 
 def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 1, fault 2: nothing stands at the final path, and the cell goes on to the bytes of an undisturbed one."""
+    """fault 1, fault 2: the final path is empty, and the resumed cell has the bytes of an undisturbed one."""
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
     params["component_training"]["epochs"] = 30
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")

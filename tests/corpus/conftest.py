@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 class Workspace:
-    """What a stage finds in its working directory."""
+    """Fill a stage's working directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

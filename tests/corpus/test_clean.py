@@ -1,4 +1,4 @@
-"""The clean stage as a user runs it: what is kept, what is dropped and why, and what survives damage and kills."""
+"""The clean stage as a user runs it: kept and dropped sentences with reasons, damage and kills."""
 
 import itertools
 import json
@@ -117,7 +117,7 @@ def test_every_reason_is_counted(workspace: Workspace) -> None:
     assert counters["details"]["documents kept"] == 3
 
 
-SOLE = {  # a sentence for each rule that looks at one sentence alone
+SOLE = {  # a sentence for each rule that checks one sentence by itself
     "boilerplate: credits": "Reporting by Jane Doe and John Roe; Editing by Ann Poe",
     "boilerplate: rights": "All rights reserved.",
     "boilerplate: share": "Click here to share this story with a friend",
@@ -133,7 +133,7 @@ The world 's banks opened late."""
 
 
 def test_each_declared_rule_applies(tmp_path: Path) -> None:
-    """RULES names what removes and drops, each on a text of its own, on texts of a user without any stage."""
+    """RULES names each rule that removes or drops; each is tested on a separate text, without a stage."""
     options = Clean(
         language="en",
         minimum_tokens=4,
@@ -295,7 +295,7 @@ def test_short_documents_are_one_shingle() -> None:
 
 
 def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
-    """It goes everywhere, its first instance included; in another source, and in copies of one document, it stays."""
+    """It is removed everywhere, also the first time; in another source, and in copies of one document, it stays."""
     teaser = "Get our daily news by mail every morning."
     names = ["north", "south", "east", "west", "upper", "lower", "old", "new"]
     bodies = [f"The council of the {name} town met in its hall. It spoke about the {name} bridge." for name in names]
@@ -320,7 +320,7 @@ def test_a_line_in_many_documents_is_boilerplate(workspace: Workspace) -> None:
 
 
 def test_snapshots_repeat_no_article(workspace: Workspace) -> None:
-    """Articles of a later snapshot stand in a later part: what they repeat, whole or nearly, is dropped there."""
+    """Articles of a later snapshot are in a later part: exact and near duplicates are dropped there."""
     filler = " ".join(f"word{number}" for number in range(40))
     workspace.articles([FIRST, f"{SECOND} {filler} is the end."])
     workspace.articles(
@@ -357,7 +357,7 @@ def test_overview(workspace: Workspace) -> None:
 
 
 def test_articles_of_a_benchmark(workspace: Workspace, tmp_path: Path) -> None:
-    """In a copy a quarter of the articles is left as it is, a quarter nearly so, and the rest is new text."""
+    """In a copy a quarter of the articles is unchanged, a quarter nearly so, and the rest is new text."""
     crawl_stage.main()
     assert bench.prepare(tmp_path / "bench", 2) == pytest.approx(0.72, abs=0.05)
     articles = [pq.read_table(path)["text"].to_pylist() for path in sorted((tmp_path / "bench").rglob("part-*"))]
@@ -462,7 +462,7 @@ def test_flipped_bits(workspace: Workspace) -> None:
 def test_a_killed_run_leaves_nothing_and_the_next_is_whole(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault 1: SIGKILL in the middle of clean leaves no file at the final path; the next run gives the same bytes."""
+    """Fault 1: SIGKILL in the middle of clean leaves no file at the final path; the next run makes the same bytes."""
     workspace.set("clean", shard_documents=10)
     crawl_stage.main()
     clean_stage.main()

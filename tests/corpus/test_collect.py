@@ -1,4 +1,4 @@
-"""Articles out of the package and out of files: what is read, what is counted, what is refused."""
+"""Articles from the package and from files: reading, counting, refusing."""
 
 import json
 import subprocess
@@ -73,7 +73,7 @@ def test_a_treebank(workspace: Workspace) -> None:
 
 
 def test_lines_are_articles_and_fields_stand_between_tabs(workspace: Workspace) -> None:
-    """The suffix does not matter where the format is named; quotes are literal."""
+    """The suffix does not matter if the format is named; quotes are literal."""
     path = Path("data/external/captions.token")
     path.write_text('1.jpg#0\tA "dog" runs .\n1.jpg#1\t \n2.jpg#0\tTwo cats sleep .', encoding="utf-8")
     columns = dict.fromkeys(["title", "published", "source"]) | {"text": "2", "url": "1"}
@@ -228,7 +228,7 @@ def test_any_text_may_stand_for_a_date(text: str) -> None:
 
 
 def test_news_as_brought(workspace: Workspace) -> None:
-    """The project's own news file, where it is at hand: every article kept, every date of Reuters understood."""
+    """The project's own news file, if it is there: every article kept, every date of Reuters parsed."""
     homes = [ROOT / "data/external/news/news.parquet", ROOT.parent / "shared/benchmarks/news/news.parquet"]
     found = next((path for path in homes if path.exists()), None)
     if found is None:
@@ -251,7 +251,7 @@ def test_news_as_brought(workspace: Workspace) -> None:
 
 
 def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> None:
-    """DVC would take what changes in it for unchanged."""
+    """DVC would not notice changes in it."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/a.txt").write_text("A storm.", encoding="utf-8")
     Path("data/external").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Identities that stand in another set, more than once, or before: against Python's sets."""
+"""Identities that are in another set, repeated, or seen before: compared with Python's sets."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sentence_distillery.corpus.identities import among, repeats, shared
 
-# Few of them, so that they repeat; and some that differ in their high bits alone.
+# Few of them, so that they repeat; and some that differ only in their high bits.
 IDENTITIES = st.lists(st.sampled_from([0, 1, 2**22, 2**22 + 1, 2**63, 2**63 + 1, 2**64 - 1, 123456789]))
 
 

@@ -239,7 +239,7 @@ def test_own_fault(sentence: str, fault: str | None) -> None:
 
 
 def examined_megabyte(piece: str) -> tuple[float, Findings]:
-    """CPU seconds of this process, which do not count what other programs take, and what was found."""
+    """Return the CPU seconds of this process, which exclude other programs, and the result."""
     started = time.process_time()
     found = examine((0, [piece * (1_000_000 // len(piece))]), **LIMITS)
     return time.process_time() - started, found
@@ -256,8 +256,8 @@ def news_cost() -> float:
     "piece", ["a", "word ", "“Hi. There ", "<a ", "&amp;", "a@", "\n", "Reporting by A", "www.", "'s", "B. ", "x?"]
 )
 def test_a_megabyte_costs_no_more_than_news_by_far(piece: str, news_cost: float) -> None:
-    """Fault 19: a sentence of 1 MB is read, whatever it repeats. It costs 6 times as much as news at most, measured on
-    this machine in CPU time; what grows with the square of the length would cost thousands of times as much."""
+    """Fault 19: a sentence of 1 MB is read, whatever it repeats. It costs at most 6 times as much as news, measured
+    on this machine in CPU time; a quadratic cost would be thousands of times as much."""
     cost, found = examined_megabyte(piece)
     sizes = pc.utf8_length(found.table["text"]).to_numpy()
     assert all(found.sentences.fault[sizes > 900])

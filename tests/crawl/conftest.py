@@ -25,19 +25,19 @@ from tests.waiting import LIMIT
 from tests.workspace import ROOT, write_params
 
 with warnings.catch_warnings():
-    # It asks urllib3 for SOCKS, which warns that it has none; pytest would make an error of that.
+    # It asks urllib3 for SOCKS, which warns that there is none; pytest would turn that into an error.
     warnings.simplefilter("ignore")
     importlib.import_module("trafilatura")
 
-# High enough for a test that ends soon; what counts is that the server never sees more.
+# High enough for a short test; the test checks that the server never gets more.
 REQUESTS_PER_SECOND = 50.0
-TIMEOUT = 10.0  # only a page that hangs takes so long, even on a busy machine
+TIMEOUT = 10.0  # only a page that hangs takes that long, even on a busy machine
 
 Row = dict[str, Any]
 
 
 class Crawl:
-    """The crawl stage in a directory of its own, on a site."""
+    """The crawl stage in a separate directory, on a site."""
 
     def __init__(self, directory: Path, site: Site) -> None:
         self.directory = directory
@@ -76,7 +76,7 @@ class Crawl:
         )
 
     def run(self, status: int = 0) -> str:
-        """Run to the end, check the exit status, return what stood on standard error."""
+        """Run to the end, check the exit status, return the standard error."""
         process = self.start()
         try:
             errors = process.communicate(timeout=LIMIT)[1]
@@ -94,7 +94,7 @@ class Crawl:
             time.sleep(0.002)
         time.sleep(seconds)
         killed = process.poll() is None
-        process.kill()  # the crawl alone: its children have to notice
+        process.kill()  # only the crawl: its children have to notice
         errors = process.communicate()[1]
         assert killed or process.returncode == 0, errors
         return killed
@@ -138,7 +138,7 @@ def crawl(tmp_path: Path, site: Site) -> Crawl:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
-    """The whole newspaper, crawled once."""
+    """Crawl the entire newspaper once."""
     with Site().serving() as site:
         newspaper(site)
         crawl = Crawl(tmp_path_factory.mktemp("newspaper"), site)
@@ -147,7 +147,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
 
 
 def assert_polite(asked: list[Asked], requests_per_second: float) -> None:
-    """No two requests closer than the limit allows, so that no second holds more of them, wherever it begins."""
+    """Check that no two requests are closer than the limit allows, so that no period of a second has more."""
     times = sorted(request.when for request in asked)
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert min(gaps) >= 1 / requests_per_second

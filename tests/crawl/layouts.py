@@ -1,6 +1,6 @@
 """Pages of the test site: the same kind of article in the layouts that news sites have had, and lists of articles.
 
-Each layout says the article's words once and surrounds them with what an extractor has to leave out: navigation,
+Each layout has the article's words once, surrounded by text that an extractor has to leave out: navigation,
 teasers, captions, shares, comments, cookies and footers.
 """
 
@@ -20,7 +20,7 @@ TEASERS = (
 
 @dataclass(frozen=True)
 class Article:
-    """What a page should give back."""
+    """The expected extraction of a page."""
 
     path: str
     title: str
@@ -72,7 +72,7 @@ def _semantic(article: Article) -> str:
 
 
 def _tables(article: Article) -> str:
-    """Layout by tables and fonts, as around 2000; the date stands in a meta element of its own."""
+    """Lay out with tables and fonts, as around 2000; the date is in a separate meta element."""
     menu = "".join(f'<td><font size="2"><a href="/{name.lower()}/">{name}</a></font></td>' for name in MENU)
     side = "".join(f'<tr><td><a href="/"><b>{title}</b></a></td></tr>' for title, _ in TEASERS)
     return f"""<html><head><title>{_escaped(article.title)}</title>
@@ -85,7 +85,7 @@ def _tables(article: Article) -> str:
 
 
 def _breaks(article: Article) -> str:
-    """No paragraphs at all: a block whose parts two <br>s divide; the date stands in the text above it only."""
+    """Use no paragraphs, but one block divided by two <br>s each; the date is only in the text above it."""
     text = "<br><br>\n".join(map(_escaped, article.paragraphs))
     return f"""<html><head><title>{_escaped(article.title)} - Loopback Daily</title></head><body>
 <div id="menu"><ul>{_menu()}</ul></div><div id="story"><h1>{_escaped(article.title)}</h1>
@@ -131,7 +131,7 @@ def _microdata(article: Article) -> str:
 
 
 def _wrapped(article: Article) -> str:
-    """Each paragraph in a block of its own, as visual editors write them; subtitle and time in the header."""
+    """Put each paragraph into a separate block, as visual editors do; subtitle and time are in the header."""
     blocks = "".join(
         f'<div data-block="text"><p class="css-1x"><span>{_escaped(text)}</span></p></div>'
         for text in article.paragraphs

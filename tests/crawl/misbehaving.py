@@ -1,4 +1,4 @@
-"""What a child process does in the tests of crawl/workers.py; few imports, since each child has them."""
+"""Functions for child processes in the tests of crawl/workers.py; few imports, since each child repeats them."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tests.waiting import FOREVER
 
 
 def misbehave() -> Task:
-    """What a child does in these tests: what the page says."""
+    """Do what the page says."""
     return _misbehave
 
 

@@ -1,7 +1,7 @@
-"""A news site on loopback, real HTTP: what it serves is made from a table of paths, what it was asked is logged.
+"""A news site on loopback with real HTTP: it serves a table of paths and logs each request.
 
-Three hosts stand on addresses of their own, so that limits hold for each: `news` with sections, pages and all that goes
-wrong on the way, `archive` with sitemaps and feeds only, and `other`, where no crawl of the two has any business.
+Three hosts have separate addresses, so that limits hold for each: `news` with sections, pages and every fault,
+`archive` with only sitemaps and feeds, and `other`, which no crawl of the two may visit.
 """
 
 import gzip
@@ -30,7 +30,7 @@ FIRST_DAY = date(2024, 1, 1)
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer; `write` does what no answer should, with the socket in its hands."""
+    """A response; `write` gets the socket itself, to send a malformed response."""
 
     body: bytes = b""
     status: int = 200
@@ -73,7 +73,7 @@ def stories() -> list[Article]:
 
 
 class Site:
-    """What each path of each host answers."""
+    """Return the response of each path of each host."""
 
     def __init__(self, count: int = 240, addresses: dict[str, str] = ADDRESSES) -> None:
         self.addresses = addresses
@@ -81,7 +81,7 @@ class Site:
         self.ports: dict[str, int] = {}
         self.asked: dict[tuple[str, str], int] = {}
         self.replies: dict[tuple[str, str], Callable[[str, int], Reply]] = {}
-        self.articles: dict[str, Article] = {}  # by their canonical URL, what a crawl has to find
+        self.articles: dict[str, Article] = {}  # the articles that a crawl has to find, by their canonical URL
         self._count = count
         self._lock = threading.Lock()
 
@@ -92,7 +92,7 @@ class Site:
         return f"{self.addresses[name]}:{self.ports[name]}"
 
     def add(self, path: str, reply: Reply | Callable[[str, int], Reply], host: str = "news") -> str:
-        """Serve a reply, or what a function makes of the query and of how often the path was asked before."""
+        """Serve a reply, or the result of a function of the query and the number of earlier requests for the path."""
         self.replies[host, path] = reply if callable(reply) else lambda query, times: reply
         return self.url(path, host)
 
@@ -304,7 +304,7 @@ def _errors(site: Site, articles: list[Article]) -> Iterator[str]:
 
 
 def hang(handler: BaseHTTPRequestHandler) -> None:
-    """Say nothing until the crawler hangs up."""
+    """Send nothing until the crawler closes the connection."""
     handler.connection.recv(1)
     handler.close_connection = True
 

@@ -27,7 +27,7 @@ def test_every_article_once(finished: Crawl) -> None:
 
 
 def test_each_page_was_asked_for_once(finished: Crawl) -> None:
-    """But for those that failed at first."""
+    """Except for those that failed at first."""
     times = Counter((asked.host, asked.path) for asked in finished.site.log)
     again = {path for (_, path), count in times.items() if count > 1}
     assert again == {"/world/flaky.html", "/broken.html", "/slow.html", "/cut-off.html"}
@@ -39,7 +39,7 @@ def test_no_more_requests_a_second_than_configured(finished: Crawl) -> None:
 
 
 def test_nothing_that_robots_txt_forbids(finished: Crawl) -> None:
-    """fault 29: the forbidden pages are linked from every section, listed with the reason, and never asked for."""
+    """fault 29: the forbidden pages are linked from every section, listed with the reason, and never requested."""
     forbidden = [asked.path for asked in finished.site.log if "/private/" in asked.path or "print=" in asked.path]
     assert forbidden == []
     assert finished.reason("/private/world-1.html") == "robots.txt forbids it"
@@ -120,7 +120,7 @@ def test_other_pages_are_listed_with_their_reason(finished: Crawl, path: str, re
 
 
 def test_counters(finished: Crawl) -> None:
-    """total = kept + dropped, and each dropped page stands in the table."""
+    """total = kept + dropped, and each dropped page is in the table."""
     counters = finished.counters()
     assert counters["kept"] == len(finished.site.articles)
     assert counters["dropped"] == dict(Counter(row["reason"] for row in finished.dropped().values()))
@@ -130,7 +130,7 @@ def test_counters(finished: Crawl) -> None:
 
 
 def test_fetched_pages_are_kept(finished: Crawl) -> None:
-    """Each answer stands in a WARC file, whole; the payload that another page had before is only referred to."""
+    """Each response is complete in a WARC file; the payload of an earlier page is only referred to."""
     kept: Counter[str] = Counter()
     for path in finished.archives():
         with path.open("rb") as file:
@@ -143,7 +143,7 @@ def test_fetched_pages_are_kept(finished: Crawl) -> None:
 
 
 def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) -> None:
-    """The same articles; with another extractor (here: another limit) they are extracted anew from the kept pages."""
+    """The same articles; with another extractor (here: another limit) they are extracted again from stored pages."""
     before, asked = finished.articles(), len(finished.site.log)
     finished.run()
     assert finished.articles() == before
@@ -154,7 +154,7 @@ def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) 
 
 
 def test_a_name_that_resolves_to_a_private_address(site: Site, crawl: Crawl) -> None:
-    """fault 31: what DNS says is checked for the connection that is made, not only what stands in the URL."""
+    """fault 31: the address from DNS is checked for each connection, not only the host in the URL."""
     port = site.ports["news"]
     crawl.web["sites"] = [crawl.named("news", sections=[]) | {"hosts": [f"localhost:{port}"]}]
     crawl.web["sites"][0]["sections"] = [f"http://localhost:{port}/"]
@@ -167,7 +167,7 @@ def test_a_name_that_resolves_to_a_private_address(site: Site, crawl: Crawl) -> 
 
 
 def test_other_sources_load_no_crawler() -> None:
-    """`crawl.source: package` starts at once: Scrapy and trafilatura are imported where they are used."""
+    """`crawl.source: package` starts at once: Scrapy and trafilatura are imported only if they are used."""
     program = "import sys, stages.corpus.crawl; print({'scrapy', 'twisted', 'trafilatura', 'lxml'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -1,4 +1,4 @@
-"""From bytes to articles: how well, and what broken pages do. Child processes: what they survive."""
+"""From bytes to articles: quality, broken pages, and the faults that child processes survive."""
 
 import gzip
 import statistics
@@ -67,7 +67,7 @@ def test_an_article_and_its_links() -> None:
 
 
 def test_links() -> None:
-    """<base> is heeded, rel=nofollow too; each link stands once."""
+    """<base> and rel=nofollow are respected; each link is listed once."""
     html = """<base href="/b/"><a href="1">1</a><a href="1">1</a><a rel="nofollow" href="2">2</a><a>3</a>
     <link rel="next" href="?page=2"><link rel="stylesheet" href="x.css"><map><area href="4"></map>"""
     assert [link[0] for link in page(html)["links"]] == ["/b/1", "/b/?page=2", "/b/4"]
@@ -236,7 +236,7 @@ worker.run({{"marker": sys.argv[2]}}, b"hang") if sys.argv[1] == "hang" else sys
 
 
 def _ended(process: int) -> bool:
-    """Whether it has ended; nobody may have waited for it yet."""
+    """Return whether it has ended; no process may have waited for it yet."""
     try:
         with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
             return file.read().rpartition(")")[2].split()[0] == "Z"

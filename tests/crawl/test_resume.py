@@ -1,6 +1,6 @@
-"""Crawls that are killed, and crawls of another day.
+"""Crawls that are killed, and crawls on a later day.
 
-`CRAWL_KILLS=20 pytest tests/crawl/test_resume.py -s` kills as often as the project's bar asks and shows the
+`CRAWL_KILLS=20 pytest tests/crawl/test_resume.py -s` kills as often as the project's target and shows the
 figures; the suite kills less often.
 """
 
@@ -31,7 +31,7 @@ FAULTY = {"/robots.txt", "/world/flaky.html", "/broken.html", "/slow.html", "/cu
 
 @dataclass(frozen=True)
 class Kill:
-    """What was known when a crawl was killed: how long the server's log was, and which pages were dealt with."""
+    """The state when a crawl was killed: the length of the server's log, and the finished pages."""
 
     asked: int
     dealt_with: frozenset[str]
@@ -48,7 +48,7 @@ def state_after(crawl: Crawl) -> Kill:
 
 
 def test_killed_and_started_again(tmp_path: Path) -> None:
-    """fault 30: the same articles, byte for byte, and no page fetched twice; a page under way at a kill may be."""
+    """fault 30: the same articles, byte for byte, and no page fetched twice, except one in flight at a kill."""
     draw = random.Random(20)
     with Site(STORIES).serving() as site:
         newspaper(site)
@@ -69,7 +69,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
             assert not later & kill.dealt_with
         times = Counter((asked.host, asked.path) for asked in log if asked.path not in FAULTY)
         repeated = sum(count - 1 for count in times.values())
-        assert repeated <= len(kills) * 2  # one request of each host can be under way
+        assert repeated <= len(kills) * 2  # one request of each host can be in flight
         for host in ("news", "archive"):
             assert_polite([asked for asked in log if asked.host == host], REQUESTS_PER_SECOND)
         assert set(killed.articles()) == set(site.articles)
@@ -80,7 +80,7 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
 
 
 def assert_archived_once(crawl: Crawl) -> None:
-    """Every WARC file is whole, although each but the last was cut off, and has no page twice."""
+    """Every WARC file is complete, although each but the last was cut off, and has no page twice."""
     urls: Counter[str] = Counter()
     for path in crawl.archives():
         with path.open("rb") as file:
@@ -100,7 +100,7 @@ def small_site(site: Site, count: int) -> None:
 
 
 def test_the_next_snapshot_fetches_what_is_new(site: Site, crawl: Crawl) -> None:
-    """Unchanged pages answer 304 or are not asked for; new and changed ones are fetched; what has gone is kept."""
+    """Unchanged pages answer 304 or are not requested; new and changed ones are fetched; removed ones are kept."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.run()
@@ -143,7 +143,7 @@ def test_a_limit_ends_the_crawl_and_a_higher_one_resumes_it(site: Site, crawl: C
 
 
 def test_days_and_languages(site: Site, crawl: Crawl) -> None:
-    """What a feed dates outside the window is not fetched; what turns out to be is dropped."""
+    """A page that a feed dates outside the window is not fetched; a fetched page outside it is dropped."""
     crawl.web |= {"sites": [crawl.named("news", sections=[site.url("/")], feeds=[site.url("/rss.xml")])]}
     crawl.web |= {"since": "2024-01-03", "until": "2024-01-05"}
     small_site(site, 6)
@@ -182,7 +182,7 @@ def test_a_crawl_that_must_not_start(site: Site, crawl: Crawl, changes: dict[str
 def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
     """fault 4: the second is refused here, and in a flow's run, which shares the state, after waiting for a moment."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
-    site.add("/", Reply(write=hang))  # so that the first is under way for as long as this takes
+    site.add("/", Reply(write=hang))  # so that the first stays in flight meanwhile
     crawl.web["timeout_seconds"] = LIMIT
     first = crawl.start()
     try:
@@ -200,7 +200,7 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
 
 
 def test_terminated(site: Site, crawl: Crawl) -> None:
-    """fault 3: SIGTERM ends the crawl between two pages with a status that says so; articles are not written."""
+    """fault 3: SIGTERM ends the crawl between two pages with its own exit status; articles are not written."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["requests_per_second"] = 2.0
@@ -214,7 +214,7 @@ def test_terminated(site: Site, crawl: Crawl) -> None:
 
 
 def test_a_fault_of_ours_ends_the_crawl(site: Site, crawl: Crawl) -> None:
-    """Scrapy logs what a callback raises and goes on; here a full disk is said, and nothing is written."""
+    """Scrapy logs an exception of a callback and goes on; here a full disk is reported, and nothing is written."""
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 3)
     write_params(crawl.directory / "params.yaml", crawl={"source": "web"}, web=crawl.web)

@@ -1,4 +1,4 @@
-"""robots.txt: one host for each case of RFC 9309, all crawled at once; and what needs no server."""
+"""robots.txt: one host for each case of RFC 9309, all crawled at once; and cases that need no server."""
 
 import gzip
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _redirects(site: Site, host: str, count: int) -> None:
 
 
 def _fill(site: Site) -> None:
-    """Each host has robots.txt of its own, a page that it would forbid, and one that it would not."""
+    """Give each host its own robots.txt, a page that this forbids, and one that it allows."""
     for host in CASES:
         for path, article in zip(("/forbidden.html", "/allowed.html"), stories()[:2], strict=True):
             site.add(path, page(render(article)), host)
@@ -97,7 +97,7 @@ def test_rules_are_heeded(crawled: Crawl, host: str) -> None:
 
 
 def test_a_large_file_is_not_read_to_its_end(crawled: Crawl) -> None:
-    """fault 29: 500 KiB are read; what forbids /allowed.html stands behind them."""
+    """fault 29: 500 KiB are read; the rule that forbids /allowed.html comes after them."""
     assert [asked.path for asked in crawled.site.requests("large")].count("/robots.txt") == 1
 
 
@@ -107,7 +107,7 @@ def test_crawl_delay_is_heeded(crawled: Crawl) -> None:
 
 
 def test_an_unreachable_file_is_asked_for_again_in_the_next_run(crawled: Crawl) -> None:
-    """The pages wait for it; what was fetched is not fetched again."""
+    """The pages wait for it; fetched pages are not fetched again."""
     crawled.site.add("/robots.txt", Reply(RULES, 200, TEXT), "failing")
     before = len(crawled.site.log)
     crawled.run()
@@ -128,7 +128,7 @@ def test_what_a_status_means(status: int, expected: Ruling) -> None:
 
 
 def test_rules_that_cannot_be_read() -> None:
-    """fault 29: a wrong Content-Encoding is no permission."""
+    """fault 29: a wrong Content-Encoding is not a permission."""
     assert ruling(200, b"Disallow: /", "gzip").ruling is Ruling.UNREACHABLE
     assert ruling(200, gzip.compress(b"User-agent: *\nDisallow: /"), "gzip").allows("http://a.example/x") is False
 
@@ -143,7 +143,7 @@ def test_24_hours() -> None:
 
 
 def test_500_kib() -> None:
-    """fault 29: RFC 9309, 2.5; half a line counts for nothing."""
+    """fault 29: RFC 9309, 2.5; half a line is ignored."""
     line = b"Disallow: /" + b"x" * 88 + b"\n"
     text = decode(line * 6000)
     assert len(text) == LARGEST // 100 * 100

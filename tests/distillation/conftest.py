@@ -97,7 +97,7 @@ def word_table() -> dict[str, Floats]:
 
 
 def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> None:
-    """Soft labels as a teacher would give them: means of fixed word vectors; `constant` gives all the same one."""
+    """Write soft labels like a teacher's: means of fixed word vectors; `constant` makes them all equal."""
     words = word_table()
     for number, part in enumerate(texts()):
         vectors = np.stack([np.mean([words[word] for word in text.lower().split()], axis=0) for text in part])
@@ -119,7 +119,7 @@ def write_soft_labels(constant: bool = False, directory: Path = SOFT_LABELS) -> 
 
 
 def write_fine_tuned_labels() -> None:
-    """Write those of fine-tuned teachers, which are the others' here."""
+    """Write those of fine-tuned teachers, which are equal to the others here."""
     write_soft_labels(directory=FINE_TUNED_LABELS)
     write_json(FINE_TUNED_LABELS / VARIANT, {"absent": None})
 
@@ -131,7 +131,7 @@ def write_refined(seed: int = 3) -> None:
 
 
 def write_benchmarks(**splits: tuple[str, ...]) -> None:
-    """Pair sets by name, 30 pairs a split, scored by the words that two sentences share; dev and test are held out."""
+    """Make pair sets by name, 30 pairs a split, scored by shared words; dev and test are for evaluation."""
     sentences = [text for part in texts() for text in part]
     evaluated: list[str] = []
     sets = {}

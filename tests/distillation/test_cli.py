@@ -1,4 +1,4 @@
-"""The command line: what its commands write and count, and what they refuse."""
+"""The command line: outputs, counts and refusals of its commands."""
 
 import logging
 import subprocess
@@ -36,7 +36,7 @@ def run(*arguments: object) -> None:
 
 
 def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Row i is line i; what has no known word is a zero row, and counted."""
+    """Row i is line i; a line without a known word is a zero row, and counted."""
     caplog.set_level(logging.INFO)
     run(source, source.with_suffix(".parquet"), "--model", student)
     written = pq.read_table(source.with_suffix(".parquet"))
@@ -120,7 +120,7 @@ def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_compare_with_no_known_word(student: Path) -> None:
-    """fault 20: a cosine that is undefined is said to be, with the reason."""
+    """fault 20: an undefined cosine is reported as undefined, with the reason."""
     with pytest.raises(SystemExit, match=r"knows no word of '\?!', so the cosine is undefined"):
         main("similarity", "storm", "?!", "--model", student)
 

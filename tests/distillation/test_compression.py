@@ -1,4 +1,4 @@
-"""Fewer dimensions and fewer bits: what stays equal, what may differ, and by how much."""
+"""Fewer dimensions and fewer bits: exact and approximate results, with bounds."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def small(precision: Precision, dimension: int = 8) -> StaticEncoder:
 
 
 def test_principal_directions_by_hand() -> None:
-    """Two tokens on the axes: the one that stands in the text more often, times its length, gives the first one."""
+    """Two tokens on the axes: the one with the larger count times length is the first direction."""
     table = np.array([[0, 0], [1, 0], [0, 2]], dtype=np.float32)
     np.testing.assert_allclose(principal_directions(table, np.array([1, 400, 16])), [[1, 0], [0, 1]], atol=1e-6)
     np.testing.assert_allclose(principal_directions(table, np.array([1, 100, 16])), [[0, 1], [1, 0]], atol=1e-6)
@@ -92,7 +92,7 @@ def test_sums_of_levels_are_exact() -> None:
 
 @pytest.mark.parametrize(("damage", "message"), [(0.3, "levels"), (300.0, "levels"), (float("nan"), "levels")])
 def test_values_between_the_levels(tmp_path: Path, damage: float, message: str) -> None:
-    """fault 22: a table that says it has 255 levels and has others is refused."""
+    """fault 22: a table with values outside its stated 255 levels is refused."""
     write_model(small(Precision.LEVELS), {}, tmp_path)
     broken = small(Precision.LEVELS).stored.copy()
     broken[3, 1] = damage * STEP

@@ -1,4 +1,4 @@
-"""The public `distill`: the bytes of the stages, every kind of text, and a call that goes on where it was killed."""
+"""The public `distill`: the bytes of the stages, every kind of text, and a killed call that resumes."""
 
 import doctest
 import json
@@ -114,7 +114,7 @@ def test_the_defaults_are_those_of_the_base_configuration() -> None:
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:
-    """A list, a generator, and files of each kind give the same student where they hold the same sentences."""
+    """A list, a generator, and files of each kind give the same student if they hold the same sentences."""
     folder = Path("texts")
     folder.mkdir()
     (folder / "lines.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
@@ -154,7 +154,7 @@ def test_several_teachers(tiny: Path) -> None:
 
 
 def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
-    """A call in a process of its own."""
+    """Start a call in a separate process."""
     program = (
         "import json, sys, torch\n"
         "torch.set_num_threads(1)\n"
@@ -168,7 +168,7 @@ def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
 
 
 def test_a_killed_call_goes_on(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: after SIGKILL, the same call goes on from its checkpoint, to the bytes of an undisturbed one."""
+    """fault 2: after SIGKILL, the same call resumes from its checkpoint, to the bytes of an undisturbed one."""
     settings = SMALL | {"epochs": 400}
     process = start(tiny, settings)
     checkpoint = Path("work/student.safetensors")
@@ -185,7 +185,7 @@ def test_a_killed_call_goes_on(tiny: Path, caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_other_texts_in_the_same_directory(tiny: Path) -> None:
-    """What is kept is known by its content: nothing of the call before gets into the student."""
+    """Checkpoints are identified by content: nothing of an earlier call gets into the student."""
     distill(TEXTS, tiny, working_directory="work", **SMALL)
     again = saved(distill(TEXTS[:10], tiny, working_directory="work", **SMALL))
     assert again == saved(distill(TEXTS[:10], tiny, **SMALL))
@@ -193,7 +193,7 @@ def test_other_texts_in_the_same_directory(tiny: Path) -> None:
 
 @pytest.mark.parametrize(("shown", "bars"), [(None, False), (True, True), (False, False)])
 def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.CaptureFixture[str]) -> None:
-    """One bar a step if it is asked for, and nothing of other libraries."""
+    """One bar a step if requested, and no output of other libraries."""
     distill(TEXTS, tiny, show_progress=shown, **SMALL)
     captured = capfd.readouterr()
     assert captured.out == ""

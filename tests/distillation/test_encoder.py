@@ -63,7 +63,7 @@ def assert_equal_to_reference(directory: Path, sentences: list[str]) -> None:
 
 
 def test_odd_texts(student: Path) -> None:
-    """fault 19: empty, blank, unknown, NUL and 1 MB sentences have finite vectors, those of sentence-transformers."""
+    """fault 19: empty, blank, unknown, NUL and 1 MB sentences have finite vectors, as in sentence-transformers."""
     assert len(ODD[-1]) == 1_000_000
     assert_equal_to_reference(student, ODD)
 
@@ -89,7 +89,7 @@ def test_more_than_one_batch(student: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_lone_surrogates_are_left_out(student: Path) -> None:
-    """fault 19: sentence-transformers fails on a lone surrogate; here it counts as U+FFFD, which is in no word."""
+    """fault 19: sentence-transformers fails on a lone surrogate; here it is read as U+FFFD, which is in no word."""
     encoder = StaticEncoder.load(student)
     vectors = encoder.encode(["storm \ud800 closed", "storm \ufffd closed", "\ud83d\udc4d storm", "👍 storm"])
     assert np.isfinite(vectors).all()
@@ -100,7 +100,7 @@ def test_lone_surrogates_are_left_out(student: Path) -> None:
 
 
 def test_the_fast_path_equals_the_tokenizer() -> None:
-    """Token ids by Arrow are those of the tokenizer, unknown ones apart."""
+    """Token ids by Arrow are those of the tokenizer, except for unknown ones."""
     encoder = static_encoder()
     fast = encoder.token_ids(ODD).without(UNKNOWN_ID)
     slow = TokenIds.from_lists(e.ids for e in encoder.tokenizer.encode_batch(ODD)).without(UNKNOWN_ID)
@@ -118,7 +118,7 @@ def test_the_dictionary_equals_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_tokenizer_is_read_when_a_sentence_needs_it(static_student: Path) -> None:
-    """ASCII and known words do without; a word that has to be cut, or an accent, does not."""
+    """ASCII and known words do not need it; a word that has to be split, or an accent, does."""
     encoder = StaticEncoder.load(static_student)
     encoder.encode(["The storm closed the port!"] * 3)
     assert "tokenizer" not in vars(encoder)
@@ -155,7 +155,7 @@ def test_vectors_by_hand() -> None:
 
 
 def test_a_model_goes_to_another_process(static_student: Path) -> None:
-    """Workers get it pickled, without what it has looked up so far, and without the file."""
+    """Workers get it pickled, without its look-ups so far, and without the file."""
     encoder = StaticEncoder.load(static_student)
     expected = encoder.encode(ODD[:-1])
     content = pickle.dumps(encoder)
@@ -172,7 +172,7 @@ def test_weights_scale_tokens() -> None:
 
 
 def test_punctuation_of_every_plane() -> None:
-    """The blanks of the fast path are what the splitter sets apart."""
+    """The fast path separates exactly the characters that the splitter separates."""
     for code in (0x2014, 0x61D, 0x166D, 0x2E52, 0x3001, 0x1F600):
         apart = len(SPLITTER.pre_tokenize_str(f"x{chr(code)}x")) == 3
         assert chr(code).translate(module._PUNCTUATION) == (" " if apart else chr(code))

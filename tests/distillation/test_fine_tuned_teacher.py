@@ -1,4 +1,4 @@
-"""Teachers that are fine-tuned on human ratings, and the corpus as they embed it."""
+"""Teachers that are fine-tuned on human ratings, and their embeddings of the corpus."""
 
 import json
 from collections.abc import Iterator

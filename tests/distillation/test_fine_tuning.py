@@ -1,4 +1,4 @@
-"""The student that is fine-tuned on human ratings: the loss by hand, what it learns, and what it must not see."""
+"""The student that is fine-tuned on human ratings: the loss by hand, the learning, and the decontamination."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ SECTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def place(workspace: Path) -> None:
-    """The labels of tuned teachers, a student that never saw them, and a set in the place of STS-B."""
+    """The labels of fine-tuned teachers, a student trained without them, and a set in the place of STS-B."""
     write_params(**SECTIONS)
     write_fine_tuned_labels()
     student.main()
@@ -138,7 +138,7 @@ def test_pairs_that_are_scored_on_are_left_out() -> None:
 
 
 def test_why_there_is_none() -> None:
-    """What stage `fine_tuned_teacher` said, handed on."""
+    """The reason of stage `fine_tuned_teacher` is passed on."""
     write_json(FINE_TUNED_LABELS / VARIANT, {"absent": "STS-B is absent from this run"})
     stage.main()
     assert reason() == "STS-B is absent from this run"
@@ -146,7 +146,7 @@ def test_why_there_is_none() -> None:
 
 
 def test_a_rate_that_is_too_high() -> None:
-    """fault 23: it ends with what to lower."""
+    """fault 23: the error says which parameter to lower."""
     scores = np.array([1, 2, 5], np.float32)
     pairs = RatedPairs(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))

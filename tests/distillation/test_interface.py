@@ -1,4 +1,4 @@
-"""The encoder as its users call it: what goes in, what comes out, and what is refused."""
+"""The encoder as its users call it: inputs, outputs and refusals."""
 
 import copy
 import doctest
@@ -64,7 +64,7 @@ def lines(count: int) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name: str) -> None:
-    """Each example that the documentation shows runs and says what it shows."""
+    """Each example in the documentation runs with the output shown there."""
     module = importlib.import_module(name)
     outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
     assert outcome.failed == 0
@@ -105,7 +105,7 @@ def test_one_text_is_one_vector(encoder: StaticEncoder) -> None:
 
 @pytest.mark.parametrize("value", [None, 1, 1.5, float("nan"), b"x", ("a", "b"), {"text": "x"}, ["x"]])
 def test_what_is_not_a_text_is_named(encoder: StaticEncoder, value: object) -> None:
-    """The index is that in the whole input, also in a later batch and in a stream."""
+    """The index counts from the start of the input, also in a later batch and in a stream."""
     texts: list[Any] = [*lines(5_000), value, "storm", value]
     message = rf"texts\[5000\] is not a str but {re.escape(repr(value))} \({type(value).__name__}\)"
     for call in (encoder.encode, encoder.tokenize, lambda t: list(encoder.encode_stream(t, 1_000))):
@@ -363,7 +363,7 @@ def test_a_clone_shares_the_table(encoder: StaticEncoder) -> None:
 
 @pytest.mark.parametrize("precision", list(Stored))
 def test_a_pickle_is_no_larger_than_the_model(tmp_path: Path, precision: Stored) -> None:
-    """Also after use, with tables and look-ups made; without the files it gives the same vectors."""
+    """Also after use, with tables and look-ups built; without the files the vectors are the same."""
     small = static_encoder()
     rows = np.random.default_rng(3).normal(size=(len(small.stored), 300)).astype(np.float32)
     rows[0] = 0

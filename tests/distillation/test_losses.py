@@ -1,4 +1,4 @@
-"""The losses: by hand, against NumPy, and the way their gradients point."""
+"""The losses: by hand, compared with NumPy, and the directions of their gradients."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_cosine_loss_by_hand() -> None:
 
 
 def test_relational_loss_by_hand() -> None:
-    """Three sentences; each has two neighbours, and for the third one they are alike to both student and teacher."""
+    """Three sentences; each has two neighbours, which for the third one are equal to both student and teacher."""
     teacher = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     student = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     p = math.e / (math.e + 1)  # cosines 1 and 0

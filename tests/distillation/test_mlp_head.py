@@ -1,4 +1,4 @@
-"""The hidden layer behind the sum: what it computes, what it learns, and when there is none."""
+"""The hidden layer after the sum: its output, its training, and when there is none."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def params(**changes: object) -> None:
 
 
 def taught() -> Floats:
-    """What the soft labels say of SENTENCES, in the student's dimensions."""
+    """Return the soft labels of SENTENCES, in the student's dimensions."""
     words = word_table()
     means = np.stack([np.mean([words[word] for word in text.lower().split()], axis=0) for text in SENTENCES])
     labels = means.astype(np.float16)

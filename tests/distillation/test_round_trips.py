@@ -1,4 +1,4 @@
-"""What sentence-transformers and model2vec save of a student, the encoder loads; what is another model, it names."""
+"""The encoder loads a student that sentence-transformers or model2vec has saved, and names any other model."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def small(precision: Precision) -> StaticEncoder:
 
 
 def test_saved_by_ourselves(student: Path, tmp_path: Path) -> None:
-    """The same bytes as the exporter's, what the model was made from included; only the model card is missing."""
+    """The same bytes as the exporter's, including the origin of the model; only the model card is missing."""
     load(student).save_pretrained(tmp_path / "again")
     expected = {path: content for path, content in files(student).items() if path != "README.md"}
     assert files(tmp_path / "again") == expected
@@ -89,7 +89,7 @@ def test_types_that_model2vec_changed_leave_no_step(tmp_path: Path) -> None:
 
 
 def test_the_released_model_goes_round(tmp_path: Path) -> None:
-    """Ours to sentence-transformers to us, cut to 64; ours to model2vec to us, cut to 64."""
+    """Ours to sentence-transformers and back, cut to 64; ours to model2vec and back, cut to 64."""
     texts = ["The storm closed the port.", "", "Ünknownable wörds, 港が ½", "of " * 600]
     expected = load("released", truncate_dim=64).encode(texts)
     directory = str(model_directory("released"))
@@ -114,7 +114,7 @@ def test_a_table_in_a_folder_of_its_own(static_student: Path, tmp_path: Path) ->
 
 
 def test_without_modules(student: Path, tmp_path: Path) -> None:
-    """config.json alone tells what stands behind the mean."""
+    """Only config.json tells which layers follow the mean."""
     shutil.copytree(student, tmp_path / "copy")
     (tmp_path / "copy" / MODULES).unlink()
     np.testing.assert_array_equal(load(tmp_path / "copy").encode(TEXTS), load(student).encode(TEXTS))

@@ -1,4 +1,4 @@
-"""The soft_labels stage: its files, and what a second run keeps, makes again or removes."""
+"""The soft_labels stage: its files, and the shards that a second run keeps, repeats or removes."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def test_words(workspace: Path) -> None:
 
 
 def test_further_words(workspace: Path) -> None:
-    """GloVe's most frequent ones stand last, each once and whole; what the corpus has of them is counted."""
+    """GloVe's most frequent words come last, each once and complete; those in the corpus are counted."""
     soft_labels.main()
     before = read_table(SOFT_LABELS / WORDS, word_schema(16))["word"].to_pylist()
     configure(words=50)
@@ -252,7 +252,7 @@ def gone() -> None:
 
 @pytest.mark.parametrize("change", [truncated, flipped, gone])
 def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) -> None:
-    """fault 15: a damaged shard is made again; the others, that of the words among them, are kept."""
+    """fault 15: a damaged shard is made again; the others are kept, also that of the words."""
     soft_labels.main()
     before = written()
     change()
@@ -262,7 +262,7 @@ def test_one_shard_is_made_again(workspace: Path, change: Callable[[], None]) ->
 
 
 def test_other_sentences(workspace: Path) -> None:
-    """A part with other sentences is embedded anew, and so are the words, whose counts have changed."""
+    """A part with other sentences is embedded again, and so are the words, whose counts have changed."""
     soft_labels.main()
     other_text()
     soft_labels.main()
@@ -321,7 +321,7 @@ def test_another_teacher_keeps_nothing(workspace: Path, change: Callable[[], Non
 
 
 def test_stale_files_are_removed(workspace: Path) -> None:
-    """fault 1: what belongs to parts that are gone, and partial files of a killed run."""
+    """fault 1: shards of removed parts, and partial files of a killed run."""
     soft_labels.main()
     (SENTENCES / "part-00002.parquet").unlink()
     (SHARDS / ".abc.parquet.partial").write_bytes(b"half")
@@ -332,7 +332,7 @@ def test_stale_files_are_removed(workspace: Path) -> None:
 
 
 def test_killed_between_shards(workspace: Path) -> None:
-    """fault 1: after SIGKILL nothing stands at the final path whole shards are kept, the result is that of one run."""
+    """fault 1: after SIGKILL the final path is empty, complete shards are kept, and the result equals one run's."""
     parts = 40
     for part in range(parts):
         write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)

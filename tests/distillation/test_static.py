@@ -1,4 +1,4 @@
-"""What the static student starts from: principal directions, projected targets and scaled word vectors."""
+"""The start of the static student: principal directions, projected targets and scaled word vectors."""
 
 import numpy as np
 import pytest

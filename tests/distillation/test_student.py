@@ -1,4 +1,4 @@
-"""The student stage from soft labels to a model that others load, and what stops it."""
+"""The student stage from soft labels to a model that other libraries load, and the errors that stop it."""
 
 import csv
 import json
@@ -73,7 +73,7 @@ def test_the_same_bytes_twice(workspace: Path, kind: str) -> None:
 
 
 def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
-    """Paper 1's figure 5: those of the last epoch are those of the student that was written."""
+    """Paper 1's figure 5: the values of the last epoch are those of the saved student."""
     student_params("static", epochs=3)
     student_stage.main()
     with CURVE.open(encoding="utf-8", newline="") as file:
@@ -89,7 +89,7 @@ def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
 
 
 def test_without_development_pairs(workspace: Path) -> None:
-    """And where all of them are alike: the curve has the losses alone."""
+    """If all of them are equal, the curve has only the losses."""
     student_params("static", epochs=2)
     write_benchmarks(lee=("test",))
     student_stage.main()
@@ -118,7 +118,7 @@ def test_my_model_is_trained_beside_ours(workspace: Path) -> None:
 
 
 def kill_in_training(kind: str) -> None:
-    """Start the stage in a process of its own and kill it as soon as its first checkpoint is there."""
+    """Start the stage in a separate process and kill it as soon as its first checkpoint is there."""
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.distillation.student"], env=subprocess_environment(), stderr=subprocess.PIPE
     )
@@ -192,7 +192,7 @@ def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
 
 
 def test_sentences_without_a_known_word(workspace: Path) -> None:
-    """fault 19: what the student cannot see is a counted drop."""
+    """fault 19: a sentence without a known token is dropped and counted."""
     student_params("paper")
     documents = [*DOCUMENTS[4:7], ". ".join(["Qzx 77"] * 36) + "."]
     write_corpus(documents, part=1)
@@ -214,7 +214,7 @@ def test_a_loss_that_is_not_finite(workspace: Path, kind: str, rate: float) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_collapsed_student(workspace: Path, kind: str) -> None:
-    """fault 23: a teacher that says the same of every sentence teaches nothing; the earlier model stays."""
+    """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
     student_params(kind)
     student_stage.main()
     before = files(STUDENT)

@@ -1,4 +1,4 @@
-"""Words, word pieces and the two tokenizers: by hand, and equal to the corpus' own way of cutting text."""
+"""Words, word pieces and the two tokenizers: by hand, and equal to the corpus' own tokenization."""
 
 import re
 import sys

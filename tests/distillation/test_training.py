@@ -28,7 +28,7 @@ TARGETS = torch.from_numpy(np.random.default_rng(0).normal(size=(COUNT, 2)).asty
 
 
 class StoppedError(Exception):
-    """Stands for a run that ends without a warning."""
+    """An exception in the place of a kill without warning."""
 
 
 def trained(checkpoint: Path, kind: str, stop: int | None = None, key: str = "k") -> tuple[Tensor, Curve, int]:
@@ -79,7 +79,7 @@ def test_learning_and_the_same_weights(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, kind: str) -> None:
-    """fault 2: stopped in the third epoch, it goes on from the end of the second."""
+    """fault 2: stopped in the third epoch, it resumes from the end of the second."""
     whole, curve, _ = trained(tmp_path / "whole", kind)
     with pytest.raises(StoppedError):
         trained(tmp_path / "halves", kind, stop=7)
@@ -106,7 +106,7 @@ def garbage(checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("leave", [other_key, truncated, garbage])
 def test_another_checkpoint_is_ignored(tmp_path: Path, leave: Callable[[Path], None]) -> None:
-    """fault 2: a checkpoint of other data, or a truncated one, is no start."""
+    """fault 2: a checkpoint of other data, or a truncated one, is not used."""
     leave(tmp_path / "checkpoint")
     weights, _, steps = trained(tmp_path / "checkpoint", "dense")
     assert steps == 12
@@ -132,7 +132,7 @@ def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
 
 
 def test_collapse() -> None:
-    """fault 23: mean cosine 1 is refused, that of orthogonal sentences is not."""
+    """fault 23: a mean cosine of 1 is refused, orthogonal sentences are not."""
     with pytest.raises(
         InputError, match=r"The student has collapsed: the mean cosine of 5 different sentences is 1\.0"
     ):

@@ -83,7 +83,7 @@ def directory(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(autouse=True)
 def on_the_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """One thread of the processor, so that bytes can be compared, and a cache of the test's own."""
+    """One thread of the processor, so that bytes can be compared, and a separate cache for the test."""
     monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
     monkeypatch.setenv("DISTILLERY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

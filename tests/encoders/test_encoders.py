@@ -1,4 +1,4 @@
-"""Teachers by reference: what they compute, and how a missing or broken one is refused."""
+"""Teachers by reference: their embeddings, and how a missing or broken one is refused."""
 
 import hashlib
 import json
@@ -58,7 +58,7 @@ def test_mean_pooling_in_batches(directory: Path, batch_tokens: int) -> None:
 
 
 def test_batches_side_by_side(directory: Path) -> None:
-    """fault 27: the same bytes on one core and on three; the threads of whoever asks are left as they were."""
+    """fault 27: the same bytes on one core and on three; the caller's number of threads does not change."""
     encoder, before = load_encoder(teacher(directory)), torch.get_num_threads()
     found = []
     for threads in (1, 3):
@@ -149,7 +149,7 @@ def test_an_oversized_header(broken: Path) -> None:
 
 
 def test_truncated_weights(broken: Path) -> None:
-    """fault 22: offsets that lead beyond the end."""
+    """fault 22: offsets beyond the end."""
     content = (broken / WEIGHTS).read_bytes()
     (broken / WEIGHTS).write_bytes(content[:-100])
     refused(broken, "does not load as an encoder")
@@ -224,7 +224,7 @@ def test_a_hub_id_without_a_revision() -> None:
 
 @pytest.fixture(params=["closed", "silent"])
 def hub(request: pytest.FixtureRequest) -> Iterator[socket.socket]:
-    """A hub that refuses connections, or that takes them and never answers."""
+    """Start a hub that refuses connections, or that accepts them and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         if request.param == "silent":
@@ -244,8 +244,8 @@ def asked(hub: socket.socket) -> int:
 
 
 def test_no_network(hub: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: one message that says where to put the model, whichever way the network fails, and no long wait: a hub
-    that never answers is waited for HUB_SECONDS, and not asked again and again."""
+    """fault 24: one message that says where to put the model, however the network fails, and no long wait: the wait
+    for a hub that never answers is HUB_SECONDS, without repeats."""
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{hub.getsockname()[1]}")
     monkeypatch.setattr("huggingface_hub.hf_api.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(encoders, "HUB_SECONDS", 0.5)
@@ -305,7 +305,7 @@ def test_an_error_of_a_worker_keeps_its_fields(bert: Path) -> None:
 
 
 def test_loading_and_saving_say_nothing(broken: Path, tmp_path: Path) -> None:
-    """No load report and no bar of another library, although the file has no pooler; errors are raised as ever."""
+    """No load report and no bar of another library, although the file has no pooler; errors are still raised."""
     tensors = load((broken / WEIGHTS).read_bytes())
     kept = {name: value for name, value in tensors.items() if not name.startswith("pooler.")}
     save_file(kept | {"surplus": torch.zeros(2)}, broken / WEIGHTS, metadata={"format": "pt"})

@@ -1,4 +1,4 @@
-"""A teacher that a package carries as ONNX alone, against ONNX's own reference implementation."""
+"""A teacher that a package has only as ONNX, compared with ONNX's own reference implementation."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ POOLED = "461"  # the output of the ONNX graph that is the mean over tokens
 
 
 def test_equals_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentence embeddings of the whole model; the tokenizer is that of the package which PACKAGES names."""
+    """Sentence embeddings of the complete model, with the tokenizer of the package in PACKAGES."""
     monkeypatch.chdir(tmp_path)
     encoder = load_encoder(teacher(f"package:{NAME}"))
     (file,) = (file for file in metadata.files(NAME) or [] if file.suffix == ".onnx")
@@ -34,7 +34,7 @@ def test_equals_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_first_loads_at_once(tmp_path: Path) -> None:
-    """fault 25: both get the whole directory, and nothing half written is left beside it."""
+    """fault 25: both get the complete directory, and no partial file is left next to it."""
     code = f"from sentence_distillery.encoders.transformer import find_model; print(find_model('package:{NAME}', None))"
     loads = [
         subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True)

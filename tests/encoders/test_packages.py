@@ -1,4 +1,4 @@
-"""An encoder that comes as a zip archive in parts, each in a package of its own."""
+"""An encoder as a zip archive in parts, each part in a separate package."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ def parts(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[P
 
 
 def test_joined(parts: list[Path], bert: Path) -> None:
-    """The encoder that was cut; the second time from where the first has put it, without a look at the parts."""
+    """The encoder is joined from its parts; the second time it comes from the cache, without reading the parts."""
     encoder = load_encoder(teacher("package:tiny"))
     assert encoder.sha256 == load_encoder(teacher(bert)).sha256
     (directory,) = made("").iterdir()

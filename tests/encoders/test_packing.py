@@ -45,7 +45,7 @@ def test_runs() -> None:
 
 
 def test_no_token_sees_another_sequence() -> None:
-    """Two runs of two heads against attention over each sequence alone."""
+    """Two runs of two heads, compared with attention over each sequence by itself."""
     made = torch.Generator().manual_seed(1)
     query, key, value = (torch.randn(1, 2, 7, 4, generator=made) for _ in range(3))
     found, _ = packed_attention(torch.nn.Module(), query, key, value, None, runs=[(2, 2), (1, 3)])

@@ -1,4 +1,4 @@
-"""The trainable encoder: pooling by hand, padding that changes nothing, joined pairs, all architectures."""
+"""The trainable encoder: pooling by hand, padding without effect, cross-encoders, all architectures."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize(("pooling", "expected"), [("mean", [2.0, -1.5]), ("max", [3.0, -1.0]), ("cls", [1.0, -1.0])])
 def test_pooling_by_hand(pooling: str, expected: list[float]) -> None:
-    """Of two real tokens and one of padding, whose 9 must count nowhere."""
+    """Of two real tokens and one of padding, whose 9 must not count."""
     hidden = torch.tensor([[[1.0, -1.0], [3.0, -2.0], [9.0, 9.0]]])
     assert pool(hidden, torch.tensor([[1, 1, 0]]), Pooling(pooling)).tolist() == [expected]
 
@@ -42,7 +42,7 @@ def test_padding() -> None:
 def test_company_does_not_matter(
     directories: dict[str, Path], architecture: str, pooling: Pooling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sentence has one vector, whatever it is padded with and however the batch is cut."""
+    """A sentence has the same vector with any padding and in any batch."""
     found = encoder(directories[architecture], pooling)
     together = found.embed(found.tokens(SENTENCES))
     alone = np.concatenate([found.embed(found.tokens([text])) for text in SENTENCES])
@@ -53,7 +53,7 @@ def test_company_does_not_matter(
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_joined_pairs(directories: dict[str, Path], architecture: str) -> None:
-    """The order of two sentences matters once they are joined; BERT and ALBERT are told where the second begins."""
+    """The order matters in a cross-encoder; BERT and ALBERT mark the second sentence by its token type."""
     found = encoder(directories[architecture])
     there, back = found.tokens(["the dog"], ["a woman"]), found.tokens(["a woman"], ["the dog"])
     assert (there.types is not None) == (architecture in ("bert", "albert"))
@@ -93,7 +93,7 @@ def test_bfloat16(directories: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_cut_table_of_tokens(directories: dict[str, Path], architecture: str) -> None:
-    """Adam moves it, and everything else, as it moves the whole one, whose other rows stay as they are."""
+    """Adam updates its rows, and all other weights, as in the full table, whose other rows do not change."""
     whole, cut = encoder(directories[architecture]), encoder(directories[architecture])
     tokens = whole.tokens(SENTENCES)
     cut.keep_only(tokens)
@@ -120,7 +120,7 @@ def test_sentence_transformers_loads_it(directories: dict[str, Path], tmp_path: 
 
 
 def test_a_model_comes_back(directories: dict[str, Path], tmp_path: Path) -> None:
-    """With its head, its pooling, and what is known of it."""
+    """With its head, its pooling and its metadata."""
     found: PairEncoder = encoder(directories["bert"], Pooling.MAX)
     model = PairModel(found, LogisticHead(16, Combination.ALL, seed=3))
     write_model(model, {"threshold": 0.5, "strategy": "logistic"}, tmp_path)

@@ -29,7 +29,7 @@ def systems(path: Path) -> set[str]:
 
 
 def test_a_kept_run_has_todays_systems() -> None:
-    """The file itself stays as it is: it says MyModel, and is read as the paper student."""
+    """The file itself is not changed: it says MyModel, and is read as the paper student."""
     path = KEPT / "runs/best.csv"
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     assert {"MyModel", "student, deep", "student, gold"} <= {row["system"] for row in csv.DictReader(lines)}
@@ -52,7 +52,7 @@ def test_what_older_tags_have_committed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["metrics.json", "probes.json", "bench.json"])
 def test_committed_json(name: str) -> None:
-    """Whichever names the file has now, none of those that it is read with is a former one."""
+    """Whether the file has former or present names, it is read with present ones."""
     content = json.loads((KEPT / name).read_text(encoding="utf-8"))
     assert not {part for key in values(current_content(content)) for part in key.split("/")} & NAMES.keys()
 
@@ -73,12 +73,12 @@ def test_kept_matrices_of_papers_2_and_3() -> None:
 
 
 def test_the_config_of_a_promoted_student() -> None:
-    """models/released says which teachers it had under the former name of the field."""
+    """models/released lists its teachers under the former name of the field."""
     config = json.loads((ROOT / "models/released/config.json").read_text(encoding="utf-8"))
     assert [teacher["dimension"] for teacher in current_content(config)["teacher"]["additional"]] == [384]
 
 
 def test_parts_of_names_stay() -> None:
-    """Only whole names were renamed: a set of the name `deeper` or a system with `gold` in it is another one."""
+    """Only complete names were renamed: a set named `deeper`, or a system with `gold` in its name, is not."""
     for name in ("deeper", "gold standard", "student", "stsb", "mean", "W_cf = 0, mean of weights"):
         assert current(name) == name

@@ -1,4 +1,4 @@
-"""The SGD classifier on embeddings, and paper 1's figures beside it."""
+"""The SGD classifier on embeddings, compared with paper 1's figures."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_swapped_labels_are_all_wrong() -> None:
 
 @pytest.mark.parametrize("split", ["training", "test"])
 def test_one_class(split: str) -> None:
-    """Without two classes there is nothing to tell apart, and the reason stands in place of a figure."""
+    """Without two classes there is nothing to classify, and a reason replaces the figure."""
     train, test = (["1"] * 80 if split == name else LABELS for name in ("training", "test"))
     found = classify(blobs(1), train, blobs(2), test, seed=1)
     assert set(map(str, found.values())) == {f"undefined: all {split} documents have one label"}
@@ -86,7 +86,7 @@ def test_tokens_counted_by_hand(words: WordSystem, student: StudentSystem) -> No
 
 
 def test_a_linear_layer_changes_the_lengths(student: StudentSystem) -> None:
-    """A token that the layer maps to nothing counts nothing."""
+    """A token that the layer maps to zero has no weight."""
     weight = np.diag([1.0, 1.0, 1.0, 0.0]).astype(np.float32)
     table = student.encoder.table.copy()
     table[1, :3] = 0.0
@@ -97,7 +97,7 @@ def test_a_linear_layer_changes_the_lengths(student: StudentSystem) -> None:
 
 
 def test_rows_beside_paper_1(words: WordSystem) -> None:
-    """The paper's figures stand beside IMDB only, and n says how many test documents there were."""
+    """Only IMDB has the paper's figures, and n is the number of test documents."""
     for name, table in (("imdb", "3"), ("samples_reviews", "")):
         splits = (documents("train", name), documents("test", name))
         rows = list(sentiment_results(words, splits, PARAMS, with_published))
@@ -109,7 +109,7 @@ def test_rows_beside_paper_1(words: WordSystem) -> None:
 
 
 def test_transformers_have_a_limit_of_their_own(words: WordSystem, teacher: TeacherSystem) -> None:
-    """What is left out says so."""
+    """A system that is left out has a reason."""
     params = PARAMS.model_copy(update={"transformer_documents": 0})
     splits = (documents(), documents("test"))
     values = {row.value for row in sentiment_results(teacher, splits, params)}

@@ -1,4 +1,4 @@
-"""The scorer of sentence ends and boilerplate: places known by hand, and floors for what `clean` reaches."""
+"""The scorer of sentence ends and boilerplate: places known by hand, and floors for `clean`."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ TREEBANK = """# newdoc id = 1
 
 
 def test_ends_of_a_treebank(tmp_path: Path) -> None:
-    """Sentences are joined as SpaceAfter says; a paragraph's own end is none."""
+    """Sentences are joined as SpaceAfter says; a paragraph's own end does not count."""
     (tmp_path / "en_ewt-ud-test.conllu").write_text(TREEBANK)
     first, second = read_treebank(tmp_path, "test")
     assert first == Paragraph('He left. Why?"No."', frozenset({8, 13}))
@@ -50,7 +50,7 @@ def test_ends_of_a_treebank(tmp_path: Path) -> None:
 
 
 def test_figures_by_hand() -> None:
-    """One of two ends is found, and one where none is."""
+    """One of two ends is found, and one false end."""
     text = paragraph(["One.", "Two is it.", "Three."], [" ", " ", ""])
     assert text.ends == {4, 15}
     assert inner_ends(text.text, ["One.", "Two is", "it. Three."]) == {4, 11}
@@ -59,7 +59,7 @@ def test_figures_by_hand() -> None:
 
 
 def test_boilerplate_by_hand() -> None:
-    """A button is found, a banner is missed, and a dateline taken from a line leaves its text."""
+    """A button is found, a banner is missed, and a line keeps its text without the dateline."""
     clean = load_params(ROOT / PARAMS).clean
     lines = [
         Line("a", "daily", True, "Share this article"),
@@ -71,7 +71,7 @@ def test_boilerplate_by_hand() -> None:
 
 
 def test_what_clean_reaches_on_the_sample() -> None:
-    """Floors, a little below what was measured: lower them for a reason only."""
+    """Floors, a little below the measured values: lower them only for a reason."""
     lines = read_sample(ROOT / SOURCES.sample)
     assert len(lines) == 117 and sum(line.boilerplate for line in lines) == 51
     ends = score_splitter(

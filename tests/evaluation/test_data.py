@@ -1,4 +1,4 @@
-"""What is scored on, and that nothing of it was trained on."""
+"""The evaluation data, and the check that training has not used them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def write_sentences(directory: Path, *texts: str) -> None:
 
 @pytest.fixture
 def benchmarks(tmp_path: Path) -> BenchmarkData:
-    """A set in the place of STS-B and one of reviews, each with an overlap; beside them the corpus in `sentences`."""
+    """Make a set in the place of STS-B and one of reviews, each with an overlap, and the corpus in `sentences`."""
     write_sentences(tmp_path / "sentences", "The storm closed the port", "Ships waited")
     tables: dict[str, tuple[Sequence[tuple[object, ...]], pa.Schema]] = {
         "stsb": (PAIR_ROWS, PAIRS),
@@ -79,7 +79,7 @@ def test_training_rows_that_are_scored_on_are_left_out(benchmarks: BenchmarkData
 
 
 def test_a_corpus_with_what_is_scored_on_is_refused(benchmarks: BenchmarkData) -> None:
-    """fault 18: whoever brought it there, no figure comes out of such a run."""
+    """fault 18: whatever the cause, that run has no figures."""
     write_sentences(benchmarks.directory / "sentences", "The port is shut", "Ships waited")
     with pytest.raises(
         InputError, match=r"sentences shares 1 of its 2 rows .*'The port is shut'.*Clean the corpus anew"

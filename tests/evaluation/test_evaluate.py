@@ -43,7 +43,7 @@ class Fixed:
 
 
 class Letters:
-    """Counts letters; keeps what it was asked for."""
+    """Counts letters, and keeps its calls."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -63,7 +63,7 @@ def sample_pairs(split: str) -> PairSet:
 
 
 def figures(student: StaticEncoder, pairs: PairSet, directory: Path) -> tuple[dict[str, Result], dict[str, Result]]:
-    """What the stage writes for a student under its own mean, and what `evaluate` returns."""
+    """The figures of the stage for a student under its own mean, and those of `evaluate`."""
     data = EvaluationData([*pairs.sentences1, *pairs.sentences2], [pairs], [], [])
     rows = score(StudentSystem(student), data, PARAMS, directory)
     written = {row.metric: row for row in rows if row.protocol == "mean"}
@@ -146,7 +146,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_sets_by_name(directory: Path) -> None:
-    """Read from the directory, as a path or as text; a set of the same pairs gives the same figures."""
+    """Read from the directory, as a path or as text; a set of the same pairs has the same figures."""
     rows = evaluate(Letters(), ["mine", "reviews"], benchmarks=directory)
     assert rows[:3] == evaluate(Letters(), [MINE])
     assert [(row.dataset, row.metric) for row in rows[3:]] == [("reviews", m) for m in ("precision", "recall", "f1")]
@@ -179,7 +179,7 @@ def test_vectors_of_another_shape(shape: tuple[int, ...]) -> None:
 
 
 def test_vectors_that_are_not_finite() -> None:
-    """fault 19: the reason stands in place of every figure."""
+    """fault 19: a reason replaces every figure."""
     vectors = np.ones((5, 3), dtype=np.float32)
     vectors[0, 0] = np.nan
     found = evaluate(Fixed(vectors), [MINE])

@@ -1,4 +1,4 @@
-"""The benchmark of soft labels: both sides must embed alike, or their speeds say nothing."""
+"""The benchmark of soft labels: both sides must have equal embeddings, or their speeds mean nothing."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ TEXTS = ["the storm hears water", "a dog sees people", "people", "the police see
 
 
 def test_both_sides_embed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ours in float16, as they are kept; a ratio of two sides that are the same is near 1."""
+    """Ours are in float16, as stored; if both sides are the same, the ratio is near 1."""
     monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
     write_tiny_bert(tmp_path)
     teacher = {"reference": str(tmp_path), "sha256": None, "maximum_length": 16}
@@ -27,7 +27,7 @@ def test_both_sides_embed_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_difference_shows() -> None:
-    """The pair that differs most counts, not the mean."""
+    """The largest difference of a pair counts, not the mean."""
     same = np.eye(3, dtype=np.float32)
     turned = same.copy()
     turned[2] = [0.0, 1.0, 0.0]

@@ -1,4 +1,4 @@
-"""The probes that ship, and what a bag of words makes of them."""
+"""The probes that ship, and their scores with a bag of words."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""reports/results.csv and reports/metrics.json: columns, round trip, comments, and what has no value."""
+"""reports/results.csv and reports/metrics.json: columns, round trip, comments, and rows without a value."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is computed for a system and a set, and a published figure that must come out."""
+"""The scores of a system on a set, and a published figure that must be reproduced."""
 
 import csv
 from dataclasses import replace
@@ -67,7 +67,7 @@ def test_a_row_for_each_weighting_and_metric(words: WordSystem) -> None:
 
 
 def test_published_figures_stand_beside_ours(words: WordSystem, student: StudentSystem) -> None:
-    """Only where system, weighting, metric and set are the paper's: STS-B test, its student and not our own."""
+    """Only if system, weighting, metric and set are the paper's: STS-B test, its student and not our own."""
     for system, name in ((words, "Word2Vec"), (replace(student, name="paper student"), "MyModel")):
         schemes = fit_schemes(system, CORPUS, PARAMS)
         fitted = calibrations(system, schemes, pair_set(split="train"))
@@ -95,7 +95,7 @@ def test_calibrated_on_other_pairs(words: WordSystem) -> None:
 
 
 def test_a_constant_system(words: WordSystem) -> None:
-    """fault 20: a system for which all pairs are alike has a reason in place of its correlations, and no NaN."""
+    """fault 20: a system with equal cosines for all pairs has a reason instead of correlations, and no NaN."""
     schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
     same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
     for result in similarity_results(words, schemes, same):
@@ -128,8 +128,8 @@ def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None
 
 
 def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that takes SAMPLE_SECONDS for 1000 sentences: ten are encoded over and over, in a sample that doubles
-    until it takes long enough; n says how many that were."""
+    """By a clock that takes SAMPLE_SECONDS for 1000 sentences: ten are encoded repeatedly, in a sample that doubles
+    until it takes long enough; n is their number."""
     encoded: list[int] = []
     token_ids = StudentSystem.token_ids
 
@@ -160,7 +160,7 @@ def test_packaged_teacher_scores_as_published() -> None:
 
 
 def test_an_absent_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
-    """Each with the reason in place of a value, and with the paper's figure beside it, never another system's."""
+    """Each has a reason instead of a value, and the paper's figure, never another system's."""
     reviews = DocumentSet("imdb", "test", ["the storm", "dog plays"] * 4, ["1", "0"] * 4)
     train = replace(reviews, split="train")
     data = EvaluationData(CORPUS, [pair_set(), pair_set("lee")], [], [(train, reviews)], pair_set(split="train"))

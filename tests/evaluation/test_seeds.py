@@ -1,4 +1,4 @@
-"""Other seeds: what is trained again."""
+"""Other seeds: the repeated trainings."""
 
 import sys
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another seed gives other figures, the same seed the same."""
+    """Another seed has other figures, the same seed the same."""
     for seed in (2, 3):
         train_again(seed, monkeypatch)
     rows, others = read_results(SEEDS / "2.csv"), read_results(SEEDS / "3.csv")
@@ -96,7 +96,7 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
 
 
 def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a seed gives is what the stages of the run give with it."""
+    """The figures of a seed equal those of the run's stages with that seed."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):

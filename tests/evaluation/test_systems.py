@@ -49,7 +49,7 @@ def test_content_words_only(words: WordSystem) -> None:
 
 
 def test_student(student: StudentSystem) -> None:
-    """Without weights it points where the released encoder points."""
+    """Without weights it has the direction of the released encoder's vector."""
     table = student.encoder.table
     index = {word: row for row, word in enumerate(WORDS, start=1)}
     tokens = student.token_ids(SENTENCES)
@@ -66,7 +66,7 @@ def test_student(student: StudentSystem) -> None:
 
 
 def test_teacher(teacher: TeacherSystem) -> None:
-    """Each sentence alone through the model, without padding, and its token outputs averaged one by one."""
+    """Each sentence runs separately, without padding, and its token outputs are averaged one by one."""
     weights = token_weights(teacher)
     tokens = teacher.token_ids(SENTENCES)
     plain, weighted = teacher.pool(tokens, [None, weights])
@@ -84,7 +84,7 @@ def test_teacher_cuts_long_sentences(teacher: TeacherSystem) -> None:
 
 
 def test_silent_tokens(words: WordSystem, student: StudentSystem, teacher: TeacherSystem) -> None:
-    """Special tokens of a transformer and the student's unknown token are no words."""
+    """Special tokens of a transformer and the student's unknown token are not words."""
     assert words.silent == ()
     assert student.silent == (0,)
     assert sorted(teacher.silent) == [0, 1, 2, 3]
@@ -124,7 +124,7 @@ def test_a_reference_is_a_system_of_its_own_name(teacher: TeacherSystem, tmp_pat
 def test_a_reference_that_is_not_here(
     path: str, revision: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says so: the hub is here a closed port."""
+    """It is reported: the hub is a closed port here."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert load_reference(reference(path, revision=revision), 40) == Absent("BERT", NOT_HERE)

@@ -1,4 +1,4 @@
-"""Weighting schemes: fitted once on the corpus, saved, and reused for new text as they are."""
+"""Weighting schemes: fitted once on the corpus, saved, and reused unchanged for new text."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_weights_by_hand(words: WordSystem) -> None:
 
 @pytest.mark.parametrize("kind", ["words", "student", "teacher"])
 def test_fitted_once_and_reused(kind: str, request: pytest.FixtureRequest) -> None:
-    """A sentence's vector does not depend on the sentences beside it: nothing is fitted on the text under test."""
+    """A sentence's vector does not depend on the others in the call: nothing is fitted on the text under test."""
     system = Recorder(request.getfixturevalue(kind))
     schemes = fit_schemes(system, CORPUS, PARAMS)
     assert system.pooled == [PARAMS.fit_sentences]
@@ -105,7 +105,7 @@ def test_without() -> None:
 
 
 def test_saved_files(words: WordSystem, tmp_path: Path) -> None:
-    """Weights and removed directions give back, with NumPy alone, what the scheme gives."""
+    """NumPy computes the scheme's vectors from the saved weights and removed directions."""
     schemes = fit_schemes(words, CORPUS, PARAMS)
     save_schemes(words, schemes, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [

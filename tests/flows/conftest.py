@@ -1,4 +1,4 @@
-"""Small repositories with real git, real DVC and stages that take no time, so that whole runs can be tested."""
+"""Small repositories with real git, real DVC and stages that take no time, so that full runs can be tested."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The server behind its key, and GPU workers, as processes of their own on 127.0.0.1, each worker with a real clone."""
+"""The server with its key, and GPU workers, as separate processes on 127.0.0.1, each worker with a real clone."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ from .conftest import git
 
 
 class Server:
-    """A Prefect server with a database of its own, which can be stopped and started again."""
+    """A Prefect server with its own database, which can be stopped and started again."""
 
     def __init__(self, home: Path) -> None:
         self.port = free_port()
@@ -94,7 +94,7 @@ class Server:
 
 @contextmanager
 def worker(server: Server, clone: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker of the pool at work in `clone`, online."""
+    """Start a worker of the pool in `clone`, and wait until it is online."""
     process = spawn(["flows.gpu_stage"], clone, server.environment | environment, clone.parent / "worker.log")
     name = f"{socket.gethostname()}-{clone.name}-{process.pid}"
 
@@ -113,7 +113,7 @@ def worker(server: Server, clone: Path, **environment: str) -> Iterator[subproce
 
 
 def clone_of(workspace: Path) -> Path:
-    """A second clone on the same host, with a DVC cache of its own."""
+    """Make a second clone on the same host, with its own DVC cache."""
     clone = workspace.parent / "clone"
     shutil.rmtree(clone, ignore_errors=True)
     git(workspace, "clone", "--quiet", str(workspace), str(clone))
@@ -121,7 +121,7 @@ def clone_of(workspace: Path) -> Path:
 
 
 def spawn(command: list[str], directory: Path, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """A process that leads a group of its own, with its children in it."""
+    """Start a process that leads its own group, with its children in it."""
     with log.open("ab") as file:
         return subprocess.Popen(
             [sys.executable, "-m", *command],

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get i
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four stages, one of which wants a GPU, with this project's flows and deployments."""
+    """Make four stages, one of which wants a GPU, with this project's flows and deployments."""
     stages = {"a": stage("a"), "b": stage("b", "a", gpu=True), "c": stage("c", "a"), "d": stage("d", "b", "c")}
     root = make_repository(tmp_path_factory.mktemp("ui") / "workspace", stages)
     shutil.copytree(ROOT / "flows", root / "flows", ignore=shutil.ignore_patterns("__pycache__"))
@@ -69,7 +69,7 @@ def _logs(workspace: Path) -> str:
 
 @pytest.fixture
 def page(address: str) -> Iterator[Page]:
-    """A page that may ask nobody but the server."""
+    """Open a page that may send requests only to the server."""
     asked: set[str] = set()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -128,7 +128,7 @@ def _processes(workspace: Path) -> list[int]:
 
 
 def _picture(page: Page, name: str) -> None:
-    """Keep a picture for the documents where PICTURES says so."""
+    """Keep a picture for the documents if PICTURES says so."""
     if directory := os.environ.get("PICTURES"):
-        time.sleep(1)  # for what moves to come to rest
+        time.sleep(1)  # until the animations have ended
         page.screenshot(path=f"{directory}/{name}.png")

@@ -1,4 +1,4 @@
-"""What the code of flows/ tells without being run: how its modules import one another, and how it calls git."""
+"""Static checks of flows/: how its modules import one another, and how they call git."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 FLOWS = Path(__file__).parents[2] / "flows"
 SOURCES = sorted(FLOWS.glob("*.py"))
-VALUE_FOLLOWS = {"-p", "-m", "--branch", "--points-at"}  # git takes the next argument as their value, hyphen or not
+VALUE_FOLLOWS = {"-p", "-m", "--branch", "--points-at"}  # git reads the next argument as their value, hyphen or not
 
 
 def parse(source: Path) -> ast.Module:
@@ -30,7 +30,7 @@ def imported(source: Path) -> set[str]:
 
 
 def test_imports_have_no_circle() -> None:
-    """None at the top of a module, and none hidden inside a function."""
+    """No cycle at the top of a module, and none hidden inside a function."""
     graph = nx.DiGraph({source.stem: sorted(imported(source)) for source in SOURCES})
     assert "order" in graph["handoff"]
     assert list(nx.simple_cycles(graph)) == []
@@ -43,7 +43,7 @@ def git_calls(source: Path) -> Iterator[ast.Call]:
 
 
 def git_lists(source: Path) -> Iterator[list[ast.expr]]:
-    """The arguments of every call of git: of `git(root, ...)`, and of lists that become such a call."""
+    """List the arguments of every call of git: of `git(root, ...)`, and of lists that become such a call."""
     for call in git_calls(source):
         yield call.args[1:]
     for node in ast.walk(parse(source)):
@@ -52,7 +52,7 @@ def git_lists(source: Path) -> Iterator[list[ast.expr]]:
 
 
 def unguarded(arguments: list[ast.expr]) -> list[str]:
-    """The arguments that git could read as an option: values that do not stand after `--end-of-options` or `--`."""
+    """List the arguments that git could read as an option: values without `--end-of-options` or `--` before them."""
     found: list[str] = []
     before = ""
     for argument in arguments:
@@ -72,7 +72,7 @@ SPREAD = {"*put", "*remove", "*push", "*options"}
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_git_takes_no_value_for_an_option(source: Path) -> None:
-    """Whatever comes from outside, or was computed, stands behind `--end-of-options` (fault 33)."""
+    """Every value from outside, or computed, follows `--end-of-options` (fault 33)."""
     wrong = [value for arguments in git_lists(source) for value in unguarded(arguments)]
     assert set(wrong) <= SPREAD
 

@@ -56,7 +56,7 @@ def test_a_loss_is_told_in_figures() -> None:
 
 @pytest.mark.parametrize("after", [None, float("nan"), float("inf")])
 def test_an_undefined_figure(after: float | None) -> None:
-    """fault 20: no figure is no reason to promote, though NaN is not less than anything."""
+    """fault 20: a missing figure is not a reason to promote, though NaN is not less than anything."""
     assert problem(0.54, after, 0.005) == "the new model has no such figure"
     gone = compare(figures(student__lee__spearman=0.5), figures(), SPEARMAN)
     assert [row.problem for row in gone] == ["the new model has no such figure"]
@@ -76,7 +76,7 @@ def test_metrics_without_a_tolerance_do_not_count() -> None:
 
 
 def test_another_benchmark_refuses() -> None:
-    """Another file under the same name, or another number of rows read from the same file; also where it got better."""
+    """Another file under the same name, or another number of rows from the same file; even if the figure improved."""
     before = figures(student__lee__spearman=0.5)
     for changed in ({"sha256": {"lee.cor": "ffff"}}, {"rows": {"test": 1000}}):
         (row,) = compare(before, figures({"lee": LEE | changed}, student__lee__spearman=0.9), SPEARMAN)

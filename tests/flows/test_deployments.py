@@ -31,5 +31,5 @@ def test_the_command_of_the_gpu_stage() -> None:
 
 
 def test_profiles() -> None:
-    """The form offers what conf/profile has."""
+    """The form offers the profiles of conf/profile."""
     assert set(get_args(Profile)) - {AS_IT_STANDS} == {file.stem for file in (ROOT / "conf/profile").glob("*.yaml")}

@@ -29,7 +29,7 @@ def test_order_and_upstream(chain: Path) -> None:
 
 
 def test_matrix_and_gpu(tmp_path: Path) -> None:
-    """Each cell of a matrix is a stage; the matrix's own name stands for all of them."""
+    """Each cell of a matrix is a stage; the matrix's own name means all of them."""
     cell = stage("cell", "a", gpu=True) | {"matrix": {"size": [1, 2]}, "outs": ["${item.size}.txt"]}
     root = make_repository(tmp_path / "workspace", {"a": stage("a"), "cell": cell, "other": stage("other")})
     expected = [Stage("a", (), False), Stage("cell@1", ("a",), True), Stage("cell@2", ("a",), True)]
@@ -38,7 +38,7 @@ def test_matrix_and_gpu(tmp_path: Path) -> None:
 
 
 def test_the_project_itself() -> None:
-    """Every stage of this project's dvc.yaml, the teacher and the student on a GPU where there is one."""
+    """Every stage of this project's dvc.yaml, the teacher and the student on a GPU if there is one."""
     stages = graph(ROOT)
     names = [found.name for found in stages]
     assert all(names.index(upstream) < names.index(found.name) for found in stages for upstream in found.upstream)
@@ -63,7 +63,7 @@ def test_a_corrupted_file(chain: Path, name: str) -> None:
 
 
 def test_unchanged(chain: Path) -> None:
-    """fault 8: a stage with a changed parameter, a gone or an altered output is not, and nothing that stands on it."""
+    """fault 8: a stage with a changed parameter or a lost or altered output is not, nor is one that depends on it."""
     assert pipeline(chain, "--apply").returncode == 0
 
     def names() -> set[str]:

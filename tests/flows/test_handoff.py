@@ -61,18 +61,18 @@ class Site:
         self._stack.close()
 
     def change(self, **values: object) -> None:
-        """Give stage g parameters that it never had, so that it has to run."""
+        """Give stage g new parameters, so that it has to run."""
         self.value += 1
         self.release.unlink(missing_ok=True)
         set_param(self.home, "g", **{"value": self.value, "until": None, "fails": False} | values)
 
     def hold(self) -> None:
-        """Give stage g parameters that it never had, and have it wait for `release`."""
+        """Give stage g new parameters, and make it wait for `release`."""
         self.change(until=str(self.release))
 
     @contextmanager
     def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
-        """Do this once stage g is at work on the worker, beside what the block does; stage g goes on after it."""
+        """Do this once stage g runs on the worker, in parallel to the block; stage g goes on after it."""
         self.hold()
         runs = len(self.server.runs())
 
@@ -106,7 +106,7 @@ class Site:
         assert git(self.home, "for-each-ref", order.REFS) == ""
 
     def wait_for_work(self, runs: int) -> None:
-        """Until the worker has one flow run more than `runs`, and its stage is at work."""
+        """Wait until the worker has one flow run more than `runs`, and its stage is running."""
         wait_until(lambda: len(self.server.runs()) > runs and self.at_work(), "the stage is at work")
 
     def at_work(self) -> bool:
@@ -156,7 +156,7 @@ def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """With a worker at work, and stage g to be run."""
+    """With an online worker, and stage g to be run."""
     monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
     monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     shared_site.ran_at_home.unlink(missing_ok=True)
@@ -166,9 +166,9 @@ def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
-    """The worker's clone is at another revision and has changes of its own: what runs is home's code, as it stands.
+    """The worker's clone is at another revision and has its own changes: home's present code runs.
 
-    Afterwards nothing is left to do for a plain `dvc repro`, and a finished run is never turned Crashed (fault 12).
+    Afterwards a plain `dvc repro` has nothing to do, and a finished run never becomes Crashed (fault 12).
     """
     code, other = site.home / "stage.py", site.clone / "stage.py"
     original = code.read_text(encoding="utf-8")
@@ -191,7 +191,7 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
 
 
 def test_force_runs_again(site: Site) -> None:
-    """What has a result is restored without a worker; forced, it runs there again and its new result comes home."""
+    """A stage with a result is restored without a worker; forced, it runs there again and home gets its new result."""
     dvc_("repro", "--single-item", "g", cwd=site.home)
     site.ran_at_home.unlink()
     (site.home / "g.txt").unlink()
@@ -229,7 +229,7 @@ def test_a_failed_stage_is_not_tried_again(site: Site) -> None:
 
 
 def test_another_key_is_refused(site: Site) -> None:
-    """An input that neither git nor DVC carries is another one on the worker: refused, and the input named."""
+    """An input that neither git nor DVC carries differs on the worker: refused, and the input is named."""
     graph = site.home / "dvc.yaml"
     content = yaml.safe_load(graph.read_text(encoding="utf-8"))
     content["stages"]["g"]["deps"].append("data/external/set.txt")
@@ -256,7 +256,7 @@ def test_another_protocol_is_refused() -> None:
 
 
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
-    """Nothing is asked of the worker."""
+    """The worker gets no order."""
     runs = len(site.server.runs())
     away = site.remote.rename(site.remote.with_name("away"))
     site.remote.write_text("no directory", encoding="utf-8")
@@ -271,7 +271,7 @@ def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
 
 
 def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
-    """The worker cannot pull what the stage reads: the stage does not start there."""
+    """The worker cannot pull the stage's inputs: the stage does not start there."""
     set_param(site.home, "a", value=site.value + 1)
     dvc_("repro", "a", cwd=site.home)
     before = site.runs_there()
@@ -288,7 +288,7 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
 
 
 def test_the_remote_is_gone_while_the_stage_runs(site: Site) -> None:
-    """The worker cannot give its result: home hears so."""
+    """The worker cannot push its result: home is told."""
     away = site.remote.with_name("away")
 
     def lose() -> None:
@@ -342,7 +342,7 @@ def test_home_stops_waiting(site: Site) -> None:
 
 
 def test_the_server_restarts(site: Site) -> None:
-    """The server goes away and comes back while the stage runs: home and worker go on."""
+    """The server stops and starts again while the stage runs: home and worker go on."""
 
     def restart() -> None:
         site.server.stop()
@@ -468,7 +468,7 @@ def test_private_names_of_dvc(name: str) -> None:
 
 
 def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
-    """What DVC itself writes for a stage is found under the key that the hand-off computes, and it can be given."""
+    """DVC's own entry of a stage has the key that the hand-off computes, and can be pushed."""
     root = make_repository(tmp_path / "workspace", {"a": stage("a")})
     dvc_("repro", cwd=root)
     with opened(root, str(tmp_path / "remote")) as repo:
@@ -483,7 +483,7 @@ def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
 
 
 def order_of(home: Path, **fields: object) -> dict[str, Any]:
-    """What `home` would send for stage g, with some fields of an attacker's."""
+    """Return home's order for stage g, with some fields of an attacker's."""
     with opened(home, None) as repo:
         sent = handoff.send(repo, "g", look=False, force=True)
     assert sent is not None
@@ -493,7 +493,7 @@ def order_of(home: Path, **fields: object) -> dict[str, Any]:
 
 
 def hostile_repository(site: Site, directory: Path, mark: Path) -> Path:
-    """A repository of an attacker's, complete but for its stage g, which makes the file `mark`."""
+    """Make an attacker's repository: a copy, except for stage g, which writes the file `mark`."""
     root = directory / "hostile"
     git(directory, "clone", "--quiet", str(site.home), str(root))
     for name in ("a.txt", "dvc.lock", "params.yaml"):
@@ -505,7 +505,7 @@ def hostile_repository(site: Site, directory: Path, mark: Path) -> Path:
 
 @pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
 def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
-    """fault 33: somebody who can start flow runs sends an order; the worker refuses it, and says what to do."""
+    """fault 33: an attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
     mark = tmp_path / "mark"
     hostile = hostile_repository(site, tmp_path, mark)
     fields, told = {

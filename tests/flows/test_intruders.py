@@ -1,6 +1,6 @@
-"""Who has no key starts no run, changes no deployment and reads no log: pages, foreign names, other processes.
+"""Nobody without the key starts a run, changes a deployment or reads a log: pages, foreign names, processes.
 
-The same attacks succeed against Prefect's server as it comes, so a pass here says something.
+The same attacks succeed against Prefect's unprotected server, so a pass here is meaningful.
 """
 
 import json
@@ -46,7 +46,7 @@ SOCKETS = ("logs/out", "events/in", "events/out", "task_runs/subscriptions/sched
 OPEN = {"/api/health", "/api/ready"}  # tell whether the server is there
 browser_needed = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
-# Each attempt says who it is by `?by=`, so that the server's log tells when it has arrived.
+# Each attempt names itself by `?by=`, so that the server's log shows when it has arrived.
 ATTEMPTS = """
 async ([api, deployment]) => {
   const told = {};
@@ -114,7 +114,7 @@ class House:
     deployment: UUID
 
     def harm(self) -> list[str]:
-        """What an intruder has done."""
+        """List the effects of an intruder."""
         with self.server.client() as client:
             names = [run.name for run in client.read_flow_runs(limit=200)]
             deployment = client.read_deployment(self.deployment)
@@ -155,13 +155,13 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The origin of somebody else's page on loopback."""
+    """The origin of a foreign page on loopback."""
     directory = tmp_path_factory.mktemp("foreign")
     (directory / "index.html").write_text("<!doctype html><title>Kittens</title><body>", encoding="utf-8")
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *arguments: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(directory))) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -173,7 +173,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for which evil.example leads to this machine, as a rebound name does."""
+    """A browser for which evil.example leads to this machine, as in DNS rebinding."""
     arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -191,7 +191,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def attack(page: Page, house: House, origin: str) -> dict[str, str]:
-    """What a page of `origin` is told by each of its attempts, once all have arrived."""
+    """Return the answers to all attempts of a page of `origin`, once all have arrived."""
     page.goto(origin)
     told: dict[str, str] = page.evaluate(ATTEMPTS, [house.server.api, str(house.deployment)])
     wait_until(lambda: {"beacon", "form"} <= house.statuses().keys(), "the last attempts have arrived")
@@ -245,7 +245,7 @@ def test_a_name_that_leads_here(page: Page, house: House) -> None:
 
 @browser_needed
 def test_no_other_page_shows_it(page: Page, house: House, foreign: str) -> None:
-    """Nobody can lay the page under another one and steal a click."""
+    """No other page can show the page in a frame and steal a click."""
     page.goto(foreign)
     frames = [f"{house.server.origin}/", f"{house.server.origin}/enter"]
     page.evaluate(
@@ -337,14 +337,14 @@ def test_a_socket_without_the_key(house: House, path: str) -> None:
 
 
 def read_logs(house: House, headers: dict[str, str]) -> httpx.Response:
-    """What the server answers to somebody who has the key."""
+    """Return the server's answer to a request with the key."""
     address = f"{house.server.api}/logs/filter"
     return httpx.post(address, json={}, auth=house.server.auth, headers=headers, timeout=SECONDS)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:4200", "localhost:1", "127.0.0.1", ""])
 def test_a_foreign_host_with_the_key(house: House, host: str) -> None:
-    """Not even the key helps a request that was meant for somebody else."""
+    """Not even the key helps a request with a foreign Host."""
     answer = read_logs(house, {"Host": host})
     assert answer.status_code == HTTPStatus.MISDIRECTED_REQUEST
     assert answer.text.endswith(f"is not this server's; open {house.server.origin}\n")
@@ -358,7 +358,7 @@ def test_a_foreign_origin_with_the_key(house: House, origin: str) -> None:
 
 
 def test_its_own_page(house: House) -> None:
-    """CORS names the server's own origin alone."""
+    """CORS names only the server's own origin."""
     answer = read_logs(house, {"Origin": house.server.origin})
     assert DIARY in answer.text
     assert answer.headers["access-control-allow-origin"] == house.server.origin

@@ -1,4 +1,4 @@
-"""Whole runs without a server, in processes of their own, with real faults."""
+"""Full runs without a server, in separate processes, with real faults."""
 
 import signal
 import subprocess
@@ -23,7 +23,7 @@ def last_line(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_ran_cached_restored(pair: Path) -> None:
-    """A run leaves the workspace as it is; later ones find its results in the cache."""
+    """A run does not change the workspace; later ones find its results in the cache."""
     assert last_line(pipeline(pair)) == "Ran: a, b"
     assert git(pair, "status", "--porcelain") == ""
     assert not (pair / "b.txt").exists()
@@ -35,7 +35,7 @@ def test_ran_cached_restored(pair: Path) -> None:
 
 
 def test_a_lock_from_elsewhere(pair: Path) -> None:
-    """dvc.lock lists an output of another machine, as in a clone; what was made here meanwhile still counts."""
+    """dvc.lock lists an output of another machine, as in a clone; an output made here later still counts."""
     pipeline(pair, "--apply")
     lock, (output,) = pair / "dvc.lock", _lock(pair)["b"]["outs"]
     lock.write_text(lock.read_text(encoding="utf-8").replace(output["md5"], "f" * 32), encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_day_is_a_text() -> None:
 
 
 def test_a_failed_stage(chain: Path) -> None:
-    """fault 9: the independent branch goes on, what was not run is listed, and the next run goes on from there."""
+    """fault 9: the independent branch goes on, stages that did not run are listed, and the next run resumes there."""
     set_param(chain, "b", fails=True)
     done = pipeline(chain)
     assert done.returncode == 1
@@ -166,7 +166,7 @@ def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytes
 
 
 def test_independent_stages_overlap(tmp_path: Path) -> None:
-    """Eight stages side by side, none of which ends before all are at work; dvc.lock has the entry of each."""
+    """Eight stages run in parallel, none of which ends before all have started; dvc.lock has the entry of each."""
     names = [f"s{number}" for number in range(8)]
     root = make_repository(tmp_path / "workspace", {name: stage(name) for name in names})
     at_work = tmp_path / "at work"

@@ -1,4 +1,4 @@
-"""Promotions with real git and GTO; the runs are only said to have run."""
+"""Promotions with real git and GTO; the runs are simulated."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:
-    """The commit goes to a branch of its own, on the code that the run used; uncommitted work and main stay."""
+    """The commit goes to a separate branch, on the code that the run used; uncommitted work and main do not change."""
     run = kept_run(models, "m1")
     (models / "model.py").write_text("# half-written\n", encoding="utf-8")
     (models / "new.py").touch()
@@ -75,7 +75,7 @@ def test_the_branch_has_every_promotion(models: Path) -> None:
 
 
 def test_rollback(models: Path) -> None:
-    """Back, back again, and on: what was rolled back is not what a later rollback goes to."""
+    """Back, back again, and on: a later rollback skips a version that was rolled back."""
     one, two, three = (promote_model(models, f"m{number}") for number in (1, 2, 3))
     assert rollback(models, CHANNEL) == (three, two)
     assert assigned(models, CHANNEL) == [one, two]
@@ -116,7 +116,7 @@ def test_a_version_goes_on_to_the_next_stage(models: Path) -> None:
 
 
 def test_the_stage_changed_in_the_meantime(models: Path) -> None:
-    """What was compared with is no longer there."""
+    """The version of the comparison is no longer there."""
     one = promote_model(models, "m1")
     promote_model(models, "m2")
     with pytest.raises(PromotionError, match=r"production went from v0.0.1 to v0.0.2 in the meantime"):
@@ -138,7 +138,7 @@ def test_two_at_once(models: Path) -> None:
 
 
 def test_checks_before_a_run(models: Path) -> None:
-    """fault 13: what would refuse the promotion after hours refuses it before."""
+    """fault 13: errors that would refuse the promotion after hours appear before the run."""
     check(models, CHANNEL)
     for channel, message in (
         (Channel(artifact="teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
@@ -152,7 +152,7 @@ def test_checks_before_a_run(models: Path) -> None:
 
 
 def test_git_remotes(models: Path, tmp_path: Path) -> None:
-    """Nothing leaves unless a remote is named; one that does not answer is told with the command that is missing."""
+    """Nothing is pushed unless a remote is named; if it does not answer, the error has the missing command."""
     git(tmp_path, "init", "--quiet", "--bare", "origin.git")
     git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
     promote_model(models, "m1")
@@ -166,7 +166,7 @@ def test_git_remotes(models: Path, tmp_path: Path) -> None:
 
 
 def test_command_line(models: Path) -> None:
-    """`rollback` is one command; what it cannot do it says in one line."""
+    """`rollback` is one command; its errors are one line."""
     done = cli(models, "rollback")
     assert (done.returncode, done.stderr) == (
         1,

@@ -24,7 +24,7 @@ from .models import LEE, add_remote, change, make_models
 
 ORDER = Order(snapshot=date(2026, 11, 21))
 CHANNEL = Channel()
-QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository that says so
+QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def start(root: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def fetched(url: Path, target: Path) -> str:
-    """The model at the stage, as somebody gets it who knows the repository's URL only."""
+    """Fetch the model at the stage, knowing only the repository's URL."""
     get = ["artifacts", "get", str(url), "student", "--stage", "production", "--out", str(target)]
     subprocess.run(
         [sys.executable, "-m", "dvc", *get], cwd=target.parent, env=os.environ | QUIET, check=True, capture_output=True
@@ -56,7 +56,7 @@ def fetched(url: Path, target: Path) -> str:
 
 
 def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> None:
-    """What is promoted can be fetched from a clone, by data of the remote alone; a worse model is not promoted."""
+    """A promoted model can be fetched from a clone, with only the remote's data; a worse model is not promoted."""
     (models / "mine.txt").write_text("uncommitted\n", encoding="utf-8")
     first = retrain(models)
     assert (first.decision, first.reason) == (
@@ -97,7 +97,7 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
 def test_refused_before_and_after_the_run(models: Path) -> None:
     """Another benchmark refuses the comparison, however good the figures are; `promote` by hand remains.
 
-    fault 13: a tolerance for no metric, and a branch that is checked out, do not cost a run.
+    fault 13: a tolerance for no metric, and a branch that is checked out, are reported before the run.
     """
     retrain(models)
     runs = len(list((models / RUNS).glob("*.lock")))
@@ -119,7 +119,7 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
 def test_cached_throughout(models: Path) -> None:
     """Nothing is promoted, though nothing is at the stage and the figures are good.
 
-    A day that nobody asked for, and no parameter takes, is left out.
+    A default day that no parameter takes is left out.
     """
     told: list[str] = []
     order = Order(day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
@@ -143,7 +143,7 @@ def test_the_day_of_a_schedule() -> None:
 
 
 def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
-    """Nothing is promoted that could not be fetched; the run is kept, and promoted by hand once the remote is back."""
+    """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
     (tmp_path / "store").rmdir()
     (tmp_path / "store").touch()
     with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was promoted") as caught:
@@ -171,7 +171,7 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
-    """fault 4: the second names the first and does nothing. fault 5: a killed one is in nobody's way."""
+    """fault 4: the second names the first and does nothing. fault 5: a killed one blocks nobody."""
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)

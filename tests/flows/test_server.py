@@ -1,4 +1,4 @@
-"""What Prefect's server has to do for us: outlive its own restarts, and keep to schedules."""
+"""Requirements on Prefect's server: survive restarts, and keep schedules."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: Path) -> None:
-    """The run goes on without the server, and the server has the whole truth once it is back."""
+    """The run goes on without the server, and the server has the complete state once it is back."""
     back = tmp_path / "back"
     set_param(chain, "a", until=str(back))
     log = tmp_path / "log"

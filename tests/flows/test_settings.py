@@ -1,4 +1,4 @@
-"""Overrides of a run end where they belong: in params.yaml, and in no shell."""
+"""Overrides of a run reach params.yaml, and no shell."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a run shows: differences from the last commit, and the plots of dvc.yaml."""
+"""The artifacts of a run: differences from the last commit, and the plots of dvc.yaml."""
 
 import io
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_flat() -> None:
 
 
 def test_configure(chain: Path) -> None:
-    """Dotted and nested keys change the same value; what is refused leaves a message that names it."""
+    """Dotted and nested keys change the same value; a refused one has a message that names it."""
     configure(chain, None, {"stages.a.value": 2, "stages": {"b": {"value": 3}}})
     params = yaml.safe_load((chain / "params.yaml").read_text(encoding="utf-8"))["stages"]
     assert (params["a"]["value"], params["b"]["value"], params["c"]["value"]) == (2, 3, 1)

@@ -1,4 +1,4 @@
-"""A run's own directory, and what comes back from it."""
+"""A run's own directory, and the results that come back from it."""
 
 import fcntl
 import os
@@ -38,7 +38,7 @@ def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
 
 
 def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
-    """fault 4: DVC writes dvc.lock in place, and holds its own lock meanwhile."""
+    """fault 4: DVC writes dvc.lock in place, and holds its own lock during that."""
     file, whole = chain / "dvc.lock", "schema: '2.0'\nstages: {}\n"
     with ThreadPoolExecutor() as pool, Repo(str(chain)) as repo:
         with lock_repo(repo):
@@ -50,7 +50,7 @@ def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
 
 
 def test_files_beyond_git_are_linked(chain: Path) -> None:
-    """What the user brought is there; what the run adds to its checkpoints goes home, whole files only."""
+    """The user's files are there; the run's new checkpoints return to the workspace, complete files only."""
     with (chain / ".gitignore").open("a", encoding="utf-8") as file:
         file.write("/data/\n")
     (chain / "data/external/news").mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:
 
 
 def test_bring_back(chain: Path) -> None:
-    """What the run changed, and nothing else; a file that the workspace has changed as well is not overwritten."""
+    """Only the run's changes come back; a file that the workspace has changed as well is not overwritten."""
     with worktree(chain, snapshot(chain), "one") as directory:
         set_param(directory, "a", value=9)
         (directory / "report.txt").write_text("done\n", encoding="utf-8")
@@ -116,7 +116,7 @@ def test_bring_back(chain: Path) -> None:
 
 
 def test_prune(chain: Path) -> None:
-    """fault 5: an old run's directory goes, also that of a killed one; that of a run at work and a young one stay."""
+    """fault 5: an old run's directory is removed, even of a killed one; those of running and recent ones stay."""
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"

@@ -1,4 +1,4 @@
-"""Pair files and the overlap guard: errors name file and row, and what is scored on is not trained on."""
+"""Pair files and decontamination: errors name file and row, and no evaluation pair is trained on."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ GOOD = HEAD + 'A storm came.,"A gale, strong, came.",1\nA dog runs.,Water boils.
 
 
 def test_a_file(tmp_path: Path) -> None:
-    """Other columns do no harm, quotes enclose a field, and a byte order mark is no character."""
+    """Other columns are ignored, quotes enclose a field, and a byte order mark is not a character."""
     path = tmp_path / "pairs.csv"
     path.write_text("\N{BYTE ORDER MARK}id," + GOOD.replace("\nA", "\n7,A"), encoding="utf-8")
     found = read_pairs(path)
@@ -94,7 +94,7 @@ def test_too_few_to_hold_out_and_to_train(labels: list[int], message: str) -> No
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of one's own with 20 pairs to learn from, of which one is in the scored set, swapped."""
+    """A separate directory with 20 training pairs, one of which is also in the scored set, swapped."""
     monkeypatch.chdir(tmp_path)
     rows = [f"sentence {row},another {row},{row % 2}" for row in range(20)]
     Path("own").mkdir()
@@ -114,7 +114,7 @@ def configure(**changes: object) -> None:
 
 
 def test_the_stage(workspace: Path) -> None:
-    """Train, validation and test pairs, the scored set, and what was left out of train."""
+    """Train, validation and test pairs, the scored set, and the pairs removed from train."""
     configure()
     pair_data_stage.main()
     material = load_pair_data(PAIRS)

@@ -1,4 +1,4 @@
-"""Paper 2's losses and heads: by hand, and against loops."""
+"""Paper 2's losses and heads: by hand, and compared with loops."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_triplet_loss_by_hand() -> None:
 
 
 def test_triplets_take_the_hardest_negative() -> None:
-    """Paraphrases at 0.8 beside a pair of label 0, (0.6, 0.0) from the first: a's hardest is the one at 0.6."""
+    """Paraphrases at 0.8 and a pair of label 0, (0.6, 0.0) from the first: a's hardest is the one at 0.6."""
     u, v = vectors(1.0, 0.6), vectors(0.8, 0.0)
     labels, groups = torch.tensor([1.0, 0.0]), torch.tensor([[0, 0], [1, 2]])
     near = 0.2

@@ -137,7 +137,7 @@ def report() -> dict[str, Any]:
 
 
 def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
-    """It is scored beside the seeds, and the model of the best validation accuracy is left."""
+    """It is scored in addition to the seeds, and the model with the best validation accuracy is saved."""
     write_encoder(tmp_path, "bert")
     models = [PairModel(encoder(tmp_path), LogisticHead(16, Combination.FIRST, seed)) for seed in (1, 2)]
     heads = [model.state_dict()["head.linear.weight"].clone() for model in models]
@@ -162,7 +162,7 @@ def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
-    """For each seed, but for the cosine, which has none; with epochs where something was trained."""
+    """For each seed, except for the cosine, which has none; with epochs if something was trained."""
     for strategy in STRATEGIES:
         outcomes = result(f"tiny-mean-{strategy}")["outcomes"]
         assert len(outcomes) == (1 if strategy == "cosine" else 2)
@@ -219,7 +219,7 @@ def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: P
 
 @pytest.mark.parametrize(("recipe", "both_orders"), [("modern", True), ("combined", False)])
 def test_a_cross_encoder_scores_both_orders(workspace: Path, recipe: str, both_orders: bool) -> None:
-    """With `both_orders` its score is that of the mean logit, and the stage's as well as that of `predict`."""
+    """With `both_orders` its score is the mean logit's, in the stage and in `predict`."""
     material = load_pair_data(PAIRS)
     sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
     found = Paraphraser.load(STARTS / f"tiny-mean-{recipe}")
@@ -322,7 +322,7 @@ def test_what_trains_nothing_encodes_nothing(workspace: Path) -> None:
 
 
 def test_weights_that_are_not_here(workspace: Path) -> None:
-    """The cell stands there, and says why it is empty."""
+    """The cell exists, and says why it is empty."""
     for found in (result("absent-mean-cosine"), result("absent-mean-combined", STARTS)):
         assert found["absent"] == "weights not available here" and found["outcomes"] == []
     assert not (STARTS / "absent-mean" / VECTORS).exists()
@@ -330,9 +330,9 @@ def test_weights_that_are_not_here(workspace: Path) -> None:
 
 
 def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
-    """2 encoders x 3 starts x 6 strategies, and cross-encoders of 2 poolings in 3 ways; what was not run says so.
+    """2 encoders x 3 starts x 6 strategies, and cross-encoders of 2 poolings in 3 ways; cells that did not run say so.
 
-    The mean of two seeds' weights stands beside each of the nine cells that have them.
+    Each of the nine cells with two seeds also has the mean of their weights.
     """
     cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
     assert len(cells) == 2 * 3 * 6 + 2 * 2 * 3 + 9
@@ -373,7 +373,7 @@ def test_the_winner_is_chosen_on_validation_pairs(workspace: Path) -> None:
 
 
 def test_figures_as_rows(workspace: Path) -> None:
-    """As they are, and as `publish --matrix` keeps them."""
+    """As written by the stage, and as `publish --matrix` keeps them."""
     kept = keep_matrix(PARAPHRASE, Path("reports/runs/paraphrase"), "dvc repro", "2026-11-21")
     assert kept == Path("reports/runs/paraphrase/samples_paraphrase.csv") and read_results(kept) == read_results(
         PARAPHRASE

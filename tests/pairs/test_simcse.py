@@ -1,4 +1,4 @@
-"""SimCSE: its loss by hand, what it trains on, and that an interrupted run ends as an undisturbed one."""
+"""SimCSE: its loss by hand, its training data, and an interrupted run that ends like an undisturbed one."""
 
 import json
 import math
@@ -43,7 +43,7 @@ PARAMS = Simcse(**demo_params()["simcse"] | {"batch_size": 6, "epochs": 3, "lear
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A corpus of a few sentences, a small encoder, and SICK train with one pair that is held out."""
+    """A corpus of a few sentences, a small encoder, and SICK train with one pair of an evaluation set."""
     monkeypatch.chdir(tmp_path)
     write_tiny_bert(Path("tiny"))
     write_corpus([". ".join(TEXTS)])
@@ -98,7 +98,7 @@ def test_loss_against_loops() -> None:
 
 
 def test_dropout_makes_the_two_views(tmp_path: Path) -> None:
-    """In training two passes differ; at work they are alike, and equal to the encoder's own mean."""
+    """In training two passes differ; in inference they are equal, and equal to the encoder's own mean."""
     found = encoder(tmp_path)
     found.model.train()
     assert not torch.allclose(embed(found, TEXTS), embed(found, TEXTS))
@@ -118,7 +118,7 @@ def test_training_lowers_the_loss(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 1 and 27: killed after step 7, it goes on from the checkpoint of step 5, to the same weights."""
+    """fault 1 and 27: killed after step 7, it resumes from the checkpoint of step 5, to the same weights."""
     monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
     examples = draw(TEXTS, 24, seed=1)
     whole = encoder(tmp_path / "whole")
@@ -145,7 +145,7 @@ def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypat
 def test_a_damaged_checkpoint_is_no_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """fault 2: one changed bit in the weights is found by their SHA-256, and training begins anew."""
+    """fault 2: one changed bit in the weights is found by their SHA-256, and training starts again."""
     monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
     examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
     expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)
@@ -206,7 +206,7 @@ def test_the_stage_writes_an_encoder(workspace: Path, objective: str) -> None:
     ],
 )
 def test_no_model_says_why(workspace: Path, changes: dict[str, object], reason: str) -> None:
-    """Without weights or sentences there is no model, and never another's."""
+    """Without weights or sentences there is no model, and never another one instead."""
     configure(**changes)
     simcse_stage.main()
     assert json.loads((SIMCSE / CONFIG).read_text())["absent"] == reason

@@ -1,4 +1,4 @@
-"""Training: batches and rates by hand, and that a killed run ends as an undisturbed one."""
+"""Training: batches and rates by hand, and a killed run that ends like an undisturbed one."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_rates() -> None:
 def test_a_killed_run_ends_as_an_undisturbed_one(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str, learning: Any
 ) -> None:
-    """fault 2: killed in its last epoch it goes on from the checkpoint before, to the same weights and notes."""
+    """fault 2: killed in its last epoch, it resumes from the previous checkpoint, to the same weights and notes."""
     judged = [0.5, 0.9, 0.6, 0.7]  # with patience the second epoch's weights are the result
     whole = training(directory, tmp_path / "one.safetensors", strategy, learning, judged)
     expected = whole.run(examples(whole))
@@ -132,7 +132,7 @@ def test_the_head_learns_alone_at_first(directory: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("strategy", ["siamese", "triplet"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_training_brings_paraphrases_nearer(directory: Path, tmp_path: Path, strategy: str, precision: str) -> None:
-    """After it the pairs of label 1 have higher cosines than those of label 0, which they had not."""
+    """Only after training have the pairs of label 1 higher cosines than those of label 0."""
     update = {"epochs": 10, f"{strategy}_learning_rate": 0.5, "halve_every": None, "precision": precision}
     learning = PAPER.model_copy(update=update)
     run = training(directory, tmp_path / "x.safetensors", strategy, learning)
@@ -188,7 +188,7 @@ def test_without_its_best_weights_a_training_begins_anew(directory: Path, tmp_pa
 
 
 def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
-    """Multiple negatives learn from paraphrases alone, and one has no other beside it."""
+    """Multiple negatives learn only from paraphrases, and a batch with a single one has no negatives."""
     run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
     found = replace(examples(run), labels=np.eye(1, len(LABELS), dtype=np.int8)[0])
     with pytest.raises(InputError, match=r"ranking has 1 pair\(s\) to learn from, and needs two or more"):

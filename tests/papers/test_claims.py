@@ -1,4 +1,4 @@
-"""Verdicts on the claims of paper 1, from figures made up so that they must come out one way."""
+"""Verdicts on the claims of paper 1, from invented figures with a known verdict."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_the_papers_own_figures_bear_its_claims_out() -> None:
     assert by_start(paper_rows(), "TF-IDF weights").verdict == PARTLY
     assert "FastText 47.20 to 36.40" in by_start(paper_rows(), "TF-IDF weights").evidence
     assert by_start(paper_rows(), "DPCS lowers").verdict == PARTLY
-    assert by_start(paper_rows(), "Under the mean, SBERT and").verdict == PARTLY  # 0.482 beside 0.481 is no lead
+    assert by_start(paper_rows(), "Under the mean, SBERT and").verdict == PARTLY  # 0.482 against 0.481 is not a lead
 
 
 def test_other_numbers_of_reviews_are_not_compared() -> None:
@@ -85,7 +85,7 @@ def test_without_figures_nothing_is_judged() -> None:
 
 
 def test_our_student_is_not_mymodel() -> None:
-    """Our student's figures say nothing of the paper's model, however good they are."""
+    """Our student's figures say nothing about the paper's model, however good they are."""
     rows = [{**r, "system": "student"} if r["system"] == "paper student" else r for r in paper_rows()]
     for start in ("With DPCS, MyModel", "Under the mean, MyModel", "On IMDB, MyModel", "Distillation keeps"):
         for text, claim in found(rows).items():
@@ -94,7 +94,7 @@ def test_our_student_is_not_mymodel() -> None:
 
 
 def test_calibrated_errors_stand_beside_the_plain_ones() -> None:
-    """The verdict stays that of the paper's own measure."""
+    """The verdict still follows the paper's own measure."""
     rows = paper_rows()
     for protocol, value in (("tf-idf", 0.9), ("dpcs", 0.7)):
         rows.append(row("paper student", "stsb", protocol, "mae_calibrated", value))
@@ -125,7 +125,7 @@ def test_refinement(after: float, verdict: str) -> None:
 
 
 def test_another_loss_than_the_printed_one() -> None:
-    """What this project's own loss achieves is not what the paper's does: partly at most."""
+    """A result of this project's own loss is not the paper's: partly at most."""
     rows = stsb("skip-gram", "mean") + stsb("refined", "mean", paper="", spearman=0.6)
     other = {claim.text: claim for claim in claims(rows, NO_EXAMPLES, Refinement(False, {}, ""))}
     claim = other["Refinement by Kullback-Leibler divergence makes word vectors better at similarity"]
@@ -134,7 +134,7 @@ def test_another_loss_than_the_printed_one() -> None:
 
 @pytest.mark.parametrize(("last", "verdict"), [(0.42, REPRODUCED), (0.403, NOT), (0.1, NOT)])
 def test_algorithm_1(last: float, verdict: str) -> None:
-    """From its first iteration to its last, whatever lies between."""
+    """From its first iteration to its last, whatever is in between."""
     course = Refinement(False, {0: 0.4, 10: 0.9, 50: last}, "lee/test")
     claim = claims([], NO_EXAMPLES, course)[0]
     assert claim.verdict == verdict
@@ -180,7 +180,7 @@ def test_ten_times_as_fast(speed: float, verdict: str) -> None:
 
 
 def test_every_claim_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every figure of the paper turned round, no claim is reproduced but those of speed and of Word2Vec."""
+    """With every figure of the paper reversed, no claim is reproduced except those of speed and of Word2Vec."""
     turned = [
         {**r, "value": str(3 - float(r["value"]) if r["metric"] == "mae" else 1 - float(r["value"]))}
         if r["dataset"] != "corpus"

@@ -35,7 +35,7 @@ def test_a_pair_without_a_known_word_has_no_cosine(words: WordSystem, student: S
 
 
 def test_real_vectors() -> None:
-    """GloVe finds the pair of table 2 that people put at 0.4 the least alike of its four."""
+    """GloVe scores the pair of table 2 with a human rating of 0.4 lowest of the four."""
     examples = Examples()
     examples.add(WordSystem("GloVe", load_glove(), content_only=True))
     values = examples.content()["cosines"]["GloVe"][len(TABLE_1) :]

@@ -1,4 +1,4 @@
-"""What `make release` writes, what it refuses, and what the directory in git holds."""
+"""`make release`: its outputs, its refusals, and the directory in git."""
 
 import csv
 import json
@@ -103,7 +103,7 @@ def _cosines() -> Floats:
 
 
 def test_rare_words_are_cut_into_pieces() -> None:
-    """Common words, continuations and single characters keep their vectors; another word has those of its pieces."""
+    """Common words, continuations and single characters keep their vectors; other words have those of their pieces."""
     vocabulary = [UNKNOWN, "storm", "zxqvstorm", "z", "##xqv", "##storm"]
     encoder = StaticEncoder(static_tokenizer(vocabulary), table()[: len(vocabulary)])
     common = release.with_common_words(encoder)
@@ -133,7 +133,7 @@ def test_a_better_student_takes_the_place(workspace: Path) -> None:
 
 
 def test_worse_by_hand() -> None:
-    """What is worse on a test split alone decides nothing."""
+    """A model that is worse only on a test split is still released."""
     before = {"a/dev/x": 0.8, "a/test/x": 0.7}
     assert release.worse(before, {"a/dev/x": 0.7995, "a/test/x": 0.5}) == []
     assert release.worse(before, {"a/dev/x": 0.79, "a/test/x": 0.9}) == ["a/dev/x is 79.00, released is 80.00"]

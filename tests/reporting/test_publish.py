@@ -31,7 +31,7 @@ def test_a_system_without_figures_has_dashes(tmp_path: Path) -> None:
 
 
 def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> None:
-    """The means over seeds stand behind the run's own figures, which the README shows."""
+    """The means over seeds follow the run's own figures, which the README shows."""
     own = rows("student", 0.78, 300_034.4)
     results, kept, seeds = (
         tmp_path / "results.csv",
@@ -54,7 +54,7 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
 
 
 def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
-    """A cell made anew replaces its former figures; one that this run has not made stays; other pairs count nothing."""
+    """A repeated cell replaces its former figures; a cell without a new run stays; other pairs do not count."""
     no = Undefined("not run")
     source, runs = tmp_path / "paraphrase.csv", tmp_path / "runs"
     kept = runs / "mrpc.csv"
@@ -89,7 +89,7 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
 
 
 def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path) -> None:
-    """What earlier runs measured on the other sets stays."""
+    """The figures of earlier runs on the other sets stay."""
 
     def publish(*cells: tuple[str, float, int]) -> list[tuple[str, str]]:
         source, runs = tmp_path / "component_focus.csv", tmp_path / "runs"
@@ -104,7 +104,7 @@ def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path) -
 
 
 def test_figures_of_more_seeds_stay(tmp_path: Path) -> None:
-    """One seed run again takes no place of three; three do of three."""
+    """A repeat with one seed does not replace three seeds; a repeat with three does."""
 
     def publish(value: float, seeds: int) -> list[str]:
         source = tmp_path / "paraphrase.csv"
@@ -143,7 +143,7 @@ def test_cells_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
 
 
 def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
-    """A gain measured anew takes the place of the former one; what was measured on other pairs goes."""
+    """A new gain replaces the former one; gains on other pairs are removed."""
 
     def publish(*gains: tuple[str, str, float | str, float, int]) -> list[tuple[object, ...]]:
         names = ("encoder", "task", "weight", "gain", "pairs")
@@ -189,7 +189,7 @@ def test_a_gain_of_more_seeds_stays(tmp_path: Path) -> None:
 
 
 def test_a_kept_file_of_former_names_is_gone_on_with(tmp_path: Path) -> None:
-    """stsb+silver.csv takes the cells of stsb+augmented; what it had under `mean weights` is the model soup's."""
+    """stsb+silver.csv gets the cells of stsb+augmented; its former `mean weights` are the model soup's."""
     source, runs = tmp_path / "component_focus.csv", tmp_path / "runs"
     former = Result("L6, mean weights, W_cf = 0", "stsb+silver", "test", "focus", "pearson", 0.8, 1379, seeds=2)
     write_results(runs / "stsb+silver.csv", [former])

@@ -1,4 +1,4 @@
-"""The report stage: what the page holds, and that it is a page."""
+"""The report stage: the content of the page, and its validity as HTML."""
 
 import json
 import re
@@ -132,7 +132,7 @@ def write_focus() -> None:
 
 
 def write_paraphrase() -> None:
-    """Paper 2: a cell with figures, one without, table 4, and what comparing sentences costs."""
+    """Write paper 2's results: a cell with figures, one without, table 4, and the cost of comparing sentences."""
     cell: dict[str, Any] = {
         "encoder": "tiny",
         "pooling": "mean",
@@ -209,7 +209,7 @@ def page() -> str:
 
 
 class Outline(HTMLParser):
-    """Text of a page by element, and whether each element is closed where it should be."""
+    """The text of a page by element, and whether each element is closed in the right place."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -368,7 +368,7 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
 
 
 def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
-    """A transformer that classified 500 reviews stands beside systems that classified 25,000."""
+    """A transformer that classified 500 reviews is in one table with systems that classified 25,000."""
     few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
     write_results(paths.RESULTS, [*beside_paper(), *few])
     sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
@@ -381,7 +381,7 @@ def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
 
 
 def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
-    """Paper 1's student stands in its row and ours below; the calibrated error has a column without the paper's."""
+    """Paper 1's student is in its row and ours below; the calibrated error has a column without the paper's."""
     paper = [replace(result, system="paper student") for result in beside_paper() if result.system == "student"]
     calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
     write_results(paths.RESULTS, [*beside_paper(), *paper, calibrated])
@@ -528,7 +528,7 @@ def test_paper_3_and_the_trees(workspace: Path) -> None:
 
 
 def test_paper_2(workspace: Path) -> None:
-    """Its tables, a cell without figures, table 4, the order, and hours where joined pairs take them."""
+    """Its tables, a cell without figures, table 4, the order, and hours if cross-encoders take them."""
     whole = page()
     text = re.sub(r"<[^>]+>", " ", whole)
     for expected in ("Table 1: cosine", "71.23", "Table 4: tiny, CLS, the heads alone", "(u, v)", "69.87"):
@@ -539,7 +539,7 @@ def test_paper_2(workspace: Path) -> None:
 
 
 def test_what_longer_runs_have_left(workspace: Path) -> None:
-    """Cells of paper 2 in the order of the paper, whatever that of the file; paper 3's by weight, with their gains."""
+    """Cells of paper 2 in the paper's order, whatever the order of the file; paper 3's by weight, with their gains."""
     assert "as far as" not in page()
     cells = {"tiny cls": ["cosine"], "tiny mean": ["modern-pair", "combined-siamese", "siamese", HOSTILE]}
     kept = [

@@ -1,4 +1,4 @@
-"""Where work is done, and in which precision it pays."""
+"""The device, and the precision that pays on it."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from sentence_distillery.runtime import device as module
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """What is known of the processor is asked anew, in each test and after it."""
+    """Detect the processor's features again, in each test and after it."""
     for known in (module.multiplies_bfloat16, module._warn):
         known.cache_clear()
     yield

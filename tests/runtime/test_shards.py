@@ -1,4 +1,4 @@
-"""Shards in processes and on Dask: the same results as here, and what a worker's or a scheduler's end looks like."""
+"""Shards in processes and on Dask: the same results as here, and the errors if a worker or a scheduler dies."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def give(array: NDArray[np.float64]) -> None:
 
 
 def share_array() -> Callable[[], None]:
-    """Called here; what it gives is called in each worker, whose array is a view of a file, so read-only."""
+    """Called here; each worker calls its result, with an array that is a read-only view of a file."""
     GIVEN.append(np.arange(1e6))
     return partial(give, GIVEN[0])
 
@@ -134,7 +134,7 @@ def test_bad_input_while_preparing() -> None:
 
 
 def test_bad_input_in_a_worker(elsewhere: dict[str, object]) -> None:
-    """fault 9: what is wrong with the input is said in the same words wherever it is found."""
+    """fault 9: an input error has the same message wherever it is found."""
     with pytest.raises(InputError, match=r"^shard 0: give another$"):
         results(refuse, range(3), Shards.model_validate(elsewhere))
 
@@ -152,7 +152,7 @@ def test_a_killed_process() -> None:
 
 
 def test_a_killed_worker_of_the_cluster(dask: tuple[str, list[int]], tmp_path: Path) -> None:
-    """fault 12: Dask gives the shard to another worker, and gives up where that dies, too."""
+    """fault 12: Dask gives the shard to another worker, and gives up if that dies, too."""
     where = Shards(processes=1, dask=dask[0])
     assert results(partial(die_once, tmp_path / "died"), range(5), where) == [0, 1, 2, 3, 4]
     assert (tmp_path / "died").exists()
@@ -188,7 +188,7 @@ def test_workers_end_with_the_stage(number: signal.Signals, tmp_path: Path) -> N
     stderr = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == (143 if number is signal.SIGTERM else -number)
     wait_until_gone(workers)
-    assert "SpawnProcess" not in stderr  # the workers say nothing
+    assert "SpawnProcess" not in stderr  # the workers send nothing
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_scheduler_that_dies(tmp_path: Path) -> None:
-    """fault 12: what waits for a shard hears of it."""
+    """fault 12: the caller that waits for a shard gets the error."""
     with (
         cluster(tmp_path) as (address, pids),
         map_shards(time.sleep, [0, 60], Shards(processes=1, dask=address)) as all,

@@ -1,4 +1,4 @@
-"""The paper's own sentences, and the ones that its rules do not foresee; trees by hand."""
+"""The paper's own sentences, and some that its rules do not cover; trees by hand."""
 
 from collections.abc import Callable
 
@@ -92,7 +92,7 @@ def test_neither_subject_nor_object(tree: MakeTree) -> None:
 
 
 def test_nothing_to_take(tree: MakeTree) -> None:
-    """fault 26: the whole sentence, so that no component is empty."""
+    """fault 26: the full sentence, so that no component is empty."""
     found = component(tree("Really/RB/2/advmod beautiful/JJ/0/root"))
     assert (found.text, found.route) == ("Really beautiful", "whole")
 
@@ -107,6 +107,6 @@ def test_an_empty_tree() -> None:
 
 
 def test_a_word_in_two_roles_comes_once(tree: MakeTree) -> None:
-    """The object of "saw" is the subject's predicate too: csubj, and the head of an object of its own."""
+    """The object of "saw" is the subject's predicate too: csubj, and the head of its own object."""
     found = component(tree("Eating/VBG/3/csubj apples/NNS/1/obj makes/VBZ/0/root fun/NN/3/obj"))
     assert found.text == "Eating apples makes fun"

@@ -1,4 +1,4 @@
-"""Where words and arcs stand; seen in the report."""
+"""The positions of words and arcs; the report shows the drawing."""
 
 from collections.abc import Callable
 

@@ -49,7 +49,7 @@ def test_a_pickle_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_safetensors_file_of_another_kind(tmp_path: Path) -> None:
-    """fault 22: without what a packed model has in its metadata."""
+    """fault 22: without the metadata of a packed model."""
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(1)}, tmp_path / "pos.safetensors")

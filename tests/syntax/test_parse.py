@@ -1,4 +1,4 @@
-"""The parse stage on the sample pairs: trees, what is dropped, what is kept between runs."""
+"""The parse stage on the sample pairs: trees, dropped sentences, shards kept between runs."""
 
 import json
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def test_a_shard_depends_on_what_shapes_its_trees(tmp_path: Path) -> None:
 
 
 def test_no_set_at_all(workspace: Path) -> None:
-    """What is absent is reported as absent, and the stages behind find no trees."""
+    """An absent set is reported as absent, and later stages find no trees."""
     focus = {"tasks": ["stsb"]}
     write_params(benchmarks={"sets": ["samples"]}, syntax={"sets": ["stsb"]}, component_focus=focus)
     parse_stage.main()
@@ -95,7 +95,7 @@ def test_no_set_at_all(workspace: Path) -> None:
 
 
 def test_a_name_that_no_set_has(workspace: Path) -> None:
-    """It is an error, where a set that is known but not here is only reported."""
+    """An unknown set is an error; a known set that is absent is only reported."""
     write_params(syntax={"sets": ["samples", "sickk"]}, component_focus={"tasks": ["samples"]})
     with pytest.raises(SystemExit, match=r"syntax.sets contains 'sickk'; the known sets of pairs are lee, .*sick"):
         parse_stage.main()
@@ -119,7 +119,7 @@ def test_nothing_is_missing(tmp_path: Path) -> None:
 def test_processes_do_not_share_a_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, processes: int
 ) -> None:
-    """Where a shard would be parsed is what counts here, so nothing is."""
+    """The test checks where a shard would be parsed, so nothing is parsed."""
     asked: list[int | None] = []
 
     @contextmanager

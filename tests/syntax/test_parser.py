@@ -1,4 +1,4 @@
-"""The bundled models at work, and every way in which a text or a model can be unfit."""
+"""The bundled models in use, and every kind of invalid text or model."""
 
 import shutil
 import threading
@@ -98,7 +98,7 @@ def test_a_sentence_that_only_the_tokenizer_finds_too_long(parser: Parser) -> No
 
 @pytest.mark.parametrize("text", ["\0", "\ud800 dog", "\u200b", "??!!", "ﷺ", "狗 吠 了", "a\u2028b\x85c"])
 def test_odd_characters(parser: Parser, text: str) -> None:
-    """fault 19: a tree or a reason for each, and the neighbours stay where they are."""
+    """fault 19: a tree or a reason for each, and the neighbours keep their places."""
     first, _, last = parser.parse(["The dog barks.", text, "The cat sleeps."])
     assert isinstance(first, Tree) and first.tokens[1] == "dog"
     assert isinstance(last, Tree) and last.tokens[1] == "cat"
@@ -116,14 +116,14 @@ def test_nothing_at_all(parser: Parser) -> None:
     ],
 )
 def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: one message that says where to put them."""
+    """fault 24: one message that says where to put the models."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=message):
         models_of(model)
 
 
 def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
-    """What `hub` fetches and `path` may name: resources.json, and a file for each package of each processor."""
+    """Write the files that `hub` fetches and `path` may name: resources.json, and one for each processor's packages."""
     about: dict[str, Any] = {"lang_name": "English", "packages": {"default": dict.fromkeys(PROCESSORS, "small")}}
     for name in (*PROCESSORS, PRETRAIN):
         target = tmp_path / "en" / name / "small.pt"
@@ -146,7 +146,7 @@ def test_a_damaged_model(tmp_path: Path) -> None:
 
 
 def test_a_changed_model_has_another_fingerprint(tmp_path: Path) -> None:
-    """fault 14: so its trees are made anew."""
+    """fault 14: so its trees are made again."""
     shutil.copytree(BUNDLED, tmp_path / "syntax")
     before = fingerprint(tmp_path / "syntax")
     assert before == fingerprint(BUNDLED)
@@ -164,7 +164,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_first_downloads_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 25: the second waits for the first and takes what it brought (stanza #213)."""
+    """fault 25: the second waits for the first and uses its files (stanza #213)."""
     started: list[str] = []
 
     def download(language: str, model_dir: str, **options: Any) -> None:

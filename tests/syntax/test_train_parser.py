@@ -1,4 +1,4 @@
-"""The parts of the recipe that are ours; the models that it made are what the other tests load."""
+"""The project's parts of the recipe; the other tests load the models that it made."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_the_share_of_equal_rows() -> None:
 
 
 def test_without_the_treebank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 24: the file that is missing, and how to bring it."""
+    """fault 24: the error names the missing file, and how to get it."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(
         SystemExit,

@@ -1,4 +1,4 @@
-"""Checkpoints that are no start; that a resumed training ends like an uninterrupted one stands with the trainings."""
+"""Checkpoints that cannot be used; the tests of each training show that it resumes to the uninterrupted result."""
 
 import logging
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_one_of_something_else_is_passed_over_silently(saved: Path, caplog: pyte
 
 @pytest.mark.parametrize("place", [-1, -20, 300, 5])
 def test_a_changed_byte(saved: Path, place: int, caplog: pytest.LogCaptureFixture) -> None:
-    """fault 2: no half of a damaged checkpoint is taken, and the log says why training begins anew."""
+    """fault 2: no part of a damaged checkpoint is used, and the log says why training starts again."""
     content = bytearray(saved.read_bytes())
     content[place] ^= 0x40
     saved.write_bytes(content)

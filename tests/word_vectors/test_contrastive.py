@@ -1,4 +1,4 @@
-"""The contrastive objective: its loss by hand, what it takes for related, and that it pulls and pushes."""
+"""The contrastive objective: its loss by hand, its related sentences, and their attraction and repulsion."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_divergences_are_equation_1() -> None:
 
 
 def test_gradient_is_that_of_a_loop_over_pairs() -> None:
-    """The equations as they stand, pair by pair, give the same loss and gradient."""
+    """The equations as written, pair by pair, have the same loss and gradient."""
     left, right = TokenIds.from_lists([[0, 1], [4, 5, 5]]), TokenIds.from_lists([[2], [6, 4]])
     vectors = word_vectors().double().requires_grad_()
     d = contrastive.divergences(contrastive.unit_means(vectors, left), contrastive.unit_means(vectors, right), 0.5)
@@ -123,7 +123,7 @@ def test_sentences_of_one_article_are_not_pushed_apart() -> None:
 
 
 def test_a_side_that_lost_all_its_words_takes_no_part() -> None:
-    """fault 19: with six words in ten left out many sides are empty; what remains has words on both sides."""
+    """fault 19: with six words in ten left out many sides are empty; the remaining pairs have words on both sides."""
     found = list(
         contrastive.batches(
             corpus(), contrastive.related_pairs(corpus(), 2), settings(word_dropout=0.6), np.random.default_rng(3)
@@ -149,7 +149,7 @@ def alike() -> Tensor:
 
 
 def test_related_come_closer_and_unrelated_go_farther() -> None:
-    """What repulsion does not do: the divergence of related sentences falls while that of unrelated ones grows."""
+    """Unlike repulsion: the divergence of related sentences falls while that of unrelated ones grows."""
     vectors = alike()
     whole = topics()
     first, *_, last = contrastive.refine(
@@ -162,7 +162,7 @@ def test_related_come_closer_and_unrelated_go_farther() -> None:
 
 
 def test_a_word_that_says_nothing_gets_short() -> None:
-    """Lengths are learnt weights: the word of every sentence loses length beside all others."""
+    """Lengths are learnt weights: a word of every sentence becomes shorter than all others."""
     vectors = alike()
     whole = topics(common=True)
     before = vectors.norm(dim=1)

@@ -1,4 +1,4 @@
-"""The FastText stage: what it writes, and words composed of their n-grams."""
+"""The FastText stage: its files, and words composed of their n-grams."""
 
 import json
 import os

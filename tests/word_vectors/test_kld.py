@@ -137,6 +137,6 @@ def test_loss_that_is_not_finite() -> None:
 
 
 def cut_with_a_nan(vectors: Tensor) -> list[kld.Batch]:
-    """A batch of words 4 and 6, the second of which no other batch uses and is no number."""
+    """A batch of words 4 and 6; word 6 is NaN, and no other batch uses it."""
     vectors[6, 0] = math.nan
     return cut(2, TokenIds.from_lists([[4], [6]]))

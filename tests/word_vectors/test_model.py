@@ -1,4 +1,4 @@
-"""WordVectors on disk: what is saved comes back, and what is damaged is refused."""
+"""WordVectors on disk: round trips, and refusal of damaged files."""
 
 import json
 import pickle

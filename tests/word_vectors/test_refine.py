@@ -1,4 +1,4 @@
-"""The refine stage: what it draws, counts and writes."""
+"""The refine stage: its samples, counts and files."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def write_contrastive(**changes: Any) -> None:
 
 
 def written() -> dict[str, bytes]:
-    """The bytes of what the stage writes."""
+    """Return the bytes of the stage's outputs."""
     return {path.name: path.read_bytes() for path in (*REFINED.iterdir(), CURVE)}
 
 
@@ -67,7 +67,7 @@ def test_files_and_counters(trained: Path) -> None:
 
 @pytest.mark.parametrize("objective", ["repulsion", "contrastive"])
 def test_the_same_bytes_twice(trained: Path, objective: str) -> None:
-    """fault 27: one seed gives the same bytes."""
+    """fault 27: one seed makes the same bytes."""
     write_params(refine=REPULSION | {"objective": objective}, contrastive=CONTRASTIVE)
     refine_stage.main()
     first = written()

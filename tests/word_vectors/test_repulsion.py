@@ -1,4 +1,4 @@
-"""The repulsion stage: a figure for each learning rate and iteration, and what they show."""
+"""The repulsion stage: a figure for each learning rate and iteration, and their trend."""
 
 import csv
 import json
@@ -80,7 +80,7 @@ def test_a_row_for_each_rate_and_iteration() -> None:
 
 
 def test_start_is_the_skip_gram_vectors() -> None:
-    """Iteration 0 is alike at each rate: nothing has moved, and Spearman is that of the vectors as they are."""
+    """Iteration 0 is the same at each rate: nothing has moved, and Spearman is that of the unchanged vectors."""
     model = WordVectors.load(SKIPGRAM)
     table = pq.read_table(BENCHMARKS / "stsb.parquet")
     means = [
@@ -108,7 +108,7 @@ def test_lee_where_sts_b_is_absent() -> None:
 
 
 def test_no_set_at_all() -> None:
-    """Every point is counted as one without a figure, and the run goes on."""
+    """Every point is counted as lacking a figure, and the run goes on."""
     write_pairs(sick="dev")
     assert points() == []
     assert counters()["dropped"] == {"without a figure": 9}

@@ -57,7 +57,7 @@ def test_config_says_how_it_was_made(workspace: Path) -> None:
 
 
 def test_vectors_are_those_of_gensim(workspace: Path) -> None:
-    """Counting the words ourselves and streaming the parts gives what gensim makes of the whole corpus at once."""
+    """Counting the words ourselves and streaming the parts has the same result as gensim on the full corpus."""
     skipgram_stage.main()
     sentences = list(read_sentences(SENTENCES, "content"))
     reference = Word2Vec(

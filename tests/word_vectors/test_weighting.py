@@ -1,4 +1,4 @@
-"""Weights of tokens and what is removed from sentence vectors, by hand and beside short NumPy references."""
+"""Weights of tokens and removed directions, by hand and compared with short NumPy references."""
 
 import math
 import pickle
