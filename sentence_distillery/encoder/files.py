@@ -22,7 +22,7 @@ ROWS: Final = "mapping"  # model2vec's row of each token, if tokens share rows
 LEVELS: Final = 127  # of int8, on either side of zero
 NO_LEVEL: Final = -128
 
-_VALUES = 2**16  # that float16 has
+_VALUES = 2**16  # of float16
 
 
 def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:

@@ -27,7 +27,7 @@ UNKNOWN = "[UNK]"
 UNKNOWN_ID = 0
 CONTINUATION = "##"
 LEARNT_PIECES = 10_000
-LONGEST = 100  # characters; WordPiece takes a longer word for unknown, even where it knows it
+LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
 
 NORMALIZER = BertNormalizer(lowercase=True)
 SPLITTER = BertPreTokenizer()
@@ -132,7 +132,7 @@ def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
 
 
 def bare(piece: str) -> str:
-    """Take the mark of a continuation off a word piece.
+    """Remove the mark of a continuation from a word piece.
 
     Args:
         piece: A word piece.
