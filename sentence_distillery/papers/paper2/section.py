@@ -64,7 +64,7 @@ PACKAGE = "sentence_distillery.papers.paper2"
 
 
 def spelled(name: str) -> str:
-    """Say a strategy in words."""
+    """Describe a strategy in words."""
     strategy, comma, mean = name.partition(", ")
     recipe, _, rest = strategy.rpartition("-")
     return f"{recipe} {NAMES.get(rest, rest)}".strip() + comma + mean
@@ -76,7 +76,7 @@ def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:
 
 
 def figures(cell: Cell | None) -> list[list[Figure]]:
-    """Accuracy and F1 of a cell, or why it is empty."""
+    """Show accuracy and F1 of a cell, or why it is empty."""
     if cell is None or cell["absent"]:
         return [[Figure("—", note=NOT_ASKED if cell is None else cell["absent"])] for _ in COLUMNS]
     return [
@@ -96,7 +96,7 @@ def table(
 
 
 def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
-    """Tables 1, 2, 3, 5, 6 and 7, those of which this run has a cell; then what the paper does not have."""
+    """Make tables 1, 2, 3, 5, 6 and 7 if this run has a cell of them; then those that the paper does not have."""
     known = place(cells)
     encoders = unique(cell["encoder"] for cell in cells)
     poolings = [name for name in POOLINGS if any(cell["pooling"] == name for cell in cells)]
@@ -137,7 +137,7 @@ def _by_strategy(
 
 
 def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
-    """Logistic regression on six combinations: a table for each encoder and pooling, and for what was trained."""
+    """Make table 4, logistic regression on six combinations, for each encoder, pooling and trained part."""
     groups: dict[str, list[tuple[str, list[Cell | None]]]] = {}
     for cell in cells:
         combination, _, trained = cell["strategy"].rpartition(", ")
@@ -164,7 +164,7 @@ def cells_of(rows: Sequence[Row]) -> list[Cell]:
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
-    """By encoder and pooling, the strategies as the paper has them and then the modern ones."""
+    """Sort by encoder and pooling; then the paper's strategies in its order, and the modern ones."""
     order = [*PAPER, *MODERN]
 
     def place(row: Row) -> tuple[str, int, int]:
@@ -175,7 +175,7 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def kept(directory: Path) -> list[dict[str, Any]]:
-    """Read the matrices that `publish --matrix` has kept: heat map, tables, and what was kept of curves and orders."""
+    """Read the matrices that `publish --matrix` has kept: heat map, tables, and kept curves and orders."""
     matrices = []
     for path in sorted(directory.glob("*.csv")):
         every_row = read_results(path)
@@ -192,7 +192,7 @@ def kept(directory: Path) -> list[dict[str, Any]]:
 
 
 def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
-    """Test accuracy of every strategy (down) under every encoder and pooling (across); None without a figure.
+    """Draw test accuracy of every strategy (down) with every encoder and pooling (across); None without a figure.
 
     The least accurate cell is the palest, the most accurate one the fullest.
     """
@@ -222,7 +222,7 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
 
 
 def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
-    """Test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
+    """Draw test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
     known = [cell for cell in cells if not cell["absent"]]
     if not known:
         return []
@@ -241,7 +241,7 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
 
 
 def details(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only JSON holds: each cell with its interval and threshold, the threshold curves, the order."""
+    """Return the parts that only the JSON has: each cell with interval and threshold, threshold curves, the order."""
     cells = found["cells"]
     return {
         "curves": curves(cells),
@@ -258,7 +258,7 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
 
     Args:
         found: This run's matrix, the content of reports/paraphrase.json.
-        cost: What comparing sentences costs, the content of reports/pair_cost.json.
+        cost: The cost of comparing sentences, the content of reports/pair_cost.json.
         directory: Where the matrices of longer runs are kept, reports/runs/paraphrase.
 
     Returns:
@@ -280,6 +280,6 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
 
 
 def by_number(cells: Sequence[Cell], fourth: Sequence[Cell], pairs: int) -> list[Table]:
-    """All tables in the paper's order; what has no number comes last."""
+    """Sort all tables in the paper's order; those without a number come last."""
     found = [*tables(cells, pairs), *table_4(fourth, pairs)]
     return sorted(found, key=lambda table: table.caption if table.caption.startswith("Table") else "~")

@@ -1,13 +1,13 @@
-"""Aggregate the cells of paper 3's grid: figures, and whether W_cf > 0 gains anything.
+"""Aggregate the cells of paper 3's grid: figures, and whether W_cf > 0 helps.
 
 A gain is the Pearson correlation (on SICK-E the accuracy) of a cell less that of the cell with W_cf = 0 on the same
-pairs. Its interval comes from the paired bootstrap: the test pairs are drawn anew, with replacement, 2,000 times; both
-cells are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose
-interval holds 0 could be the luck of these test pairs.
+pairs. Its interval comes from the paired bootstrap: the test pairs are drawn 2,000 times, with replacement. Both cells
+are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose interval
+holds 0 could be the luck of these test pairs.
 
 The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
-does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is scored so as
-well, before any training, and its weight is learnt while it stays as it is (component_focus/frozen_weights.py).
+does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is also scored in
+this way, before any training, and its weight is learnt while the encoder is frozen (component_focus/frozen_weights.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ SHORT = 14  # words of a tree that fits on the page
 
 @dataclass(frozen=True)
 class Outcome:
-    """The test predictions of a cell by seed; `right` says whether SICK-E's label was found, (0, 0) without labels."""
+    """The test predictions of a cell by seed; `right` marks correct labels of SICK-E, (0, 0) without labels."""
 
     encoder: str
     task: str
@@ -67,7 +67,7 @@ class Outcome:
     seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
 
     def of(self, seeds: Sequence[int | None]) -> "Outcome":
-        """What these seeds have left, in their order."""
+        """Select the predictions of these seeds, in their order."""
         rows = [self.seeds.index(seed) for seed in seeds]
         right = self.right[rows] if self.right.size else NO_LABELS
         return replace(self, cosines=self.cosines[rows], right=right, seeds=tuple(seeds))
@@ -127,7 +127,7 @@ def _outcome(name: str, task: str, weight: Weight, table: pa.Table) -> Outcome:
 
 
 def outcome_figures(cell: Outcome) -> list[Result]:
-    """Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
+    """Compute Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
     system, n = cell.system, len(cell.gold)
     if cell.absent:
         names = ("pearson", "spearman")
@@ -161,13 +161,13 @@ def _row(
 
 
 def draws(pairs: int, count: int = DRAWS) -> Floats:
-    """How often each pair stands in each draw, (count, pairs) float32."""
+    """Count how often each pair is in each draw, (count, pairs) float32."""
     rows = np.random.default_rng(0).integers(0, pairs, (count, pairs))
     return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
 
 
 def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> Floats:
-    """Pearson of each draw, (draws,), by products of the counts with the values."""
+    """Compute Pearson of each draw, (draws,), by products of the counts with the values."""
     total = counts.sum(axis=1)
     one, other = found.astype(np.float64) - found.mean(), gold.astype(np.float64) - gold.mean()
     x, y, xx, yy, xy = (counts @ column / total for column in (one, other, one * one, other * other, one * other))
@@ -175,7 +175,7 @@ def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> F
 
 
 def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
-    """The gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have; or nothing."""
+    """Compute the gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have, if any."""
     both = [seed for seed in cell.seeds if seed in base.seeds]
     if not both:
         return []
@@ -203,9 +203,9 @@ def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
 
 
 def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
-    """What each weight of an encoder and task gains over 0; nothing where that cell is absent.
+    """Compute the gain of each weight of an encoder and task over 0; nothing if the cell of 0 is absent.
 
-    The mean of weights gains nothing of its own: its seeds are compared.
+    The model soup has no separate gain: its seeds are compared.
     """
     there = [cell for cell in cells if not cell.absent and not cell.encoder.endswith(MEAN)]
     base = next((cell for cell in there if cell.weight == 0), None)
@@ -217,7 +217,7 @@ def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
 
 @dataclass(frozen=True)
 class Frozen:
-    """What encoders that stay as they are are scored on: pairs, the tree of each sentence, the tasks and weights."""
+    """The data for scoring frozen encoders: pairs, the tree of each sentence, the tasks and weights."""
 
     inputs: Inputs
     trees: dict[str, Tree]
@@ -225,12 +225,12 @@ class Frozen:
 
     @property
     def sets(self) -> list[str]:
-        """The benchmark sets of the tasks that are here."""
+        """The benchmark sets of the tasks that are present."""
         return benchmarks_of(self.focus.tasks, self.inputs.benchmarks)
 
 
 def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) -> list[Outcome]:
-    """Score an encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
+    """Score an encoder with the component only at inference: every weight, and 0, on the test split of each task."""
     found = []
     for task in frozen.sets:
         test = frozen.inputs.benchmarks.pairs(task, "test")
@@ -244,7 +244,7 @@ def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) ->
 
 
 def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
-    """An encoder's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+    """Predict from an encoder's vectors (sentences, dimension); `rows` (pairs, 2) index them."""
     one, other = rows.T
     gold = test.scores if test.scores is not None else NOTHING
     labels = entailment(vectors, rows, test.labels)
@@ -256,7 +256,7 @@ def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], 
 def learnt_weights(
     functions: Mapping[str, Embed], frozen: Frozen, cells: Path, counters: Counters
 ) -> list[tuple[Outcome, Learnt]]:
-    """Learn the weights for functions of texts, and read those that the directory of cells has for each encoder."""
+    """Learn the weights for functions of texts, and read those of each encoder from the directory of cells."""
     found = {
         (name, task): learn_all(task, embed, frozen.trees, frozen.inputs, counters)
         for name, embed in functions.items()
@@ -274,7 +274,7 @@ def _learnt(name: str, task: str, learnt: Learnt) -> Outcome:
 
 
 def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
-    """Some trees that fit on a page, spread over the run."""
+    """Choose some trees that fit on a page, spread over the run."""
     short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
     step = max(1, len(short) // SHOWN)
     return [{"text": text} | asdict(trees[text]) for text in short[::step][:SHOWN]]
