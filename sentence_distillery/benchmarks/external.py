@@ -1,7 +1,7 @@
 """The files of external benchmark sets: the SHA-256 that each must have, and its public home.
 
 A `home` names one file whose bytes have the pinned SHA-256, so a moved branch or another edition is noticed, never
-read. None says that no public file has these bytes: the set was packed or rebuilt, and the user has to bring it.
+read. None means that no public file has these bytes: the set was packed or rebuilt, and the user has to supply it.
 """
 
 from dataclasses import dataclass

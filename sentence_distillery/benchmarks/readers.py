@@ -1,4 +1,4 @@
-"""One reader for each benchmark's own file format: a directory in, rows with their place (file and line) out.
+"""One reader for each benchmark's own file format: from a directory to rows with their place (file and line).
 
 Nothing is repaired: a row that does not fit raises BadDataError. Quotes are read as each format means them: in
 comma-separated files they enclose a field, in tab-separated ones they are characters like any other.

@@ -1,6 +1,6 @@
 """The benchmark sets, and what each must look like: rows by split, score scale, labels.
 
-The counts are those of the published sets. A set that differs in one row is another set, and its scores could not be
+The counts are those of the published sets. A set that differs in one row is a different set, and its scores cannot be
 compared with published ones.
 """
 
@@ -32,7 +32,7 @@ Origin = Literal["package", "samples", "external"]
 class Sources:
     """Directories that benchmark sets are read from, and what to do if a file there is missing or wrong."""
 
-    external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` brings them
+    external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` fetches them
     samples: Path  # pairs.csv and reviews.csv of this project
     external_remedy: str = "bring its files, or fetch them with sentence_distillery.benchmarks.download"
     samples_remedy: str = "restore it from the project's repository"

@@ -1,8 +1,8 @@
-"""Cleaning: from articles to clean sentences, one a row, and every dropped sentence with the reason.
+"""Cleaning: from articles to clean sentences, one per row, and every dropped sentence with the reason.
 
 Three steps. Examine, on any core: the sentences, words and fingerprints of each article. Decide, here: what is dropped
 and why, from the fingerprints alone (`decisions.RULES`). Write, in threads: what is kept and what is dropped. Between
-the first and the last step the sentences wait in files beside the target, so that memory hardly grows with the corpus.
+the first and the last step the sentences are kept in files next to the target, so memory hardly grows with the corpus.
 
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
@@ -66,7 +66,7 @@ def clean(
             one of plain texts.
         target: Directory to write; it is replaced as a whole, or not at all.
         options: Language, lengths and thresholds.
-        fingerprints: Fingerprints of texts that evaluation scores on, (texts,) uint64; their sentences are dropped.
+        fingerprints: Fingerprints of the evaluation texts, (texts,) uint64; their sentences are dropped.
         where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
 
@@ -97,7 +97,7 @@ def clean(
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
-    """Examine all articles and write their sentences to `spool`; return where the articles are from."""
+    """Examine all articles and write their sentences to `spool`; return the origins of the articles."""
     work = partial(  # without `options` itself, for which each worker would load pydantic
         examine,
         language=options.language,
@@ -128,7 +128,7 @@ def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, lis
 
 
 class Spool:
-    """The sentences found so far, in a file for each part, and in memory the numbers that decisions need."""
+    """The sentences so far, in a file for each part, and in memory the numbers that decisions need."""
 
     def __init__(self, directory: Path, part_documents: int) -> None:
         directory.mkdir()
@@ -166,7 +166,7 @@ class Spool:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
         path.unlink()
-        return table.combine_chunks()  # or the bytes of the result would depend on the size of the shards
+        return table.combine_chunks()  # else the bytes of the result would depend on the size of the shards
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:

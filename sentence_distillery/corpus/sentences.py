@@ -13,15 +13,15 @@ goes on; after another one (Inc., U.S., a.m., an initial) it ends only before a 
 He). A number or a letter at the beginning of a sentence numbers it (1. The).
 
 Inner sentence ends of the paragraphs of UD English EWT: the corpus report compares these rules with other
-splitters. They were written on its training and development splits; most of what they miss are ends without a mark.
+splitters. The rules were written on its training and development splits; most of the ends that they miss have no mark.
 """
 
 import re
 
 import sentencex
 
-# sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so that it is
-# given pieces of this size at most; no sentence that is kept is nearly as long.
+# sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so it gets pieces of
+# this size at most; no sentence that is kept is nearly as long.
 LONGEST_PIECE = 20_000
 
 # In lower case, without their last full stop. After these no sentence ends.
@@ -29,9 +29,9 @@ _TITLES = """
 mr mrs ms messrs mme mlle dr drs prof profs gen gov govs sen sens rep reps lt maj capt cmdr sgt cpl pvt adm rev hon pres
 supt insp det st ft mt sr sra vs e.g i.e eg ie cf viz approx ca attn incl excl feat op cit
 """
-# After these none ends before a number.
+# After these no sentence ends before a number.
 _NUMBERED = "no nos art sec fig figs vol vols pp p ch jan feb mar apr jun jul aug sep sept oct nov dec"
-# After these, and after an initial or letters with full stops in them (U.S.), one ends before a word of _STARTERS only.
+# After these, an initial or letters with full stops (U.S.), a sentence ends only before a word of _STARTERS.
 _SHORT = """
 inc corp co cos ltd plc llc llp bros jr etc al est ave blvd rd hwy sq dept univ assn assoc intl natl ext tel dist div
 mfg mgr ed eds para govt jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat
@@ -50,8 +50,8 @@ NEVER_LAST, BEFORE_NUMBERS, ABBREVIATIONS, STARTERS = (
 )
 _KNOWN = NEVER_LAST | BEFORE_NUMBERS | ABBREVIATIONS
 _OPENING = "\"'“‘(["
-# For a text in which a full stop stands for each mark, since `re` looks for one character much faster than for several.
-# Possessive, and begun where no mark stands before, so that a long run of marks is read once.
+# For a text in which each mark is replaced by a full stop, since `re` finds one character much faster than several.
+# Possessive, and it starts only if no mark precedes, so that a long run of marks is read once.
 _END = re.compile(
     r"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)(?: +([\"'“‘(\[]*+)([^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
@@ -79,7 +79,7 @@ def _english(paragraph: str) -> list[str]:
 
 
 def _is_end(text: str, begin: int, found: re.Match[str]) -> bool:
-    """Tell whether the sentence that begins at `begin` ends at the marks that were found."""
+    """Tell whether the sentence that begins at `begin` ends at the matched marks."""
     _, closing, opening, first, glued = found.groups()
     if glued:
         return glued in STARTERS

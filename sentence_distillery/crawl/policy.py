@@ -34,7 +34,7 @@ OTHER_FILES = re.compile(
     re.IGNORECASE,
 )
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # RFC 8215; Python 3.11 takes it for public
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # RFC 8215; Python 3.11 treats it as public
 WEB_SCHEMES = ("http", "https")
 
 TOO_DEEP = "too deep"
@@ -90,7 +90,7 @@ def is_public(address: str) -> bool:
 def is_private_literal(host: str) -> bool:
     """Tell whether `host`, as written in a URL, is a non-public IP address in any form that resolvers accept.
 
-    0x7f.1, 2130706433 and 127.1 are loopback to the resolver, too, so what consists of numbers only is not trusted.
+    0x7f.1, 2130706433 and 127.1 are loopback to the resolver, too, so a host of numbers only is not trusted.
     """
     name = urlsplit(f"//{host}").hostname or ""
     try:

@@ -74,7 +74,7 @@ class Work:
     failure: Exception | None = None
 
     def limit(self, under_way: int = 0) -> str | None:
-        """Return the limit of the snapshot that is reached; None if the crawl may continue."""
+        """Return the limit that the snapshot has reached; None if the crawl may continue."""
         requests, size = self.store.totals()
         if requests + under_way >= self.web.pages:
             return "page limit"

@@ -7,11 +7,11 @@ the step to `done`:
        │ └──no robots.txt, for this run──> blocked
        └──error, refusal──> dropped, with its reason
 
-An answer is written to the WARC file and synced first, and to the database then. A kill between the two leaves
+An answer is first written to the WARC file and synced, then written to the database. A kill between the two leaves
 a record that the database does not know; it is cut off when the store is opened again.
 
-The store also has all bodies by their SHA-256, and the validators (ETag, Last-Modified) and the newest analysis of each
-URL. With these the next snapshot only fetches pages that have changed.
+The store also keeps all bodies by their SHA-256, and the validators (ETag, Last-Modified) and the newest analysis of
+each URL. With these the next snapshot only fetches pages that have changed.
 """
 
 import fcntl
@@ -99,7 +99,7 @@ class Answer:
 
 
 class Store:
-    """The state of all snapshots and the work on one of them. Not for several threads."""
+    """The state of all snapshots and the work on one of them; not thread-safe."""
 
     def __init__(self, name: str, scope: str, software: str, directory: Path) -> None:
         """Open the snapshot that `name` and `scope`, a digest of its request, identify; begin it if it is new.
@@ -157,7 +157,7 @@ class Store:
             )
         )
 
-    # What waits
+    # Pages that wait
 
     def unblock(self) -> None:
         """Queue the pages again whose robots.txt was unreachable in an earlier run."""
@@ -270,7 +270,7 @@ class Store:
                 "insert into error values (?, ?, 1) on conflict do update set count = count + 1", (self._snapshot, kind)
             )
 
-    # What is known of a URL
+    # Lookups by URL
 
     def last_visit(self, url: str) -> Visit | None:
         """Return the newest answer with a body, of this snapshot or an earlier one."""

@@ -27,7 +27,7 @@ NGRAMS = "ngrams.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class SubwordVectors:
-    """Word vectors, and ngrams (buckets, dimension) float32 of which other words are composed."""
+    """Word vectors, and ngrams (buckets, dimension) float32 that compose the vectors of other words."""
 
     model: WordVectors
     ngrams: NDArray[np.float32]
