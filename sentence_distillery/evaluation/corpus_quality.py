@@ -28,7 +28,7 @@ from sentence_distillery.syntax.parser import load_parser
 
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
-LONGEST = 400  # words of a sentence, which a parser asks for and a splitter does not use
+LONGEST = 400  # words of a sentence; a parser needs it, a splitter does not
 
 Splitter = Callable[[str], list[str]]
 Row = dict[str, str]
@@ -125,7 +125,7 @@ def score_splitter(split: Splitter, paragraphs: Sequence[Paragraph]) -> Row:
 
 
 def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
-    """Score cleaning on the lines that it drops as boilerplate, or of which it leaves nothing."""
+    """Score cleaning on the lines that it drops as boilerplate, or empties."""
     documents = [list(group) for _, group in itertools.groupby(lines, lambda line: line.document)]
     texts = ["\n\n".join(line.paragraph.text for line in document) for document in documents]
     names = sorted({line.source for line in lines})
