@@ -1,13 +1,13 @@
 """An encoder that is a Python function, such as the Universal Sentence Encoder of paper 3, which is TensorFlow's.
 
     component_focus:
-      functions: {use: "use:embed"}        a function of use.py, beside params.yaml, or of a module that is installed
+      functions: {use: "use:embed"}        a function of use.py, next to params.yaml, or of an installed module
 
     import tensorflow_hub                  use.py
     embed = tensorflow_hub.load("https://tfhub.dev/google/universal-sentence-encoder/4")
 
-It is given a list of texts, some hundreds at a time, and returns a row of numbers for each. It is known by its name
-alone, so a pipeline does not see a change of its code.
+It gets a list of texts, some hundreds at a time, and returns a row of numbers for each. It is identified by its name
+alone, so the pipeline does not notice a change of its code.
 """
 
 import pkgutil
@@ -18,7 +18,7 @@ import numpy as np
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
-CHUNK = 512  # texts that a function is given at a time
+CHUNK = 512  # texts that a function gets at a time
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 

@@ -21,7 +21,7 @@ def is_speed(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Headline:
-    """`sets` are names as shown; quality is {system: Spearman x 100 or None, for each set}; speed is {system: rate}."""
+    """The headline figures: display names of sets, {system: Spearman x 100 or None, for each set}, {system: rate}."""
 
     sets: list[str]
     quality: dict[str, list[float | None]]
@@ -40,13 +40,13 @@ class Headline:
         return [own / teacher if own and teacher and min(own, teacher) > 0 else None for own, teacher in pairs]
 
     def times(self, system: str) -> float | None:
-        """Speed over the teacher's."""
+        """Divide a system's speed by its teacher's."""
         known = system in self.speed and TEACHER in self.speed
         return self.speed[system] / self.speed[TEACHER] if known else None
 
 
 def headline(rows: Sequence[Row], sets: Mapping[str, Any]) -> Headline:
-    """Pick the headline figures from results.csv; `sets` is what provenance.json says of each set."""
+    """Pick the headline figures from results.csv; `sets` is the content of provenance.json on each set."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     speed = {}
     for row in rows:
@@ -93,5 +93,5 @@ def panels(figures: Headline) -> list[charts.Scatter]:
 
 
 def rounded(value: float) -> str:
-    """Two significant digits: 1697 is 1,700 and 0.714 is 0.71."""
+    """Show two significant digits: 1697 is 1,700 and 0.714 is 0.71."""
     return f"{float(f'{value:.2g}'):,.12g}"
