@@ -12,9 +12,9 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
     the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
 
-Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) stand
-for them and verbs (VB*) for the predicates, in the order of the sentence. If there are none of these either, the
-component is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by
+Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) take
+their place and verbs (VB*) that of the predicates, in the order of the sentence. If there are none of these either, the
+component is the whole sentence, so that it is never empty. Words are in the order of the relations: predicate by
 predicate, its subjects, itself, its objects, and each word's negation before it.
 
     An Asian woman in a crowd is not carrying a black bag      woman not carrying bag
@@ -41,10 +41,10 @@ NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "n
 
 @dataclass(frozen=True)
 class Component:
-    """The words that carry a sentence, and how they were chosen.
+    """The main words of a sentence, and how they were chosen.
 
-    `rows` are their places in the sentence, from 0 on. `roles` has one role for each word; a negation has the role of
-    the word that follows it. Nouns and verbs that stand for subjects and predicates have their roles. If the component
+    `rows` are their places in the sentence, from 0. `roles` has one role for each word; a negation has the role of
+    the word that follows it. Nouns and verbs in place of subjects and predicates have their roles. If the component
     is the whole sentence, every word is a predicate.
     """
 
@@ -55,7 +55,7 @@ class Component:
 
     @property
     def text(self) -> str:
-        """Join the words as a sentence."""
+        """Join the words to a sentence."""
         return " ".join(self.words)
 
 
@@ -122,7 +122,7 @@ def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
 
 
 def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
-    """Add each negation of the sentence: before the word it depends on, or else before the next word kept."""
+    """Add each negation of the sentence before the word that it depends on, or else before the next kept word."""
     negations = [row for row, token in enumerate(tree.tokens) if _plain(token) in NEGATIONS and row not in roles]
     placed: dict[int, list[int]] = {}
     last: list[int] = []

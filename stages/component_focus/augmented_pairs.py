@@ -23,7 +23,7 @@ log = logging.getLogger("stages")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Pairs scored by a teacher, for a task of paper 3's grid.")
-    parser.add_argument("task", help="one of component_focus.tasks; pairs are made for one +augmented")
+    parser.add_argument("task", help="one of component_focus.tasks; pairs are made only if it ends in +augmented")
     task: str = parser.parse_args().task
     with (
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),
