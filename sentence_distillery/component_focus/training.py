@@ -16,8 +16,8 @@ scored by a teacher (component_focus/augmentation.py).
 If there are several seeds, their model soup (the mean of their weights) is one more encoder. It costs no more to run
 than each of them (Wortsman et al. 2022, "Model soups"; there the members differ in hyperparameters, too).
 
-A cell keeps its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK the
-entailment that logistic regression on |emb_A - emb_B| predicts for the test pairs in ten folds (section 4.4).
+A cell keeps its cosines for the pairs of dev and test, so that cells can be compared pair by pair. For SICK it also
+keeps the entailment that logistic regression on |emb_A - emb_B| predicts for the test pairs in ten folds (section 4.4).
 
 A checkpoint is saved after each epoch. An interrupted cell resumes there, with the same result.
 """

@@ -5,9 +5,9 @@ The guess is unreliable on little text: of the English sentences of UD EWT it ta
 More than SAMPLE characters change nothing (news: 3.5% of the documents are not English at 400 as at 1,000, mostly
 tables of earnings and prices), and the time grows with them.
 
-The library walks over the bytes in Python and takes 0.2 ms a document, so it is skipped for a document if a quarter of
-the words of the sample are stop words of the language. On a third of the news that saves five calls in six, and the
-library calls all of those 5,808 documents English.
+The library walks over the bytes in Python and takes 0.2 ms per document. So it is skipped if a quarter of the words of
+the sample are stop words of the language. On a third of the news that saves five calls in six, and the library calls
+all of those 5,808 documents English.
 """
 
 from collections.abc import Callable

@@ -137,7 +137,7 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
 
 
 def _refuse_linked_directories(given: Path, root: Path) -> None:
-    """Raise InputError if a directory on the way to `given`, or below it, is a link, behind which changes go unseen."""
+    """Raise InputError if a directory on the way to `given`, or below it, is a link, whose changes go unnoticed."""
     below = [path for path in (*given.parents, given) if path.is_relative_to(root) and path != root]
     for path in (*below, *given.rglob("*")):
         if path.is_symlink() and path.is_dir():

@@ -54,7 +54,7 @@ class Gate:
         self._locks[host].release()
 
     def pause(self, host: str, seconds: float) -> None:
-        """Block requests to the host for so many seconds."""
+        """Block requests to the host for this many seconds."""
         self._ready[host] = max(self._ready[host], time.monotonic() + seconds)
 
     def slow_down(self, host: str, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """The fine-tuned student: a separate variant that is fine-tuned on human ratings, which the plain student never sees.
 
-It is trained as the static student and its MLP head are, on the labels of teachers that were fine-tuned on the ratings
-of STS-B train (distillation/fine_tuned_teacher.py), and then tuned on these pairs itself:
+It is trained like the static student and its MLP head, but on the labels of teachers that were fine-tuned on the
+ratings of STS-B train (distillation/fine_tuned_teacher.py). Then it is tuned on these pairs itself:
 
     s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which are fixed
     v(S) = (s + relu(s A) B) T                              A, B: its MLP head, if it has one

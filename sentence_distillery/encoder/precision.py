@@ -1,6 +1,6 @@
 """Embeddings in fewer bits for an index: the five precisions of sentence-transformers, with the same results.
 
-    float32   4 bytes a dimension, as they are
+    float32   4 bytes per dimension, unchanged
     int8      1 byte: 256 buckets between the least and the greatest value of each dimension, -128 to 127
     uint8     the same, 0 to 255
     ubinary   1 bit: whether a dimension is above 0, eight of them in a byte

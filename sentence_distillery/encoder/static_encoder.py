@@ -3,7 +3,7 @@
 Lower-casing, splitting and vocabulary look-up run over a whole batch in Arrow, and one sparse product sums the vectors:
 
     "The storm, again" -> "the storm  again "    one 256-byte table: lower case, punctuation to blanks
-                       -> the_|storm_|_|again_  cuts behind blanks: the same bytes, a list of offsets
+                       -> the_|storm_|_|again_  cut after blanks: the same bytes, a list of offsets
                        -> 12 | 873 | 0 | 40     Arrow's look-up, whole words with their blank
                        -> sum of 4 rows         one sparse product, then unit length
 
@@ -193,7 +193,7 @@ class StaticEncoder(Interface):
         """Write the model so that this library, sentence-transformers and model2vec load it.
 
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static that
-        cuts to `truncate_dim` is saved with these dimensions alone. model2vec knows no layer behind the mean.
+        cuts to `truncate_dim` is saved with these dimensions alone. model2vec does not support a layer after the mean.
 
         Args:
             directory: A new or empty directory, or one of a model.

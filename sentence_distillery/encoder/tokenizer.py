@@ -1,7 +1,7 @@
 """The static student's tokens: a vector for each whole word, word pieces for the rest.
 
 WordPiece is greedy, longest match first. With the frequent words of the corpus added to the word pieces, a known word
-matches as a whole and only an unknown one is cut, so one ordinary `tokenizers` model does both and any library can
+matches as a whole and only an unknown one is cut. So one ordinary `tokenizers` model does both, and any library can
 load it:
 
     vocabulary: the, storm, storms, un, ##known, ##s
@@ -51,7 +51,7 @@ def words(text: str) -> list[str]:
 
 
 def is_word(text: str) -> bool:
-    """Tell whether `words` leaves a text as it is.
+    """Tell whether `words` leaves a text unchanged.
 
     Args:
         text: Any text.

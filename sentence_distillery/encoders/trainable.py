@@ -98,7 +98,7 @@ class PairEncoder(nn.Module):
     def keep_only(self, tokens: Tokens) -> None:
         """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
 
-        The other rows never get a gradient, so training without weight decay leaves them as they are. But each step of
+        The other rows never get a gradient, so training without weight decay does not change them. But each step of
         Adam goes through all of them, and they are two thirds of a small encoder's parameters.
         """
         table = self.table
@@ -137,7 +137,7 @@ class PairEncoder(nn.Module):
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
     def _packed(self, tokens: Tokens) -> Tensor:
-        """Compute as `forward`, one behind the other; sequences of one length must be adjacent."""
+        """Compute like `forward`, on concatenated sequences; those of one length must be adjacent."""
         ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
         types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
         runs = runs_of([len(sequence) for sequence in tokens.ids])
@@ -146,7 +146,7 @@ class PairEncoder(nn.Module):
             return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
 
     def _padded(self, tokens: Tokens) -> Tensor:
-        """Compute as `forward`, padded together."""
+        """Compute like `forward`, on padded sequences."""
         ids, mask = padded(tokens.ids, self._filler)
         inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
         if tokens.types is not None:
@@ -170,7 +170,7 @@ class PairEncoder(nn.Module):
 
 
 def padded(sequences: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
-    """Pad to (sequences, longest) int64 with `filler` behind the short ones; return the mask of real tokens, too."""
+    """Pad to (sequences, longest) int64 with `filler` after the short ones; return the mask of real tokens, too."""
     lengths = torch.tensor([len(sequence) for sequence in sequences])
     mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
     found = torch.full(mask.shape, filler, dtype=torch.long)

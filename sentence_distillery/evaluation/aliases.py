@@ -34,7 +34,7 @@ def current(name: str) -> str:
         name: A name from a file of any age.
 
     Returns:
-        The name that today's stages write; a name that never changed stays as it is.
+        The name that today's stages write; a name that never changed is returned unchanged.
 
     Example:
         >>> current("student, deep")

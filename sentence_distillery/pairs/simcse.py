@@ -12,7 +12,7 @@ h is the mean of the token outputs, t the temperature, j runs over the batch.
 Worked example: with cosines of 1 to its own positive and 0 to the other one, t = 1, the loss of a sentence is
 log(1 + 1/e) = 0.313; with t = 0.05 it is log(1 + e^-20), which is nearly nothing.
 
-The order of the batches and each draw of dropout depend on the seed and the step alone, so a run that resumes from a
+The order of the batches and each draw of dropout depend on the seed and the step alone. So a run that resumes from a
 checkpoint ends like one that was never interrupted.
 """
 

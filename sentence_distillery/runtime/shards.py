@@ -130,7 +130,7 @@ def _file(end: socket.socket) -> BufferedRWPair:
 
 
 def _send(pipe: BufferedRWPair, value: object) -> None:
-    """Pickle `value`, but send the buffers of its tables and arrays as they are, which a pickle would copy."""
+    """Pickle `value`, but send the buffers of its tables and arrays directly, since a pickle would copy them."""
     buffers: list[pickle.PickleBuffer] = []
     message = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     pickle.dump((message, [buffer.raw().nbytes for buffer in buffers]), pipe)

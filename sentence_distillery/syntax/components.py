@@ -10,7 +10,7 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
     dobj, iobj                             obj, iobj
     pobj: object of a preposition          obl or obl:agent with a `case`: a prepositional object of the predicate. A
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
-    the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
+    the relation's head                    a predicate: the verb, or in "the bag is black" the adjective
 
 Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) take
 their place and verbs (VB*) that of the predicates, in the order of the sentence. If there are none of these either, the

@@ -35,7 +35,7 @@ class SubwordVectors:
     maximum_n: int
 
     def extended(self, words: Iterable[str]) -> WordVectors:
-        """Return the vocabulary and, behind it, each other word of `words` that has an n-gram, with a count of 1."""
+        """Return the vocabulary and, after it, each other word of `words` that has an n-gram, with a count of 1."""
         spans = {word: self._buckets(word) for word in dict.fromkeys(words) if word not in self.model.index}
         new = {word: buckets for word, buckets in spans.items() if buckets}
         composed = np.empty((len(new), self.model.dimension), dtype=np.float32)

@@ -50,7 +50,7 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
 
 @dataclass(frozen=True)
 class WordCounts:
-    """The count of each word in a corpus of so many `sentences`."""
+    """The count of each word in a corpus, and the number of its `sentences`."""
 
     words: Counter[str]
     sentences: int

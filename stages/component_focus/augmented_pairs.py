@@ -1,7 +1,7 @@
 """The stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
 
-Reads data/benchmarks, fine-tunes the teacher on the task's train split with each seed, scores new pairs of its
-sentences, and mixes a share of the teacher's scores into the human ratings. Writes data/augmented_pairs/<task>:
+Reads data/benchmarks and fine-tunes the teacher on the task's train split with each seed. The teacher scores new pairs
+of its sentences, and a share of its scores is mixed into the human ratings. Writes data/augmented_pairs/<task>:
 pairs.parquet, and augmented.json, which has null or the reason why the task has no pairs.
 """
 
