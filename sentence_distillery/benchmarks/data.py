@@ -142,8 +142,8 @@ class BenchmarkData:
     def fingerprints(self) -> NDArray[np.uint64]:
         """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
         table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
-        found: NDArray[np.uint64] = table["fingerprint"].to_numpy()
-        return found
+        marks: NDArray[np.uint64] = table["fingerprint"].to_numpy()
+        return marks
 
     def _read(
         self, name: str, split: str, schema: pa.Schema, kinds: tuple[Kind, ...]

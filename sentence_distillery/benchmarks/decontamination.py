@@ -43,8 +43,8 @@ P = TypeVar("P", bound=Pairs)
 def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Mark the rows, (rows,) bool, with an evaluated text in one of their columns; a text without letters never is."""
     marks = np.stack([fingerprints(column) for column in columns])
-    found: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
-    return found
+    shared: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
+    return shared
 
 
 def pair_keys(pairs: Pairs) -> list[Key]:
@@ -59,9 +59,9 @@ def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
     kept = np.ones(len(own), dtype=bool)
     for name, pairs in scored.items():
         others = set(pair_keys(pairs))
-        found = np.array([key in others for key in own], dtype=bool)
-        counters.drop(f"pair of {name}", int((found & kept).sum()))
-        kept &= ~found
+        shared = np.array([key in others for key in own], dtype=bool)
+        counters.drop(f"pair of {name}", int((shared & kept).sum()))
+        kept &= ~shared
     return train.take(np.flatnonzero(kept))
 
 

@@ -61,8 +61,8 @@ def unscored_pairs(
 ) -> PairSet:
     """Draw unscored pairs of `texts`, (texts, dimension) vectors, that are in none of the splits."""
     name = pairs["train"].name
-    found = neighbours(vectors, SPARE * given.pairs, given.nearest, given.seed)
-    left, right = ([texts[row] for row in column] for column in found.T)
+    candidates = neighbours(vectors, SPARE * given.pairs, given.nearest, given.seed)
+    left, right = ([texts[row] for row in column] for column in candidates.T)
     drawn = PairSet(name, "train", left, right, None, None, None)
     new = guarded(drawn, {f"{name} {split}": each for split, each in pairs.items()}, counters)
     counters.drop("more than are wanted", max(0, len(new.sentences1) - given.pairs))
@@ -96,13 +96,13 @@ def augment(
     left, right = train.sentences1 + new.sentences1, train.sentences2 + new.sentences2
     place = {text: row for row, text in enumerate(texts)}
     one, other = ([place[text] for text in side] for side in (left, right))
-    notes, found = {}, []
+    notes, by_seed = {}, []
     for seed in augmentation.seeds:
         path = checkpoint_of(training.checkpoints, CellKey(augmentation.teacher, task, 0.0), seed)
         cell, notes[seed] = trained(training.teacher, data, training.options, 0.0, seed, path)
         vectors = embed(cell.encoder, data, alone, "train")
-        found.append(cosines(vectors[one], vectors[other]))
-    scores = np.stack(found).mean(axis=0)
+        by_seed.append(cosines(vectors[one], vectors[other]))
+    scores = np.stack(by_seed).mean(axis=0)
     scores[: len(ratings)] += (1 - augmentation.share) * (ratings - scores[: len(ratings)])
     counters.keep(len(scores))
     about = {"rated": len(ratings), "augmented": len(new.sentences1), "seeds": notes}

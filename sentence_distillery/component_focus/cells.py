@@ -123,14 +123,14 @@ def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
 
 def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) -> list[str]:
     """Return the component of each text, or the text itself if it has no tree; count how each was found."""
-    found = []
+    components = []
     for text in texts:
         tree = trees.get(text)
         part = component(tree) if tree else None
         name = f"components by {part.route}" if part else "sentences without a tree"
         counters.details[name] = int(counters.details.get(name, 0)) + 1
-        found.append(part.text if part else text)
-    return found
+        components.append(part.text if part else text)
+    return components
 
 
 def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | None) -> list[str] | None:

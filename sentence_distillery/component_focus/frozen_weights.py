@@ -49,7 +49,7 @@ class Learnt:
     step: int
     dev: float  # Spearman
     cosines: list[float]
-    gold: list[float]  # on [0, 1]
+    gold: list[float]  # human ratings on [0, 1]; a key of learnt.json
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Products:
     across: Tensor
     within: tuple[Tensor, Tensor]
     units: tuple[Tensor, Tensor]
-    gold: NDArray[np.float32]
+    ratings: NDArray[np.float32]
 
     @classmethod
     def of(cls, sides: "Sides", basic: Tensor, parts: Tensor) -> "Products":
         one, other = (torch.cat([basic[side, None], parts[side]], dim=1) for side in sides.rows.T)
         units = F.normalize(one[:, 0], dim=1), F.normalize(other[:, 0], dim=1)
-        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.gold)
+        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.ratings)
 
 
 class Mixture(nn.Module):
@@ -105,7 +105,7 @@ class Sides:
     """The pairs of a split as row numbers of sentences, (pairs, 2), and their human ratings on [0, 1]."""
 
     rows: NDArray[np.int64]
-    gold: NDArray[np.float32]
+    ratings: NDArray[np.float32]
 
     @classmethod
     def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
@@ -122,12 +122,12 @@ def learn_all(task: str, embed: Embed, trees: dict[str, Tree], inputs: Inputs, c
     place = {text: row for row, text in enumerate(texts)}
     sides = {split: Sides.of(each, place) for split, each in pairs.items()}
     basic = torch.from_numpy(embed(texts))
-    found = []
+    learnt = []
     for kind in KINDS:
         parts = [parts_of(trees[text], kind) if text in trees else {} for text in texts]
         names = sorted({name for each in parts for name in each})
-        found.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
-    return found
+        learnt.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
+    return learnt
 
 
 def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed) -> Floats:
@@ -135,11 +135,11 @@ def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed
     texts = list(dict.fromkeys(text for each in parts for text in each.values()))
     vectors = embed(texts)
     place = {text: row for row, text in enumerate(texts)}
-    found = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
+    encoded = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
     for row, each in enumerate(parts):
         for name, text in each.items():
-            found[row, names.index(name)] = vectors[place[text]]
-    return found
+            encoded[row, names.index(name)] = vectors[place[text]]
+    return encoded
 
 
 def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides: dict[Split, Sides]) -> Learnt:
@@ -147,17 +147,17 @@ def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides:
     mixture = Mixture(len(names), basic.shape[1], kind == "gate")
     optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
     train, dev, test = (Products.of(sides[split], basic, parts) for split in SPLITS)
-    gold = torch.from_numpy(train.gold)
+    ratings = torch.from_numpy(train.ratings)
     state, best, at = {}, -np.inf, 0
     for step in range(STEPS + 1):
         if (figure := _spearman(mixture, dev)) > best:
             state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, figure, step
         optimizer.zero_grad()
-        (-torch.corrcoef(torch.stack([mixture(train), gold]))[0, 1]).backward()  # type: ignore[no-untyped-call]
+        (-torch.corrcoef(torch.stack([mixture(train), ratings]))[0, 1]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     mixture.load_state_dict(state)
     weights = dict(zip(names, mixture.weights.tolist(), strict=True))
-    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.gold.tolist())
+    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.ratings.tolist())
 
 
 @torch.inference_mode()
@@ -167,8 +167,8 @@ def _cosines(mixture: Mixture, products: Products) -> Floats:
 
 def _spearman(mixture: Mixture, products: Products) -> float:
     """Return Spearman; -1 if it is undefined."""
-    found = correlations(_cosines(mixture, products), products.gold)["spearman"]
-    return -1.0 if isinstance(found, Undefined) else found
+    spearman = correlations(_cosines(mixture, products), products.ratings)["spearman"]
+    return -1.0 if isinstance(spearman, Undefined) else spearman
 
 
 def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:

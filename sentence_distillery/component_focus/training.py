@@ -102,8 +102,8 @@ def tokenize_task(
     if weights.weight:
         parts = [[component] for component in components_of(texts, trees, counters)]
     if len(weights.names) > 1:
-        found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
-        parts = [list(map(each.get, weights.names)) for each in found]
+        by_name = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
+        parts = [list(map(each.get, weights.names)) for each in by_name]
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
@@ -117,11 +117,11 @@ def focused(encoder: PairEncoder, data: TokenizedTask, sentences: NDArray[np.int
     alone = weights.weight == 0
     wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
     places, back = np.unique(wanted, return_inverse=True)
-    found: Tensor = encoder(data.tokens.take(places[places != NONE]))
+    vectors: Tensor = encoder(data.tokens.take(places[places != NONE]))
     if NONE in places:  # the lowest
-        found = F.pad(found, (0, 0, 1, 0))
-    found = found[torch.from_numpy(back.reshape(wanted.shape))]
-    return found[:, 0] if alone else weights(found[:, 0], found[:, 1:])
+        vectors = F.pad(vectors, (0, 0, 1, 0))
+    vectors = vectors[torch.from_numpy(back.reshape(wanted.shape))]
+    return vectors[:, 0] if alone else weights(vectors[:, 0], vectors[:, 1:])
 
 
 @torch.inference_mode()
@@ -129,9 +129,9 @@ def embed(encoder: PairEncoder, data: TokenizedTask, weights: Weights, *splits: 
     """Compute emb_S, (sentences, dimension) float32, of the sentences of these splits; 0 for all others."""
     wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
     encoder.eval()
-    found = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
-    found[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
-    return found
+    vectors = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
+    vectors[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
+    return vectors
 
 
 class LabelLoss(nn.Module):
@@ -204,9 +204,9 @@ class Cell:
             for group in optimizer.param_groups:
                 group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
             batch = order[number * size : (number + 1) * size]
-            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
-            u, v = found[: len(batch)], found[len(batch) :]
-            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(found.device))
+            vectors = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
+            u, v = vectors[: len(batch)], vectors[len(batch) :]
+            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(vectors.device))
             if self.labels is not None:
                 loss = loss + self.labels(u, v, batch)
             if not torch.isfinite(loss):
@@ -223,8 +223,8 @@ class Cell:
 
     def judge(self, data: TokenizedTask) -> float:
         """Compute Spearman on dev; -1 if it is undefined."""
-        found = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
-        figure = correlations(found, data.ratings["dev"])
+        predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
+        figure = correlations(predicted, data.ratings["dev"])
         return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
 
 
@@ -247,11 +247,11 @@ def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
 def predictions(vectors: Floats, data: TokenizedTask, pairs: Sets, seed: int | None) -> pa.Table:
     """Make rows of PREDICTIONS for dev and test, `predicted` if test pairs have labels; no seed: before training."""
     parts = []
-    found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
+    predicted_labels = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
     for split in SPLITS[1:]:
         count = len(data.rows[split])
         columns = [[seed] * count, [split] * count, data.ratings[split], pair_cosines(vectors, data, split)]
-        columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
+        columns += [labels or [None] * count for labels in (pairs[split].labels, predicted_labels.get(split))]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
         parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(parts)

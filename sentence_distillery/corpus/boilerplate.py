@@ -110,9 +110,9 @@ def boilerplate_rules(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
         if sentence[:2].lower() in _MAY_MATCH or sentence[:1] in ("(", "©")
     ]
     for number in candidates:
-        found = _SENTENCES.fullmatch(sentences[number])
-        if found and found.lastgroup:
-            yield number, found.lastgroup
+        match = _SENTENCES.fullmatch(sentences[number])
+        if match and match.lastgroup:
+            yield number, match.lastgroup
 
 
 def _counted(pattern: re.Pattern[str], replacement: str, text: str, name: str, removed: Counter[str]) -> str:

@@ -140,9 +140,9 @@ def _document_reasons(
     originals = np.full(len(reasons), -1, np.int64)
     if threshold < 1.0:  # 1.0 would mean equal documents, which are found without it
         left = np.flatnonzero(reasons == 0)
-        found = near_duplicates(documents.signature[left], threshold, threads)
-        originals[left] = np.where(found >= 0, left[found], -1)
-        reasons[left[found >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
+        earlier = near_duplicates(documents.signature[left], threshold, threads)
+        originals[left] = np.where(earlier >= 0, left[earlier], -1)
+        reasons[left[earlier >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
     return reasons, originals
 
 

@@ -49,5 +49,5 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def read_fingerprints(path: Path) -> NDArray[np.uint64]:
     """Read the fingerprints of the evaluation texts, (texts,) uint64; raises InputError if it cannot."""
-    found: NDArray[np.uint64] = read_table(path, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
-    return found
+    evaluated: NDArray[np.uint64] = read_table(path, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
+    return evaluated

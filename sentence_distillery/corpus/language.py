@@ -78,8 +78,8 @@ def are_plain(words: pa.StringArray, boundaries: NDArray[np.int64], language: st
     ends = np.cumsum(lengths)
     sample = np.arange(lengths.sum()) + np.repeat(boundaries[:-1] - ends + lengths, lengths)
     stops = are_stop_words(words.take(pa.array(sample)), language).to_numpy(zero_copy_only=False).astype(np.int32)
-    found = np.diff(np.concatenate([[0], np.cumsum(stops)])[ends], prepend=0)
-    return np.asarray((lengths > 0) & (found >= STOP_WORD_SHARE * lengths))
+    stop_counts = np.diff(np.concatenate([[0], np.cumsum(stops)])[ends], prepend=0)
+    return np.asarray((lengths > 0) & (stop_counts >= STOP_WORD_SHARE * lengths))
 
 
 def _is_plain(words: list[str], language: str) -> bool:

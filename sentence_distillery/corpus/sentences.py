@@ -69,35 +69,35 @@ def split_sentences(paragraph: str, language: str) -> list[str]:
 def _english(paragraph: str) -> list[str]:
     sentences = []
     begin = 0
-    for found in _END.finditer(paragraph.replace("!", ".").replace("?", ".").replace("…", ".")):
-        if _is_end(paragraph, begin, found):
-            end = found.end(2)
+    for match in _END.finditer(paragraph.replace("!", ".").replace("?", ".").replace("…", ".")):
+        if _is_end(paragraph, begin, match):
+            end = match.end(2)
             sentences.append(paragraph[begin:end].strip())
             begin = end
     last = paragraph[begin:].strip()
     return [*sentences, last] if last else sentences
 
 
-def _is_end(text: str, begin: int, found: re.Match[str]) -> bool:
+def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     """Tell whether the sentence that begins at `begin` ends at the matched marks."""
-    _, closing, opening, first, glued = found.groups()
+    _, closing, opening, first, glued = match.groups()
     if glued:
         return glued in STARTERS
-    marks = text[found.start() : found.end(1)]
+    marks = text[match.start() : match.end(1)]
     small = first.islower()
     if marks != ".":
         return not small or not (closing or marks[0] in ".…")
-    stop = found.start()
+    stop = match.start()
     word = text[text.rfind(" ", begin, stop) + 1 or begin : stop]
     ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _KNOWN
     if small:
         return bool(opening) or (ordinary and not closing and word.islower())
-    return ordinary or _ends_after(word.lstrip(_OPENING), found, begin)
+    return ordinary or _ends_after(word.lstrip(_OPENING), match, begin)
 
 
-def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
+def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
     """Tell whether the sentence from `begin` ends at the full stop after `word`, before a capital or a digit."""
-    _, closing, _, first, _ = found.groups()
+    _, closing, _, first, _ = match.groups()
     known = word.lower()
     if not word or known in NEVER_LAST:
         return not word and first.isalnum()
@@ -105,11 +105,11 @@ def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
         return True
     if first.isdigit() and known in BEFORE_NUMBERS:
         return False
-    start = found.start() - len(word)
-    if (known.isdigit() or len(known) == 1) and not found.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
+    start = match.start() - len(word)
+    if (known.isdigit() or len(known) == 1) and not match.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
         return False
     if known in ABBREVIATIONS or (word[-2:-1] in ("", ".") and word[-1].isalpha()):
-        follows = _FIRST_WORD.match(found.string, found.start(4))
+        follows = _FIRST_WORD.match(match.string, match.start(4))
         return follows is not None and follows[0] in STARTERS
     return True
 

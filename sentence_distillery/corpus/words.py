@@ -119,14 +119,14 @@ def _classes(content: NDArray[np.uint8], rare: str) -> NDArray[np.uint8]:
     classes = _ascii_classes()[content]
     codes = np.frombuffer(rare.encode("utf-32-le"), np.uint32)
     codes = codes[codes > 0x7F]
-    found = _plane_classes()[np.minimum(codes, _PLANE)]
+    character_classes = _plane_classes()[np.minimum(codes, _PLANE)]
     for place in np.flatnonzero(codes >= _PLANE):
-        found[place] = _class(int(codes[place]))
+        character_classes[place] = _class(int(codes[place]))
     firsts = np.flatnonzero(content >= 0xC0)
-    classes[firsts] = found
+    classes[firsts] = character_classes
     for further, least in enumerate((0x80, 0x800, 0x10000), start=1):
         longer = codes >= least
-        classes[firsts[longer] + further] = found[longer] & _IN_WORD | _REST
+        classes[firsts[longer] + further] = character_classes[longer] & _IN_WORD | _REST
     return classes
 
 

@@ -175,10 +175,10 @@ def _published(value: Any, counters: Counters) -> date | None:
         return value.date()
     if isinstance(value, date) or value is None:
         return value
-    found = parse_date(str(value))
-    if found is None and str(value).strip():
+    day = parse_date(str(value))
+    if day is None and str(value).strip():
         _count(counters, UNKNOWN_DATES, 1)
-    return found
+    return day
 
 
 def _count(counters: Counters, name: str, count: int) -> None:

@@ -186,10 +186,10 @@ def additional_words(known: Container[str], count: int) -> list[str]:
     """Return GloVe's most frequent words that are not `known` and no tokenizer cuts; InputError if it lacks some."""
     if count == 0:
         return []  # GloVe need not be installed
-    found = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
-    if len(found) < count:
-        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(found):,} more; lower it.")
-    return found
+    words = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
+    if len(words) < count:
+        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(words):,} more; lower it.")
+    return words
 
 
 def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:

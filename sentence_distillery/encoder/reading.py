@@ -182,10 +182,10 @@ def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
 
 def _truncate_dim(directory: Path) -> int | None:
     path = directory / SETTINGS
-    found = _read_json(path).get("truncate_dim") if path.exists() else None
-    if found is not None and (not isinstance(found, int) or found < 1):
-        raise InputError(f"{path}: truncate_dim is {found!r}; it is a whole number from 1, or null.")
-    return found
+    dimension = _read_json(path).get("truncate_dim") if path.exists() else None
+    if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
+        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
+    return dimension
 
 
 def read_tokenizer(source: Path | bytes) -> Tokenizer:
@@ -215,9 +215,9 @@ def words_of(content: Any) -> list[str]:
         raise ValueError(f"it has {len(content['added_tokens'])} added tokens")
     for part, expected in _EXPECTED_TEXT.items():
         for name, value in expected.items():
-            found = (content[part] or {}).get(name)
-            if found != value:
-                raise ValueError(f"its {part} has the {name} {found!r}, expected {value!r}")
+            setting = (content[part] or {}).get(name)
+            if setting != value:
+                raise ValueError(f"its {part} has the {name} {setting!r}, expected {value!r}")
     words = by_id(content["model"]["vocab"])
     if words[:1] != [content["model"]["unk_token"]]:
         raise ValueError(f"its first token is {words[:1]}, expected the unknown one")
@@ -283,9 +283,9 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
 
 def _read_layer(directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str) -> dict[str, NDArray[Any]]:
     """Read the tensors of a Dense module; raises InputError if its activation is not the student's."""
-    found = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
-    if found != activation:
-        raise InputError(f"{directory / CONFIG}: the activation is {found}, a student has {activation}. {_REMEDY}")
+    actual = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
+    if actual != activation:
+        raise InputError(f"{directory / CONFIG}: the activation is {actual}, a student has {activation}. {_REMEDY}")
     _tensor_names(directory / WEIGHTS)
     layer = map_tensors(directory / WEIGHTS, shapes)
     for name, array in layer.items():

@@ -45,16 +45,16 @@ def load_function(reference: str) -> Embed:
 
     def rows(texts: list[str]) -> Floats:
         try:
-            found = np.asarray(function(texts), dtype=np.float32)
+            vectors = np.asarray(function(texts), dtype=np.float32)
         except (ValueError, TypeError) as error:
             raise InputError(f"{reference} fails on {texts[0][:80]!r} and {len(texts) - 1} more: {error}") from error
-        if found.ndim != 2 or len(found) != len(texts):
-            raise InputError(f"{reference} returns an array of {found.shape} for {len(texts)} texts; a row for each.")
-        if not (finite := np.isfinite(found).all(axis=1)).all():
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise InputError(f"{reference} returns an array of {vectors.shape} for {len(texts)} texts; a row for each.")
+        if not (finite := np.isfinite(vectors).all(axis=1)).all():
             raise InputError(
                 f"{reference} returns numbers that are not finite for {texts[int(finite.argmin())][:80]!r}."
             )
-        return found
+        return vectors
 
     def embed(texts: list[str]) -> Floats:
         if not texts:

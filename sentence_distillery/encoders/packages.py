@@ -72,10 +72,10 @@ def joined(name: str) -> Path:
 
 
 def _only_part(package: str) -> Path:
-    found = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
-    if len(found) != 1:
-        raise InputError(f"The package '{package}' carries {len(found)} parts of an archive; install it anew.")
-    return Path(str(found[0].locate()))
+    parts = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
+    if len(parts) != 1:
+        raise InputError(f"The package '{package}' carries {len(parts)} parts of an archive; install it anew.")
+    return Path(str(parts[0].locate()))
 
 
 def _unpack(name: str, parts: list[Path], directory: Path) -> None:

@@ -70,8 +70,8 @@ def attend(
     parts = []
     for q, k, v, bias in zip(*(split(each, runs) for each in (query, key, value)), biases, strict=True):
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-        found = F.scaled_dot_product_attention(q, k, v, bias, dropout, scale=scaling)
-        parts.append(found.transpose(1, 2).flatten(0, 1))
+        attended = F.scaled_dot_product_attention(q, k, v, bias, dropout, scale=scaling)
+        parts.append(attended.transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)
 
 

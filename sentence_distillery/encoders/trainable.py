@@ -84,9 +84,9 @@ class PairEncoder(nn.Module):
     @property
     def table(self) -> nn.Embedding:
         """The table of tokens: a row for each token of the tokenizer, or for those that `keep_only` has kept."""
-        found = self.transformer.get_input_embeddings()
-        assert isinstance(found, nn.Embedding)
-        return found
+        embedding = self.transformer.get_input_embeddings()
+        assert isinstance(embedding, nn.Embedding)
+        return embedding
 
     @property
     def group_tokens(self) -> int:
@@ -121,10 +121,10 @@ class PairEncoder(nn.Module):
         if partners is None:
             return Tokens(list(tokenizer(list(sentences), truncation=True, max_length=longest)["input_ids"]))
         typed = getattr(self.transformer.config, "type_vocab_size", 0) > 1  # RoBERTa and MPNet know one sentence only
-        found = tokenizer(
+        encoded = tokenizer(
             list(sentences), list(partners), truncation=True, max_length=longest, return_token_type_ids=typed
         )
-        return Tokens(list(found["input_ids"]), list(found["token_type_ids"]) if typed else None)
+        return Tokens(list(encoded["input_ids"]), list(encoded["token_type_ids"]) if typed else None)
 
     def forward(self, tokens: Tokens) -> Tensor:
         """Compute (sequences, dimension) with gradients, and with dropout if the module is training."""
@@ -164,15 +164,15 @@ class PairEncoder(nn.Module):
         """Compute (sequences, dimension) float32, without dropout."""
         training = self.training
         self.eval()
-        found = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
+        vectors = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
         self.train(training)
-        return np.asarray(found)
+        return np.asarray(vectors)
 
 
 def padded(sequences: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
     """Pad to (sequences, longest) int64 with `filler` after the short ones; return the mask of real tokens, too."""
     lengths = torch.tensor([len(sequence) for sequence in sequences])
     mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    found = torch.full(mask.shape, filler, dtype=torch.long)
-    found[mask] = torch.tensor([token for sequence in sequences for token in sequence])
-    return found, mask.long()
+    ids = torch.full(mask.shape, filler, dtype=torch.long)
+    ids[mask] = torch.tensor([token for sequence in sequences for token in sequence])
+    return ids, mask.long()

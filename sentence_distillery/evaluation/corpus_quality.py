@@ -119,9 +119,9 @@ def figures(right: int, found: int, expected: int) -> Row:
 
 def score_splitter(split: Splitter, paragraphs: Sequence[Paragraph]) -> Row:
     """Score a splitter on the inner sentence ends of all paragraphs."""
-    found = [inner_ends(one.text, split(one.text)) for one in paragraphs]
-    right = sum(len(ends & one.ends) for ends, one in zip(found, paragraphs, strict=True))
-    return figures(right, sum(map(len, found)), sum(len(one.ends) for one in paragraphs))
+    found_ends = [inner_ends(one.text, split(one.text)) for one in paragraphs]
+    right = sum(len(ends & one.ends) for ends, one in zip(found_ends, paragraphs, strict=True))
+    return figures(right, sum(map(len, found_ends)), sum(len(one.ends) for one in paragraphs))
 
 
 def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
@@ -130,12 +130,12 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     texts = ["\n\n".join(line.paragraph.text for line in document) for document in documents]
     names = sorted({line.source for line in lines})
     sources = np.array([names.index(document[0].source) for document in documents], np.int32)
-    found = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
-    decisions = decide(found.documents, found.sentences, sources, np.array([], np.uint64), clean)
+    examined = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
+    decisions = decide(examined.documents, examined.sentences, sources, np.array([], np.uint64), clean)
     kept = {
         (document, text)
         for document, text, code in zip(
-            found.table["document"].to_pylist(), found.table["text"].to_pylist(), decisions.sentences, strict=True
+            examined.table["document"].to_pylist(), examined.table["text"].to_pylist(), decisions.sentences, strict=True
         )
         if not SENTENCE_REASONS[code].startswith("boilerplate")
     }

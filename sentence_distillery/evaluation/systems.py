@@ -63,8 +63,8 @@ class WordSystem:
     @property
     def lengths(self) -> Floats:
         """The lengths of the token vectors, (vocabulary,)."""
-        found: Floats = np.linalg.norm(self.model.vectors, axis=1)
-        return found
+        norms: Floats = np.linalg.norm(self.model.vectors, axis=1)
+        return norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ class StudentSystem:
     def lengths(self) -> Floats:
         """The lengths of the token vectors in an embedding, (vocabulary,): their trained weights."""
         table, linear = self.encoder.table, self.encoder.linear
-        found: Floats = np.linalg.norm(table if linear is None else table @ linear[0].T, axis=1)
-        return found
+        norms: Floats = np.linalg.norm(table if linear is None else table @ linear[0].T, axis=1)
+        return norms
 
 
 @dataclass(frozen=True, eq=False)

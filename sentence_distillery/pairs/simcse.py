@@ -80,9 +80,9 @@ def entailments(
     for one, other, label in clean:
         if label == "CONTRADICTION":
             contradicted |= {one: other, other: one}
-    found = [Example(one, other, contradicted.get(one)) for one, other, label in clean if label == "ENTAILMENT"]
-    counters.drop("no entailment", len(clean) - len(found))
-    return found
+    examples = [Example(one, other, contradicted.get(one)) for one, other, label in clean if label == "ENTAILMENT"]
+    counters.drop("no entailment", len(clean) - len(examples))
+    return examples
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Tensor:

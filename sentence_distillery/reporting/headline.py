@@ -47,17 +47,17 @@ class Headline:
 
 def headline(rows: Sequence[Row], sets: Mapping[str, Any]) -> Headline:
     """Pick the headline figures from results.csv; `sets` is the content of provenance.json on each set."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    by_set: dict[tuple[str, str], dict[str, float]] = {}
     speed = {}
     for row in rows:
         value = number(row)
         if value is not None and (row["protocol"], row["metric"]) == ("mean", "spearman"):
-            found.setdefault((row["dataset"], row["split"]), {})[row["system"]] = value * 100
+            by_set.setdefault((row["dataset"], row["split"]), {})[row["system"]] = value * 100
         elif value and is_speed(row):
             speed[row["system"]] = value
-    places = [place for place in HEADLINE if place in found] or [place for place in FALLBACK if place in found]
-    systems = unique(system for place in places for system in found[place])
-    quality = {system: [found[place].get(system) for place in places] for system in systems}
+    places = [place for place in HEADLINE if place in by_set] or [place for place in FALLBACK if place in by_set]
+    systems = unique(system for place in places for system in by_set[place])
+    quality = {system: [by_set[place].get(system) for place in places] for system in systems}
     return Headline([title(*place, sets) for place in places], quality, speed)
 
 
@@ -89,7 +89,7 @@ def panels(figures: Headline) -> list[charts.Scatter]:
         }
         for place in range(len(figures.sets))
     ]
-    return [charts.scatter(name, found) for name, found in zip(figures.sets, points, strict=True) if found]
+    return [charts.scatter(name, systems) for name, systems in zip(figures.sets, points, strict=True) if systems]
 
 
 def rounded(value: float) -> str:

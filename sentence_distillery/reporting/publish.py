@@ -110,9 +110,9 @@ def keep_cells(source: Path, target: Path) -> None:
 
     The order of the strategies of an encoder and pooling is that of the last run which compared as many.
     """
-    found = read_json(source)
-    pairs, orders = found["pairs"]["test"], found["orders"]
-    made = {_place(cell): cell for cell in found["cells"] if not cell["absent"]}
+    matrix = read_json(source)
+    pairs, orders = matrix["pairs"]["test"], matrix["orders"]
+    made = {_place(cell): cell for cell in matrix["cells"] if not cell["absent"]}
     if target.exists() and (former := current_content(read_json(target)))["pairs"] == pairs:
         made |= {
             _place(cell): cell

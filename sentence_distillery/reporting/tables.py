@@ -165,14 +165,14 @@ def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
     """Mark the best figure of each column; `better` says for each which end is the best."""
     columns = zip(*(cells for _, cells in lines), strict=True)
     best = [
-        _best((found.value for cell in column for found in cell), sign)
+        _best((figure.value for cell in column for figure in cell), sign)
         for column, sign in zip(columns, better, strict=True)
     ]
     return [
         (
             system,
             [
-                [replace(found, best=found.value is not None and found.value == top) for found in cell]
+                [replace(figure, best=figure.value is not None and figure.value == top) for figure in cell]
                 for cell, top in zip(cells, best, strict=True)
             ],
         )
@@ -195,7 +195,7 @@ def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
     for row in sorted(rows, key=lambda row: (rank(row["dataset"], ORDER), row["split"] != "test")):
         family = frozenset(metrics[row["dataset"], row["split"], row["protocol"]])
         tables[row["dataset"], row["split"], family].append(row)
-    return [build([Block("", found)], "protocol", *_caption(found, sets)) for found in tables.values()]
+    return [build([Block("", lines)], "protocol", *_caption(lines, sets)) for lines in tables.values()]
 
 
 def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:

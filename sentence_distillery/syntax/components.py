@@ -95,14 +95,14 @@ def _by_relations(tree: Tree) -> dict[int, Role]:
             kind.setdefault(tree.heads[row] - 1, []).append(row)
     governors = subjects.keys() | objects.keys()
     controlled = {row for row in range(len(tree.tokens)) if _is_controlled(tree, row, governors)}
-    found: dict[int, Role] = {}
+    roles: dict[int, Role] = {}
     for predicate in sorted(governors | controlled):
         for row in subjects.get(predicate, []):
-            found.setdefault(row, "subject")
-        found.setdefault(predicate, "predicate")
+            roles.setdefault(row, "subject")
+        roles.setdefault(predicate, "predicate")
         for row in objects.get(predicate, []):
-            found.setdefault(row, "object")
-    return found
+            roles.setdefault(row, "object")
+    return roles
 
 
 def _is_object(tree: Tree, row: int) -> bool:
@@ -130,8 +130,8 @@ def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
         head = tree.heads[row] - 1
         target = head if head in roles else min((other for other in roles if other > row), default=None)
         (last if target is None else placed.setdefault(target, [])).append(row)
-    found = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
-    return found | dict.fromkeys(last, "predicate")
+    placed_roles = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
+    return placed_roles | dict.fromkeys(last, "predicate")
 
 
 def _word(tree: Tree, row: int) -> str:

@@ -54,17 +54,17 @@ def draw(tree: Tree) -> Drawing:
     Returns:
         Places and paths in the units of the SVG's viewBox.
     """
-    found = component(tree)
+    kept_part = component(tree)
     middles, width = _middles(tree)
     levels = _levels(tree.heads)
     top = max(levels, default=0) + 1
     base = top * LEVEL + 16
     words = [
-        Word(x, text, tag, row in found.rows)
+        Word(x, text, tag, row in kept_part.rows)
         for row, (x, text, tag) in enumerate(zip(middles, tree.tokens, tree.upos, strict=True))
     ]
     arcs = [_arc(tree, row, middles, base, levels[row], top) for row in range(len(words))]
-    return Drawing(words, arcs, width, base, base + 46, found.text)
+    return Drawing(words, arcs, width, base, base + 46, kept_part.text)
 
 
 def _middles(tree: Tree) -> tuple[list[float], float]:

@@ -213,13 +213,13 @@ def _calibrated(run: Run, one: str, other: str) -> str:
 
 def sentiment_best(run: Run) -> Finding:
     """Test whether MyModel has the best F1 on IMDB, of the systems that learnt from as many reviews."""
-    found = {key[0]: value for key, value in run.figures.items() if key[1:] == ("imdb", "test", "sgd", "f1")}
-    if our_name("MyModel") not in found:
+    f1 = {key[0]: value for key, value in run.figures.items() if key[1:] == ("imdb", "test", "sgd", "f1")}
+    if our_name("MyModel") not in f1:
         return UNTESTED, NO_IMDB
-    own = found[our_name("MyModel")]
-    there = [name for name in RIVALS if our_name(name) in found]
+    own = f1[our_name("MyModel")]
+    there = [name for name in RIVALS if our_name(name) in f1]
     fewer = [name for name in there if run.reviews[our_name(name)] != run.reviews[our_name("MyModel")]]
-    rivals = {name: found[our_name(name)] for name in there if name not in fewer}
+    rivals = {name: f1[our_name(name)] for name in there if name not in fewer}
     won = sum(better(own, value, "f1") > 0 for value in rivals.values())
     verdict = _share(won, len(rivals))
     listed = ", ".join(f"{name} {shown(value, 'f1')}" for name, value in rivals.items())

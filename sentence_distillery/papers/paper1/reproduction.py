@@ -39,18 +39,18 @@ def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
     """Make tables 4, 5, 6 and 3, as far as the run has their set; in the paper's order of systems."""
     stsb = [row for row in rows if (row["dataset"], row["split"]) == ("stsb", "test")]
     imdb = [row for row in rows if (row["dataset"], row["split"], row["protocol"]) == ("imdb", "test", "sgd")]
-    found = []
+    made = []
     for protocol, (number_, title) in TITLES.items():
         mine = [row for row in stsb if row["protocol"] == protocol]
         if mine:
             printed = {name: vars(known) for (name, other), known in PAPER_1.items() if other == protocol}
             caption = (f"Table {number_}: {title}", f"STS-B test, {size(mine, sets)}")
-            found.append(_beside(caption, mine, printed, METRICS, OF_OURS))
+            made.append(_beside(caption, mine, printed, METRICS, OF_OURS))
     if imdb:
         printed = {name: vars(known) for name, known in PAPER_1_SENTIMENT.items()}
         caption = ("Table 3: sentiment by an SGD classifier", f"IMDB test, {size(imdb, sets)}")
-        found.append(_beside(caption, imdb, printed, SENTIMENT_METRICS))
-    return found
+        made.append(_beside(caption, imdb, printed, SENTIMENT_METRICS))
+    return made
 
 
 def _beside(
@@ -156,8 +156,8 @@ def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
     names = {"skip-gram": "before", "refined": "after"}
     maps = []
     for place in range(len(TABLE_1)):
-        found = {label: examples["words"][system][place] for system, label in names.items()}
-        maps.append([_heat_map(f"Figure {place + 2}: {label} refinement", words) for label, words in found.items()])
+        by_label = {label: examples["words"][system][place] for system, label in names.items()}
+        maps.append([_heat_map(f"Figure {place + 2}: {label} refinement", words) for label, words in by_label.items()])
     return maps
 
 

@@ -102,7 +102,7 @@ def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
     poolings = [name for name in POOLINGS if any(cell["pooling"] == name for cell in cells)]
     size = f"{pairs:,} test pairs"
     has: Callable[[str], bool] = lambda name: any(key[2] == name for key in known)  # noqa: E731
-    found = [
+    made = [
         table(
             f"Table {number}: {title}",
             size,
@@ -115,11 +115,11 @@ def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
     ]
     rows = [f"combined-{name}" for name in COMBINED]
     if any(has(name) for name in rows):
-        found.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
+        made.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
     if rows := unique([*filter(has, MODERN), *(name for *_, name in known if name not in PAPER)]):
         titles = [MODERN.get(name, spelled(name)) for name in rows]
-        found.append(_by_strategy("Beside the paper", size, known, rows, titles))
-    return found
+        made.append(_by_strategy("Beside the paper", size, known, rows, titles))
+    return made
 
 
 def _by_strategy(
@@ -149,18 +149,18 @@ def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
 
 def cells_of(rows: Sequence[Row]) -> list[Cell]:
     """Gather the cells behind the rows of a matrix."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         encoder, _, pooling = row["system"].rpartition(" ")
         empty = {"encoder": encoder, "pooling": pooling, "strategy": row["protocol"], "absent": None}
-        cell = found.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
+        cell = by_key.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
         if (value := number(row)) is None:
             cell["absent"] = row["value"].removeprefix("undefined: ")
         else:
             cell[row["metric"]] = value
         if row["spread"]:
             cell["f1_spread" if row["metric"] == "f1" else "spread"] = float(row["spread"])
-    return list(found.values())
+    return list(by_key.values())
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
@@ -240,24 +240,25 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
     ]
 
 
-def details(found: Mapping[str, Any]) -> dict[str, Any]:
+def details(matrix: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts that only the JSON has: each cell with interval and threshold, threshold curves, the order."""
-    cells = found["cells"]
+    cells = matrix["cells"]
     return {
         "curves": curves(cells),
         "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
         "orders": [
-            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])} for order in found["orders"]
+            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])}
+            for order in matrix["orders"]
         ],
         "related": unique(name for cell in cells for name in cell["related"] or ()),
     }
 
 
-def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) -> Section:
+def section(matrix: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) -> Section:
     """Render the section.
 
     Args:
-        found: This run's matrix, the content of reports/paraphrase.json.
+        matrix: This run's matrix, the content of reports/paraphrase.json.
         cost: The cost of comparing sentences, the content of reports/pair_cost.json.
         directory: Where the matrices of longer runs are kept, reports/runs/paraphrase.
 
@@ -267,12 +268,12 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
     Raises:
         InputError: If a kept file cannot be read.
     """
-    cells, pairs = found["cells"], found["pairs"]["test"]
+    cells, pairs = matrix["cells"], matrix["pairs"]["test"]
     values = {
-        **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
-        "tables": by_number(cells, found["combinations"], pairs),
+        **{key: matrix[key] for key in ("dataset", "pairs", "removed", "winner")},
+        "tables": by_number(cells, matrix["combinations"], pairs),
         "heat_map": heat_map(cells),
-        **details(found),
+        **details(matrix),
         "cost": cost,
         "kept": kept(directory),
     }
@@ -281,5 +282,5 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
 
 def by_number(cells: Sequence[Cell], fourth: Sequence[Cell], pairs: int) -> list[Table]:
     """Sort all tables in the paper's order; those without a number come last."""
-    found = [*tables(cells, pairs), *table_4(fourth, pairs)]
-    return sorted(found, key=lambda table: table.caption if table.caption.startswith("Table") else "~")
+    unsorted = [*tables(cells, pairs), *table_4(fourth, pairs)]
+    return sorted(unsorted, key=lambda table: table.caption if table.caption.startswith("Table") else "~")

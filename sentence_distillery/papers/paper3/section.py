@@ -116,18 +116,18 @@ def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
     Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; if there are others, Spearman and
     the accuracy have a grid, too.
     """
-    found = []
+    made = []
     listed = [row for row in rows if weight_of(row) in (None, 0.0, CLAIMED)]
     for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
         mine = [row for row in listed if row["metric"] in metrics]
         if mine:
             paper = printed_rows(metrics, unique(row["dataset"] for row in mine))
             blocks = [Block("The paper", _in_groups(paper, mine)), Block(whose, _in_groups(mine, mine))]
-            found.append(build([block for block in blocks if block.rows], "group", title, "test split"))
+            made.append(build([block for block in blocks if block.rows], "group", title, "test split"))
     grids = {"pearson": "Table 7: Pearson over the weight of the component"}
     if len(listed) < len(rows):
         grids |= {"spearman": "Spearman over the weight", "accuracy": "Accuracy of the entailment over the weight"}
-    return found + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
+    return made + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
 
 
 def _encoder(row: Row) -> str:
@@ -203,8 +203,8 @@ def kept(directory: Path) -> dict[str, Any]:
     rows.sort(key=place)
     path = directory / GAINS
     gains = current_content(read_json(path)) if path.exists() else []
-    found = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
-    return found | {"gains": gains, "claimed": CLAIMED}
+    content = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
+    return content | {"gains": gains, "claimed": CLAIMED}
 
 
 def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
