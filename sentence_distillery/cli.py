@@ -1,6 +1,6 @@
 """The command line: `sentence-distillery encode | similarity | distill | evaluate | compress | crawl | clean`.
 
-Each command is a thin wrapper of one call of the library. It imports what it needs when it runs, so that `encode` and
+Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `encode` and
 `similarity` work with the core alone; the others name the extra that they need.
 """
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def encode(options: argparse.Namespace) -> None:
-    """Encode a file of texts, one a line, to .parquet or .npy."""
+    """Encode a file of texts, one per line, to .parquet or .npy."""
     from sentence_distillery.encoder.encode_file import encode_lines
 
     with _opened(options.input) as stream:
@@ -73,7 +73,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
-    """The pairs of a .csv file with the columns sentence1, sentence2 and score."""
+    """Read the pairs of a .csv file with the columns sentence1, sentence2 and score."""
     import numpy as np
 
     from sentence_distillery.benchmarks.data import PairSet
@@ -117,7 +117,7 @@ def compress(options: argparse.Namespace) -> None:
 
 
 def crawl(options: argparse.Namespace) -> None:
-    """Collect the articles of news sites: robots.txt is respected, and an interrupted crawl goes on."""
+    """Collect articles from news sites; respects robots.txt, and resumes an interrupted crawl."""
     from urllib.parse import urlsplit
 
     from sentence_distillery.crawl.collect import collect
@@ -184,7 +184,7 @@ def _encoder(options: argparse.Namespace) -> "StaticEncoder":
 
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
-    """A file of bytes, or standard input for -."""
+    """Open a file to read bytes from, or standard input for -."""
     if name == "-":
         yield sys.stdin.buffer
         return
@@ -199,8 +199,8 @@ Adds = Callable[[argparse.ArgumentParser], None]
 
 
 def _encode_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", help="text file in UTF-8, one text a line; - is standard input")
-    parser.add_argument("output", type=Path, help="file that ends with .parquet (text, embedding) or .npy")
+    parser.add_argument("input", help="UTF-8 text file, one text per line; - is standard input")
+    parser.add_argument("output", type=Path, help="output file, .parquet (text, embedding) or .npy")
     _model_argument(parser)
 
 
@@ -214,16 +214,16 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
-    parser.add_argument("--dimension", type=int, default=256, help="of a vector (256)")
+    parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
     parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
-    parser.add_argument("--working-directory", type=Path, help="keeps what is done, so that a run can be resumed")
+    parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
 
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="+", type=Path, help="CSV file with the columns sentence1, sentence2, score")
-    parser.add_argument("--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="of the scores; else their range")
+    parser.add_argument("--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="of the ratings (their range)")
     _model_argument(parser)
 
 
@@ -236,14 +236,14 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sections", nargs="+", metavar="URL", help="pages to start from; their paths bound the crawl")
-    parser.add_argument("--contact", required=True, help="e-mail or page of yours, sent in the User-Agent")
+    parser.add_argument("sections", nargs="+", metavar="URL", help="start pages; the crawl stays below their paths")
+    parser.add_argument("--contact", required=True, help="your e-mail address or web page, sent in the User-Agent")
     parser.add_argument("--output", type=Path, required=True, help="directory of the articles, in Parquet")
     parser.add_argument("--state", type=Path, default=Path("crawl-state"), help="directory that keeps fetched pages")
-    parser.add_argument("--snapshot", default="1", help="another name crawls again and fetches what is new")
+    parser.add_argument("--snapshot", default="1", help="a new name crawls again and fetches only what is new")
     parser.add_argument("--articles", help="regular expression in the URL of an article")
-    parser.add_argument("--pages", type=int, default=10_000, help="at most (10,000)")
-    parser.add_argument("--requests-per-second", type=float, default=1.0, help="to one host, at most (1)")
+    parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages (10,000)")
+    parser.add_argument("--requests-per-second", type=float, default=1.0, help="maximum rate for each host (1)")
     parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
 
 
@@ -255,7 +255,7 @@ def _clean_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", default="released", help="directory of an encoder; the one that ships by default")
+    parser.add_argument("--model", default="released", help="directory of an encoder; default: the released one")
 
 
 # Command -> (what runs it, what adds its arguments, the extra that it needs)
@@ -273,7 +273,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     top = argparse.ArgumentParser(prog=PROGRAM, description="Small, fast sentence encoders from your own text.")
-    top.add_argument("--version", action="store_true", help="print the version and end")
+    top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for name, (run, add, _) in COMMANDS.items():
         text = (run.__doc__ or "").strip()

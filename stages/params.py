@@ -170,7 +170,7 @@ def _problem(detail: dict[str, Any]) -> str:
         return f"{place}: unknown key{_suggestion(detail['loc'])}"
     if detail["type"] == "missing":
         return f"{place}: missing"
-    if detail["type"] == "value_error":  # of a whole section
+    if detail["type"] == "value_error":  # concerns a whole section
         return f"{place}: {detail['ctx']['error']}"
     return f"{place} = {detail['input']!r}: {detail['msg']}"
 

@@ -1,11 +1,11 @@
 """Every path of the repository that a stage reads or writes, relative to its root.
 
-The library knows none of them: a stage hands it the paths that it needs. dvc.yaml names the same paths.
+The library does not know them: a stage passes it the paths that it needs. dvc.yaml names the same paths.
 """
 
 from pathlib import Path
 
-# What the user brings, and what ships with the repository
+# Files of the user, and files that ship with the repository
 EXTERNAL = Path("data/external")
 SAMPLES = Path("data/samples")
 PROBE_SENTENCES = SAMPLES / "probes.csv"
@@ -13,7 +13,7 @@ TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
-BROUGHT = (EXTERNAL, SAMPLES, RELEASED, PARSER)  # below what stages write, but no stage writes them
+BROUGHT = (EXTERNAL, SAMPLES, RELEASED, PARSER)  # in directories of stage outputs, but no stage writes them
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus
@@ -48,7 +48,7 @@ TREES = Path("data/trees")
 COMPONENT_FOCUS = Path("data/component_focus")
 AUGMENTED_PAIRS = Path("data/augmented_pairs")
 
-# What a run reports
+# Reports of a run
 REPORTS = Path("reports")
 COUNTERS = REPORTS / "counters"
 CURVES = REPORTS / "curves"

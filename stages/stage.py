@@ -1,4 +1,4 @@
-"""The frame of every stage: parameters in, counters out, bad input as one clear line.
+"""The frame of every stage: it reads parameters, writes counters, and reports bad input in one clear line.
 
 def main() -> None:
     with stage("clean", unit="sentences") as (params, counters):
@@ -29,8 +29,8 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
 
     InputError ends the process with its message and status 1, and with the command that rebuilds the file if a stage
-    wrote it; any other error keeps its traceback. A second process of the same stage, here, is refused; one that DVC
-    started ends with DVC.
+    wrote it; any other error keeps its traceback. A second process of the same stage in this checkout is refused; a
+    process that DVC started ends with DVC.
     """
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
@@ -42,7 +42,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     counters = Counters(unit)
     try:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
-            target.unlink(missing_ok=True)  # a stage that fails must not leave the counts of an earlier run
+            target.unlink(missing_ok=True)  # a failed stage must not leave the counts of an earlier run
             params = load_params()
             yield params, counters
             write_json(target, counters.summary() | _cost(started))
@@ -56,14 +56,14 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
 
 
 def _remedy(error: InputError) -> str:
-    """Name the command that rebuilds the file that is wrong, if it is an output of a stage."""
+    """Name the command that rebuilds the wrong file, if it is an output of a stage."""
     if error.path is None or any(map(error.path.is_relative_to, paths.BROUGHT)):
         return ""
     return " Here `dvc repro` rebuilds it." if any(map(error.path.is_relative_to, paths.WRITTEN)) else ""
 
 
 def _place(params: Params, error: TeacherError) -> str:
-    """Return a sentence that names each parameter that has the value of which `error` complains, or nothing."""
+    """Return a sentence that names each parameter with the value in `error`, or nothing."""
     names = [
         f"{place}.{error.field}"
         for place, teacher in _teachers(params, "")
@@ -73,7 +73,7 @@ def _place(params: Params, error: TeacherError) -> str:
 
 
 def _teachers(value: object, place: str) -> Iterator[tuple[str, Teacher]]:
-    """Yield every encoder that the parameters name, with its place, as in `encoders.mpnet`."""
+    """Yield every encoder in the parameters, with its key, such as `encoders.mpnet`."""
     if isinstance(value, Teacher):
         yield place, value
     items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
@@ -82,11 +82,11 @@ def _teachers(value: object, place: str) -> Iterator[tuple[str, Teacher]]:
 
 
 def _stop(signum: int, frame: object) -> None:
-    """End as Python does on Ctrl-C, so that partial files are removed and children are reaped."""
+    """Exit as Python does on Ctrl-C, so that partial files are removed and child processes are reaped."""
     sys.exit(128 + signum)
 
 
 def _cost(started: float) -> dict[str, float]:
-    """Seconds since `started` and the peak memory of this process and its children, in MB."""
+    """Return seconds since `started` and the peak memory of this process and its children, in MB."""
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return {"seconds": round(time.monotonic() - started, 2), "peak_memory_mb": round(peak / 1024, 1)}

@@ -52,7 +52,7 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
             hashes[benchmark.name] = checksums(benchmark, sources)
             tables |= read(benchmark, sources)
     groups = groups_of(tables)
-    evaluated = union(found for (_, split), found in groups.items() if split != "train")
+    evaluated = union(each for (_, split), each in groups.items() if split != "train")
     about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets()}
     with atomic_directory(target) as directory:
         for name, (_, _, table) in tables.items():

@@ -101,12 +101,12 @@ class BenchmarkData:
         return read_json(self.directory / PROVENANCE)
 
     def available(self, kind: Kind | None = None) -> list[str]:
-        """Return the names of the sets that are here, all or those of one kind, in the order of the parameters."""
+        """Return the names of the sets that are present, all or those of one kind, in the order of the parameters."""
         sets = self.provenance()["sets"]
         return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
 
     def present(self, names: Sequence[str], where: str) -> list[str]:
-        """Return those of these pair sets that are here.
+        """Return those of these pair sets that are present.
 
         Raises InputError for a name that is not of a known set; `where` is the parameter that has it.
         """
@@ -142,8 +142,8 @@ class BenchmarkData:
     def fingerprints(self) -> NDArray[np.uint64]:
         """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
         table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
-        found: NDArray[np.uint64] = table["fingerprint"].to_numpy()
-        return found
+        marks: NDArray[np.uint64] = table["fingerprint"].to_numpy()
+        return marks
 
     def _read(
         self, name: str, split: str, schema: pa.Schema, kinds: tuple[Kind, ...]

@@ -1,10 +1,10 @@
-"""Decontamination: training rows that share a text with an evaluation split are dropped and counted, or refused.
+"""Decontamination: drop and count training rows that share a text with an evaluation split, or refuse them.
 
     rows   (a, b), (c, d), (e, f)     evaluated: b, x     shared: True, False, False
 
 Texts are compared by their fingerprint (corpus/fingerprints.py), so order within a pair, case and punctuation make no
 difference. `shared_rows` marks the training rows to drop. `corpus.cleaning` drops such sentences from the corpus;
-`refuse_shared` makes sure of that before anything is scored.
+`refuse_shared` checks this before anything is scored.
 
 The splits of SICK and of MRPC share most of their sentences by design, so there `guarded` drops whole pairs only: one
 sentence in common does not count.
@@ -43,8 +43,8 @@ P = TypeVar("P", bound=Pairs)
 def shared_rows(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Mark the rows, (rows,) bool, with an evaluated text in one of their columns; a text without letters never is."""
     marks = np.stack([fingerprints(column) for column in columns])
-    found: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
-    return found
+    shared: NDArray[np.bool_] = (np.isin(marks, evaluated) & (marks != 0)).any(axis=0)
+    return shared
 
 
 def pair_keys(pairs: Pairs) -> list[Key]:
@@ -59,14 +59,14 @@ def guarded(train: P, scored: Mapping[str, Pairs], counters: Counters) -> P:
     kept = np.ones(len(own), dtype=bool)
     for name, pairs in scored.items():
         others = set(pair_keys(pairs))
-        found = np.array([key in others for key in own], dtype=bool)
-        counters.drop(f"pair of {name}", int((found & kept).sum()))
-        kept &= ~found
+        shared = np.array([key in others for key in own], dtype=bool)
+        counters.drop(f"pair of {name}", int((shared & kept).sum()))
+        kept &= ~shared
     return train.take(np.flatnonzero(kept))
 
 
 def refuse_shared(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64], where: str, remedy: str) -> None:
-    """Raise InputError, with the count and an example, if a row has a text that evaluation scores on."""
+    """Raise InputError, with the count and an example, if a row has a text of an evaluation split."""
     shared = shared_rows(columns, evaluated)
     if shared.any():
         row = int(shared.argmax())

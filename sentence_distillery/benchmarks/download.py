@@ -1,10 +1,9 @@
-"""Bring the files of external benchmark sets, from a directory or from their public homes.
+"""Fetch the files of external benchmark sets, from a directory or from their public homes.
 
     fetch(EXTERNAL, Path("external"), download())
     fetch(EXTERNAL, Path("external"), copy_from(Path("mine")))     # mine/<set>/<file>
 
-Each file is checked against its pinned SHA-256 before it appears under its name. A file that is already right is left
-alone.
+Each file is checked against its pinned SHA-256 before it appears under its name. A file that is already correct stays.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ Source = Callable[[Benchmark, PinnedFile], bytes]
 
 @dataclass
 class Report:
-    """The files of one set: already right, fetched, wrong or missing, by file name with the reason."""
+    """The files of one set: already correct, fetched, wrong or missing, by file name with the reason."""
 
     name: str
     already: list[str] = field(default_factory=list)
@@ -126,12 +125,12 @@ def _get_once(url: str) -> bytes:
 
 
 def fetch_set(entry: Benchmark, target: Path, source: Source) -> Report:
-    """Bring each file of `entry` that is not yet right in `target`/<set>; raises InputError if it cannot write."""
+    """Fetch each file of `entry` that `target`/<set> lacks; raises InputError if it cannot be written."""
     report = Report(entry.name)
     for file in entry.pins:
         path = target / entry.name / file.name
         held = sha256_of(path.read_bytes()) if path.is_file() else None
-        # Right already: nothing to bring.
+        # Already correct: nothing to fetch.
         if held == file.sha256:
             report.already.append(file.name)
             continue
@@ -161,10 +160,10 @@ def sha256_of(content: bytes) -> str:
 
 
 def fetch(sets: Sequence[Benchmark], target: Path, source: Source) -> list[Report]:
-    """Bring the files of external benchmark sets.
+    """Fetch the files of external benchmark sets.
 
     Args:
-        sets: Sets to bring, such as `registry.EXTERNAL`.
+        sets: Sets to fetch, such as `registry.EXTERNAL`.
         target: Directory that gets `<set>/<file>`.
         source: Where files come from: `download()` or `copy_from(directory)`.
 

@@ -2,8 +2,8 @@
 
     MAE = mean |2.5 (cos + 1) - rating|, in units of a 0-5 scale
 
-The cosine is mapped from [-1, 1] to [0, 5] as in paper 1, and so is the rating from its own scale. That mapping
-fits no encoder in particular, so a second one is fitted on training pairs:
+The cosine is mapped from [-1, 1] to [0, 5] as in paper 1, and so is the rating from its own scale. That mapping is not
+specific to an encoder, so a second one is fitted on training pairs:
 
     calibrated MAE = mean |f(cos) - rating|, f the monotone function with the least squared error on the training pairs
 
@@ -51,7 +51,7 @@ def as_printed(cosines: Floats) -> Floats:
 
 def calibration(cosines: Floats, ratings: NDArray[np.float32]) -> Calibration:
     """Fit a monotone function from training cosines to their ratings on 0-5; it is constant beyond its ends."""
-    from sklearn.isotonic import IsotonicRegression  # half a second, for those who calibrate
+    from sklearn.isotonic import IsotonicRegression  # takes half a second, needed only to calibrate
 
     fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, ratings).predict
     return fitted
@@ -78,7 +78,7 @@ def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, F
     reason = _why_undefined(predicted, ratings)
     if reason:
         return {"pearson": Undefined(reason), "spearman": Undefined(reason)}
-    from scipy.stats import pearsonr, spearmanr  # a second, for those who correlate
+    from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
 
     return {
         "pearson": float(pearsonr(predicted, ratings).statistic),

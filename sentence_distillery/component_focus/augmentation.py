@@ -3,11 +3,11 @@
     rated pairs        (1 - share) rating + share cos     rating: the human rating, on [0, 1]
     augmented pairs    cos                                near neighbours among the sentences of train
 
-cos is the mean cosine of the teachers: one encoder, fine-tuned with each seed as a cell of the grid without the
-component (component_focus/training.py), whose checkpoints it shares. Neighbours are found by the encoder before
-fine-tuning: a sentence is drawn, and the rank of its partner, log-uniform up to `nearest`, so that most are alike and
-some are not. Pairs of train, dev and test are left out. (Thakur et al. 2021, "Augmented SBERT", where the teacher is a
-cross-encoder and the neighbours are found by BM25 or by an encoder.)
+cos is the mean cosine of the teachers: one encoder, fine-tuned with each seed like a cell of the grid without the
+component (component_focus/training.py). They share the checkpoints of that cell. The encoder before fine-tuning finds
+the neighbours: a sentence is drawn, and the rank of its partner, log-uniform up to `nearest`. So most pairs are similar
+and some are not. Pairs of train, dev and test are left out. (Thakur et al. 2021, "Augmented SBERT": there the teacher
+is a cross-encoder, and BM25 or an encoder finds the neighbours.)
 """
 
 import logging
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 def neighbours(vectors: Floats, draws: int, nearest: int, seed: int) -> NDArray[np.int64]:
-    """(pairs, 2) different places in vectors (sentences, dimension), each pair once, in an order drawn by chance.
+    """Draw (pairs, 2) different rows of vectors (sentences, dimension), each pair once, in random order.
 
     Each of the `draws` is a sentence and the rank of its partner, from 1 to `nearest`, log-uniform.
     """
@@ -49,7 +49,7 @@ def neighbours(vectors: Floats, draws: int, nearest: int, seed: int) -> NDArray[
     for start in range(0, draws, BLOCK):
         rows = drawn[start : start + BLOCK]
         alike = vectors[rows] @ vectors.T
-        alike[np.arange(len(rows)), rows] = np.inf  # rank 0, whoever else is as near
+        alike[np.arange(len(rows)), rows] = np.inf  # rank 0, even if another sentence is as near
         order = np.argsort(-alike, axis=1, kind="stable")
         partners.append(order[np.arange(len(rows)), ranks[start : start + BLOCK]])
     pairs = np.sort(np.column_stack([drawn, np.concatenate(partners)]), axis=1)
@@ -59,10 +59,10 @@ def neighbours(vectors: Floats, draws: int, nearest: int, seed: int) -> NDArray[
 def unscored_pairs(
     pairs: Sets, texts: list[str], vectors: Floats, given: AugmentedPairs, counters: Counters
 ) -> PairSet:
-    """Draw pairs of `texts`, (texts, dimension) vectors, that are in none of the splits; they have no scores yet."""
+    """Draw unscored pairs of `texts`, (texts, dimension) vectors, that are in none of the splits."""
     name = pairs["train"].name
-    found = neighbours(vectors, SPARE * given.pairs, given.nearest, given.seed)
-    left, right = ([texts[row] for row in column] for column in found.T)
+    candidates = neighbours(vectors, SPARE * given.pairs, given.nearest, given.seed)
+    left, right = ([texts[row] for row in column] for column in candidates.T)
     drawn = PairSet(name, "train", left, right, None, None, None)
     new = guarded(drawn, {f"{name} {split}": each for split, each in pairs.items()}, counters)
     counters.drop("more than are wanted", max(0, len(new.sentences1) - given.pairs))
@@ -82,7 +82,7 @@ def augment(
         counters: Counts the pairs.
 
     Returns:
-        A table of TRAINING, rated pairs first; and how many pairs were rated, how many augmented, and the notes of each
+        A table of TRAINING, rated pairs first; and the numbers of rated and of augmented pairs, and the notes of each
         epoch of the teacher by seed.
     """
     task = task.removesuffix(WITH_AUGMENTED)
@@ -91,18 +91,18 @@ def augment(
     encoder = PairEncoder(load_encoder(training.teacher), Pooling(training.options.pooling))
     alone = Weights(0.0, encoder.dimension)
     data = tokenize_task(pairs, {}, encoder, alone, counters)
-    texts = list(dict.fromkeys(train.sentences1 + train.sentences2))  # these stand first in `data`
+    texts = list(dict.fromkeys(train.sentences1 + train.sentences2))  # these come first in `data`
     new = unscored_pairs(pairs, texts, embed(encoder, data, alone, "train")[: len(texts)], augmentation, counters)
     left, right = train.sentences1 + new.sentences1, train.sentences2 + new.sentences2
     place = {text: row for row, text in enumerate(texts)}
     one, other = ([place[text] for text in side] for side in (left, right))
-    notes, found = {}, []
+    notes, by_seed = {}, []
     for seed in augmentation.seeds:
         path = checkpoint_of(training.checkpoints, CellKey(augmentation.teacher, task, 0.0), seed)
         cell, notes[seed] = trained(training.teacher, data, training.options, 0.0, seed, path)
         vectors = embed(cell.encoder, data, alone, "train")
-        found.append(cosines(vectors[one], vectors[other]))
-    scores = np.stack(found).mean(axis=0)
+        by_seed.append(cosines(vectors[one], vectors[other]))
+    scores = np.stack(by_seed).mean(axis=0)
     scores[: len(ratings)] += (1 - augmentation.share) * (ratings - scores[: len(ratings)])
     counters.keep(len(scores))
     about = {"rated": len(ratings), "augmented": len(new.sentences1), "seeds": notes}

@@ -4,7 +4,7 @@
     predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
                            that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
                            the model soup of all seeds
-    cell.json              what it was; why it is absent, or null
+    cell.json              the cell; why it is absent, or null
 <encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
 <task>/
@@ -38,7 +38,7 @@ AUGMENTED_TABLE = "pairs.parquet"
 AUGMENTED_ABOUT = "augmented.json"
 WITH_LABELS = "+labels"
 WITH_AUGMENTED = "+augmented"
-MODEL_SOUP = -1  # in the place of a seed
+MODEL_SOUP = -1  # in place of a seed
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -84,7 +84,7 @@ def benchmark_of(task: str) -> str:
 
 
 def benchmarks_of(tasks: Sequence[str], benchmarks: BenchmarkData) -> list[str]:
-    """Return the sets of these tasks that are here, each once."""
+    """Return the sets of these tasks that are present, each once."""
     names = dict.fromkeys(map(benchmark_of, tasks))
     return [name for name in names if name in benchmarks.available("pairs")]
 
@@ -107,7 +107,7 @@ def why_no_augmented_pairs(task: str, inputs: Inputs) -> str | None:
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:
-    """Return the parts of a sentence by name, each as a text: under `tags` and `roles` several, else its component."""
+    """Return the parts of a sentence by name, each as a text: several for `tags` and `roles`, else its component."""
     if kind == "tags":
         return _grouped(tree.upos, tree.tokens)
     found = component(tree)
@@ -123,22 +123,22 @@ def _grouped(names: Sequence[str], words: Sequence[str]) -> dict[str, str]:
 
 def components_of(texts: list[str], trees: dict[str, Tree], counters: Counters) -> list[str]:
     """Return the component of each text, or the text itself if it has no tree; count how each was found."""
-    found = []
+    components = []
     for text in texts:
         tree = trees.get(text)
         part = component(tree) if tree else None
         name = f"components by {part.route}" if part else "sentences without a tree"
         counters.details[name] = int(counters.details.get(name, 0)) + 1
-        found.append(part.text if part else text)
-    return found
+        components.append(part.text if part else text)
+    return components
 
 
 def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | None) -> list[str] | None:
     """Predict the label of each pair by logistic regression on |u - v|, trained on the nine other folds.
 
     Three folds of those nine choose the penalty. The vectors are scaled to a mean length of 1, so that the same range
-    of penalties suits all encoders. `rows` (pairs, 2) are places in vectors (sentences, dimension). Without labels
-    there is no prediction.
+    of penalties suits all encoders. `rows` (pairs, 2) index the vectors (sentences, dimension). Returns None
+    without labels.
     """
     if labels is None:
         return None

@@ -1,4 +1,4 @@
-"""Learn the weight of the component for an encoder that stays as it is (beyond paper 3).
+"""Learn the weight of the component for a frozen encoder (not in paper 3).
 
     emb_S = e(S) + sum_k w_k e(S_k)          loss = -Pearson(cos(emb_A, emb_B), rating)
 
@@ -7,8 +7,8 @@
     tags     S_k are the words of S with the universal part of speech k (the paper's future work)
     gate     S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own
 
-All of it starts at 0, from the encoder alone, and takes STEPS steps of Adam over all training pairs at once: nothing
-is drawn, so there is no seed. The step with the best Spearman on dev counts, which may be the start.
+All weights start at 0, the encoder alone, and take STEPS steps of Adam over all training pairs at once. Nothing is
+random, so there is no seed. The step with the best Spearman on dev counts; it may be the start.
 """
 
 import logging
@@ -35,46 +35,46 @@ Kind = Literal["one", "roles", "tags", "gate"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 STEPS = 150
 LEARNING_RATE = 0.02
-TINY = 1e-12  # the least product of two squared lengths that is divided by
+TINY = 1e-12  # the least divisor, a product of two squared lengths
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """The weights by part (under a gate: b), at which step they stood, and the cosines of the test pairs by them."""
+    """The weights by part (for a gate: b), the step that they are from, and their cosines of the test pairs."""
 
     kind: Kind
     weights: dict[str, float]
     step: int
     dev: float  # Spearman
     cosines: list[float]
-    gold: list[float]  # on [0, 1]
+    gold: list[float]  # human ratings on [0, 1]; a key of learnt.json
 
 
 @dataclass(frozen=True)
 class Products:
-    """All that the cosines of some pairs need, whatever the weights: what each part has in common with each other one.
+    """The inner products from which the cosines of some pairs follow, whatever the weights.
 
     `across` (pairs, 1 + parts, 1 + parts) are the inner products of one side's sentence and parts with the other's,
     `within` those of each side with itself; `units` (pairs, dimension) of each side, the sentences at unit length, are
-    what a gate looks at.
+    the input of a gate.
     """
 
     across: Tensor
     within: tuple[Tensor, Tensor]
     units: tuple[Tensor, Tensor]
-    gold: NDArray[np.float32]
+    ratings: NDArray[np.float32]
 
     @classmethod
     def of(cls, sides: "Sides", basic: Tensor, parts: Tensor) -> "Products":
         one, other = (torch.cat([basic[side, None], parts[side]], dim=1) for side in sides.rows.T)
         units = F.normalize(one[:, 0], dim=1), F.normalize(other[:, 0], dim=1)
-        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.gold)
+        return cls(one @ other.mT, (one @ one.mT, other @ other.mT), units, sides.ratings)
 
 
 class Mixture(nn.Module):
-    """The weights, (parts,), and the direction of a gate where there is one."""
+    """The weights, (parts,), and the direction of a gate if there is one."""
 
     def __init__(self, parts: int, dimension: int, gated: bool) -> None:
         super().__init__()
@@ -82,13 +82,13 @@ class Mixture(nn.Module):
         self.gate = nn.Parameter(torch.zeros(dimension)) if gated else None
 
     def forward(self, products: Products) -> Tensor:
-        """(pairs,) cosines."""
+        """Compute the cosines, (pairs,)."""
         one, other = map(self._weights, products.units)
         lengths = [_form(side, within, side) for side, within in zip((one, other), products.within, strict=True)]
         return _form(one, products.across, other) / (lengths[0] * lengths[1]).clamp_min(TINY).sqrt()
 
     def _weights(self, units: Tensor) -> Tensor:
-        """(pairs, 1 + parts) of the sentences of a side, which have the weight 1 themselves."""
+        """Return the weights (pairs, 1 + parts) for the sentences of one side; each sentence itself has weight 1."""
         weights = self.weights.expand(len(units), -1)
         if self.gate is not None:
             weights = weights + (units @ self.gate)[:, None]
@@ -96,16 +96,16 @@ class Mixture(nn.Module):
 
 
 def _form(one: Tensor, products: Tensor, other: Tensor) -> Tensor:
-    """(pairs,) sums of products (pairs, n, n) with the weights (pairs, n) of both sides."""
+    """Sum products (pairs, n, n), weighted by (pairs, n) of both sides, to (pairs,)."""
     return torch.einsum("pk,pkl,pl->p", one, products, other)
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The pairs of a split as places of sentences, (pairs, 2), and their scores on [0, 1]."""
+    """The pairs of a split as row numbers of sentences, (pairs, 2), and their human ratings on [0, 1]."""
 
     rows: NDArray[np.int64]
-    gold: NDArray[np.float32]
+    ratings: NDArray[np.float32]
 
     @classmethod
     def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
@@ -122,42 +122,42 @@ def learn_all(task: str, embed: Embed, trees: dict[str, Tree], inputs: Inputs, c
     place = {text: row for row, text in enumerate(texts)}
     sides = {split: Sides.of(each, place) for split, each in pairs.items()}
     basic = torch.from_numpy(embed(texts))
-    found = []
+    learnt = []
     for kind in KINDS:
         parts = [parts_of(trees[text], kind) if text in trees else {} for text in texts]
         names = sorted({name for each in parts for name in each})
-        found.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
-    return found
+        learnt.append(learn(kind, names, basic, torch.from_numpy(embedded(parts, names, embed)), sides))
+    return learnt
 
 
 def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed) -> Floats:
-    """(sentences, names, dimension) of the parts of each sentence; zero for one that it doesn't have."""
+    """Encode the parts of each sentence, (sentences, names, dimension); zero for a part that a sentence lacks."""
     texts = list(dict.fromkeys(text for each in parts for text in each.values()))
     vectors = embed(texts)
     place = {text: row for row, text in enumerate(texts)}
-    found = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
+    encoded = np.zeros((len(parts), len(names), vectors.shape[1]), np.float32)
     for row, each in enumerate(parts):
         for name, text in each.items():
-            found[row, names.index(name)] = vectors[place[text]]
-    return found
+            encoded[row, names.index(name)] = vectors[place[text]]
+    return encoded
 
 
 def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides: dict[Split, Sides]) -> Learnt:
-    """Learn on train, choose the step on dev, and give the cosines of test."""
+    """Learn on train, choose the step on dev, and compute the cosines of test."""
     mixture = Mixture(len(names), basic.shape[1], kind == "gate")
     optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
     train, dev, test = (Products.of(sides[split], basic, parts) for split in SPLITS)
-    gold = torch.from_numpy(train.gold)
+    ratings = torch.from_numpy(train.ratings)
     state, best, at = {}, -np.inf, 0
     for step in range(STEPS + 1):
         if (figure := _spearman(mixture, dev)) > best:
             state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, figure, step
         optimizer.zero_grad()
-        (-torch.corrcoef(torch.stack([mixture(train), gold]))[0, 1]).backward()  # type: ignore[no-untyped-call]
+        (-torch.corrcoef(torch.stack([mixture(train), ratings]))[0, 1]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     mixture.load_state_dict(state)
     weights = dict(zip(names, mixture.weights.tolist(), strict=True))
-    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.gold.tolist())
+    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.ratings.tolist())
 
 
 @torch.inference_mode()
@@ -166,11 +166,11 @@ def _cosines(mixture: Mixture, products: Products) -> Floats:
 
 
 def _spearman(mixture: Mixture, products: Products) -> float:
-    """-1 where it is undefined."""
-    found = correlations(_cosines(mixture, products), products.gold)["spearman"]
-    return -1.0 if isinstance(found, Undefined) else found
+    """Return Spearman; -1 if it is undefined."""
+    spearman = correlations(_cosines(mixture, products), products.ratings)["spearman"]
+    return -1.0 if isinstance(spearman, Undefined) else spearman
 
 
 def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:
-    """(texts, dimension) float32, as the encoder is."""
+    """Encode texts with the encoder as it is, (texts, dimension) float32."""
     return encoder.embed(encoder.tokens(texts))

@@ -34,7 +34,7 @@ class ComponentFocus(Section):
     @field_validator("weights", mode="before")
     @classmethod
     def _each_names_its_cell(cls, weights: Any) -> Any:
-        """Refuse weights that DVC, which copies the file, and Python would write differently in a cell's name."""
+        """Refuse weights that DVC and Python would write differently in a cell's name."""
         given = weights if isinstance(weights, list) else []
         if whole := [weight for weight in given if isinstance(weight, int)]:
             raise ValueError(f"write {float(whole[0])} instead of {whole[0]}")

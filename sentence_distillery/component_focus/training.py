@@ -6,20 +6,20 @@
 emb_basic is the pooled encoding of the sentence, emb_cf that of its component (syntax/components.py), both by the same
 weights; the rating is on [0, 1]. With W_cf = 0 it is SBERT. A cell of the grid is one encoder, one task and one W_cf,
 which is a number or learnt with the encoder (component_focus/weights.py). It is trained with each seed, and the epoch
-with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by length;
-each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
+with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by length.
+Each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
 
-Two kinds of task are not the paper's. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
-read from |emb_A - emb_B| by a linear layer that is thrown away afterwards. `stsb+augmented` has more training pairs,
+Two kinds of task are not in the paper. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
+predicted from |emb_A - emb_B| by a linear layer that is discarded afterwards. `stsb+augmented` has more training pairs,
 scored by a teacher (component_focus/augmentation.py).
 
-If there are several seeds, their model soup (the mean of their weights) is one more encoder, which costs no more than
-each of them to run (Wortsman et al. 2022, "Model soups", where the members differ by their hyperparameters, too).
+If there are several seeds, their model soup (the mean of their weights) is one more encoder. It costs no more to run
+than each of them (Wortsman et al. 2022, "Model soups"; there the members differ in hyperparameters, too).
 
-A cell keeps its cosines for the pairs of dev and test, so that cells can be compared pair by pair, and for SICK the
-entailment that logistic regression on |emb_A - emb_B| predicts for the test pairs in ten folds (section 4.4).
+A cell keeps its cosines for the pairs of dev and test, so that cells can be compared pair by pair. For SICK it also
+keeps the entailment that logistic regression on |emb_A - emb_B| predicts for the test pairs in ten folds (section 4.4).
 
-It saves a checkpoint after each epoch: an interrupted cell resumes there, and ends as one that was never interrupted.
+A checkpoint is saved after each epoch. An interrupted cell resumes there, with the same result.
 """
 
 import hashlib
@@ -67,10 +67,10 @@ from sentence_distillery.runtime.progress import track
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
 
-NONE = -1  # the place of a part that a sentence hasn't
+NONE = -1  # in place of a part that a sentence lacks
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
-Notes = dict[int, list[dict[str, float]]]  # of each seed, by epoch: loss, dev Spearman, weights that are learnt
+Notes = dict[int, list[dict[str, float]]]  # by seed and epoch: loss, dev Spearman, learnt weights
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ log = logging.getLogger(__name__)
 class TokenizedTask:
     """A task as token ids, tokenised once: sentences, then their parts.
 
-    `rows[split]` (pairs, 2) are places of sentences, `parts` (sentences, parts) those of what stands beside them.
+    `rows[split]` (pairs, 2) are row numbers of sentences, `parts` (sentences, parts) those of their parts.
     """
 
     tokens: Tokens
@@ -92,9 +92,9 @@ class TokenizedTask:
 def tokenize_task(
     pairs: Sets, trees: dict[str, Tree], encoder: PairEncoder, weights: Weights, counters: Counters
 ) -> TokenizedTask:
-    """Sentences first, those of train before others, and behind them their parts, each different text once.
+    """Tokenise sentences, those of train first, and after them their parts; each different text once.
 
-    With W_cf = 0 a sentence has none.
+    With W_cf = 0 sentences have no parts.
     """
     sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
     texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
@@ -102,8 +102,8 @@ def tokenize_task(
     if weights.weight:
         parts = [[component] for component in components_of(texts, trees, counters)]
     if len(weights.names) > 1:
-        found = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
-        parts = [list(map(each.get, weights.names)) for each in found]
+        by_name = [parts_of(trees[text], str(weights.weight)) if text in trees else {} for text in texts]
+        parts = [list(map(each.get, weights.names)) for each in by_name]
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
     rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
@@ -113,25 +113,25 @@ def tokenize_task(
 
 
 def focused(encoder: PairEncoder, data: TokenizedTask, sentences: NDArray[np.int64], weights: Weights) -> Tensor:
-    """emb_S of some sentences, (sentences, dimension); all parts in one pass, and a text that comes twice once."""
+    """Compute emb_S, (sentences, dimension), of some sentences in one pass, each different text once."""
     alone = weights.weight == 0
     wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
     places, back = np.unique(wanted, return_inverse=True)
-    found: Tensor = encoder(data.tokens.take(places[places != NONE]))
+    vectors: Tensor = encoder(data.tokens.take(places[places != NONE]))
     if NONE in places:  # the lowest
-        found = F.pad(found, (0, 0, 1, 0))
-    found = found[torch.from_numpy(back.reshape(wanted.shape))]
-    return found[:, 0] if alone else weights(found[:, 0], found[:, 1:])
+        vectors = F.pad(vectors, (0, 0, 1, 0))
+    vectors = vectors[torch.from_numpy(back.reshape(wanted.shape))]
+    return vectors[:, 0] if alone else weights(vectors[:, 0], vectors[:, 1:])
 
 
 @torch.inference_mode()
 def embed(encoder: PairEncoder, data: TokenizedTask, weights: Weights, *splits: Split) -> Floats:
-    """emb_S of the sentences of these splits, (sentences, dimension) float32, and 0 for all others."""
+    """Compute emb_S, (sentences, dimension) float32, of the sentences of these splits; 0 for all others."""
     wanted = np.unique(np.concatenate([data.rows[split] for split in splits]))
     encoder.eval()
-    found = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
-    found[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
-    return found
+    vectors = np.zeros((len(data.parts), encoder.dimension), dtype=np.float32)
+    vectors[wanted] = focused(encoder, data, wanted, weights).float().cpu().numpy()
+    return vectors
 
 
 class LabelLoss(nn.Module):
@@ -147,7 +147,7 @@ class LabelLoss(nn.Module):
         nn.init.zeros_(self.layer.bias)
 
     def forward(self, u: Tensor, v: Tensor, pairs: NDArray[np.int64]) -> Tensor:
-        """The mean over these training pairs, whose vectors are u and v, (pairs, dimension) each."""
+        """Average over these training pairs, whose vectors are u and v, (pairs, dimension) each."""
         logits = self.layer(LAYER_SCALE * (u - v).abs())
         return self.weight * F.cross_entropy(logits, self.places[pairs].to(logits.device))
 
@@ -165,11 +165,11 @@ class Cell:
 
     @property
     def lasting(self) -> nn.ModuleList:
-        """What is left of a training."""
+        """The modules that are kept after the training."""
         return nn.ModuleList([self.encoder, self.weights])
 
     def run(self, data: TokenizedTask, key: str) -> list[dict[str, float]]:
-        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
+        """Train in place and return notes of each epoch; encoder and weights end as after the best epoch."""
         self.encoder.precision = self.params.precision
         lasting = self.lasting.to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
@@ -190,7 +190,7 @@ class Cell:
         return notes
 
     def epoch(self, data: TokenizedTask, optimizer: torch.optim.Optimizer, epoch: int) -> float:
-        """One pass over the training pairs; returns the mean loss, raises InputError where it is not finite."""
+        """Pass once over the training pairs and return the mean loss; raises InputError if it is not finite."""
         rows, ratings = data.rows["train"], torch.from_numpy(data.ratings["train"])
         order = np.random.default_rng((self.seed, epoch)).permutation(len(rows))
         size = self.params.batch_size
@@ -204,9 +204,9 @@ class Cell:
             for group in optimizer.param_groups:
                 group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
             batch = order[number * size : (number + 1) * size]
-            found = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
-            u, v = found[: len(batch)], found[len(batch) :]
-            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(found.device))
+            vectors = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
+            u, v = vectors[: len(batch)], vectors[len(batch) :]
+            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(vectors.device))
             if self.labels is not None:
                 loss = loss + self.labels(u, v, batch)
             if not torch.isfinite(loss):
@@ -222,14 +222,14 @@ class Cell:
         return total / steps
 
     def judge(self, data: TokenizedTask) -> float:
-        """Spearman on dev; -1 where it is undefined."""
-        found = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
-        figure = correlations(found, data.ratings["dev"])
+        """Compute Spearman on dev; -1 if it is undefined."""
+        predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
+        figure = correlations(predicted, data.ratings["dev"])
         return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
 
 
 def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
-    """The share of the learning rate at a step of `steps`: a straight line to 1 at `warm_up`, another one down to 0."""
+    """Scale the learning rate at a step of `steps`: linearly up to 1 at `warm_up`, then linearly down to 0."""
     rise = warm_up * steps
     return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
 
@@ -239,26 +239,26 @@ def _best(notes: list[dict[str, float]]) -> int:
 
 
 def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
-    """(pairs,) cosines of a split."""
+    """Compute the cosines of a split, (pairs,)."""
     one, other = data.rows[split].T
     return cosines(vectors[one], vectors[other])
 
 
 def predictions(vectors: Floats, data: TokenizedTask, pairs: Sets, seed: int | None) -> pa.Table:
-    """Rows of PREDICTIONS for dev and test, `predicted` where test pairs have labels; no seed: before any training."""
+    """Make rows of PREDICTIONS for dev and test, `predicted` if test pairs have labels; no seed: before training."""
     parts = []
-    found = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
+    predicted_labels = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
     for split in SPLITS[1:]:
         count = len(data.rows[split])
         columns = [[seed] * count, [split] * count, data.ratings[split], pair_cosines(vectors, data, split)]
-        columns += [labels or [None] * count for labels in (pairs[split].labels, found.get(split))]
+        columns += [labels or [None] * count for labels in (pairs[split].labels, predicted_labels.get(split))]
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
         parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
     return pa.concat_tables(parts)
 
 
 def fingerprint(data: TokenizedTask, encoder: PairEncoder, params: ScoredTraining) -> str:
-    """A hash of everything that a training depends on but its weight, its seed and a second loss."""
+    """Hash everything that a training depends on, except its weight, its seed and a second loss."""
     digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
     digest.update(params.model_dump_json(exclude={"seeds", "label_weight"}).encode())
     digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
@@ -268,7 +268,7 @@ def fingerprint(data: TokenizedTask, encoder: PairEncoder, params: ScoredTrainin
 
 
 def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> LabelLoss:
-    """The second loss of a cell; raises InputError where the training pairs have no labels."""
+    """Make the second loss of a cell; raises InputError if the training pairs have no labels."""
     if data.labels is None:
         raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
     return LabelLoss(encoder.dimension, data.labels, weight)
@@ -283,9 +283,9 @@ def trained(
     path: Path,
     labels: bool = False,
 ) -> tuple[Cell, list[dict[str, float]]]:
-    """A cell after its training from the weights of `teacher`, and what each epoch came to; checkpoints are at `path`.
+    """Train a cell from the weights of `teacher`; returns it with notes of each epoch. Checkpoints are at `path`.
 
-    `labels` says whether it learns from those of the pairs, too.
+    `labels` says whether it also learns from the labels of the pairs.
     """
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
     key = f"{fingerprint(data, encoder, training)} {weight} {seed}"

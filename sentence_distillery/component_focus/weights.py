@@ -1,13 +1,13 @@
-"""How much the parts of a sentence count beside it: a number, as in paper 3, or learnt with the encoder.
+"""The weights of a sentence's parts, relative to the sentence: a number, as in paper 3, or learnt with the encoder.
 
     emb_S = e(S) + sum_k w_k e(S_k)
 
-    a number    S_1 is the component of S, and w_1 = W_cf stays (equation 1)
+    a number    S_1 is the component of S, and w_1 = W_cf is fixed (equation 1)
     one         the same, w_1 is learnt
     roles       S_1, S_2, S_3 are the subjects, the predicates and the objects in it; w_1, w_2 and w_3 are learnt
     gate        S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own; b and g are learnt
 
-What is learnt starts at 0. frozen_weights.py is for encoders that stay as they are, and for parts of speech.
+Learnt weights start at 0. frozen_weights.py is for frozen encoders, and for parts of speech.
 """
 
 from typing import Literal, get_args
@@ -22,16 +22,16 @@ Learning = Literal["one", "roles", "gate"]
 Weight = float | Learning
 
 ROLES: tuple[Role, ...] = get_args(Role)
-RATE = 50.0  # how much faster than the encoder they learn
+RATE = 50.0  # how much faster than the encoder the weights learn
 
 
 def weight_of(text: str) -> Weight:
-    """A weight as it stands on a command line; raises ValueError where it is none."""
+    """Parse a weight from the command line; raises ValueError if it is not one."""
     return next((kind for kind in get_args(Learning) if kind == text), None) or float(text)
 
 
 class Weights(nn.Module):
-    """The weights of the parts that `names` has."""
+    """The weights of the parts in `names`."""
 
     def __init__(self, weight: Weight, dimension: int) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Weights(nn.Module):
         self.gate = nn.Parameter(torch.zeros(dimension)) if weight == "gate" else None
 
     def forward(self, basic: Tensor, parts: Tensor) -> Tensor:
-        """emb_S, (sentences, dimension), of e(S) likewise and e(S_k), (sentences, names, dimension)."""
+        """Compute emb_S from e(S), both (sentences, dimension), and e(S_k), (sentences, names, dimension)."""
         if self.values is None:
             return basic + float(self.weight) * parts[:, 0]
         weights = self.values.expand(len(basic), -1)
@@ -50,7 +50,7 @@ class Weights(nn.Module):
         return basic + RATE * (weights[:, :, None] * parts).sum(dim=1)
 
     def learnt(self) -> dict[str, float]:
-        """What stands now, by name; under a gate b. Nothing where it is a number."""
+        """Return the learnt weights by name (for a gate: b); nothing if the weight is a number."""
         if self.values is None:
             return {}
         return dict(zip(self.names, (RATE * self.values).tolist(), strict=True))

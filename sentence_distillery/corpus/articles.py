@@ -19,7 +19,7 @@ NO_DAY = int(np.iinfo(np.int32).min)
 
 @dataclass(frozen=True)
 class Origins:
-    """Where each document is from: its source, as a place in `names`, and its day since 1970 or NO_DAY."""
+    """The origin of each document: its source, as an index in `names`, and its day since 1970 or NO_DAY."""
 
     names: list[str]
     sources: NDArray[np.int32]  # (documents,)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 _AGENCY = r"(?:Reuters|AP|AFP|UPI|CNN|PA|DPA|dpa|ANI|IANS|PTI|TASS|Xinhua|Bloomberg|Kyodo(?: News)?|Associated Press)"
 _DAY = r"[A-Z][a-z]{2,8}\.? \d{1,2}"
 
-# "LONDON, March 3 (Reuters) - Shares fell": where and when the report was filed, no part of its first sentence. The
-# agency or the day must be there, since a capitalised word and a dash alone begin ordinary sentences, too.
+# "LONDON, March 3 (Reuters) - Shares fell": where and when the report was filed, which is not part of its first
+# sentence. The agency or the day must be there, since a capitalised word and a dash alone begin ordinary sentences,
+# too.
 _DATELINE = re.compile(
     rf"(?:[A-Z][^()\n]{{0,60}})?\({_AGENCY}\) ?(?:--?|[–—]) ?"
     rf"|[A-Z][A-Z .,'/-]{{2,40}}, {_DAY} ?(?:\({_AGENCY}\) ?)?(?:--?|[–—]) "
@@ -21,7 +22,7 @@ _LONGEST_DATELINE = 90
 # "paid more. REUTER", "in June. More": the wire's own marks of an end or of a further page.
 _SIGN_OFFS = ("REUTER", "REUTERS", "Reuter", "reuter", "MORE", "More", "ENDS", "-30-", "###", "^M")
 _SIGN_OFF = re.compile(r"(?:^|(?<=[.!?\"')]) ?)(?:REUTERS?|[Rr]euter|MORE|More|ENDS|-30-|###)(?:\^M)?$")
-# Addresses are no words, and tokenised they would add "www" and "com" to the vocabulary.
+# Addresses are not words, and tokenised they would add "www" and "com" to the vocabulary.
 _URL = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)[^\s<>\"]{0,2000}[^\s<>\"'.,;:!?)\]]")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63}+){1,8}")
 # Bullets, rules and emphasis in plain text (*really*, ====), old line ends (^M), the backslashes of escaped quotes.
@@ -50,7 +51,7 @@ _SENTENCE_RULES = {
     "rights": r"(?:(?i:copyright) )?(?:©|\([cC]\) ?(?:\d{4}|(?i:copyright))).{0,200}"
     r"|(?i:copyright (?:\d{4}|by\b)|all rights reserved).{0,200}"
     r"|This (?:material|content|article) may not be (?:published|reproduced|copied).{0,200}",
-    # Buttons and labels of the page around the article; a label is one only where nothing or a colon follows, since
+    # Buttons and labels of the page around the article; a label is one only if nothing or a colon follows, since
     # "Advertisement revenue fell" is a sentence.
     "share": r"(?i:(?:share this|share on|share via|follow us|like us on|tweet this|click here|click to|tap here"
     r"|subscribe (?:here|now|to our)|sign up (?:here|now|to our|for (?:our|free))|skip to (?:main )?content)\b.{0,80}"
@@ -59,7 +60,7 @@ _SENTENCE_RULES = {
     # Consent banners. No rule may begin with .*, which would read every sentence to its end.
     "cookies": r"(?i:(?:we|(?:this|our|the) (?:web ?)?site) uses? cookies|(?:accept|manage|reject)(?: all)? cookies"
     r"|by (?:using|continuing)\b.{0,80}\bcookies|cookies? (?:policy|settings|preferences|notice)).{0,200}",
-    # "Contact the writer at masi@chinadaily.com.cn", here without the address, which is gone by then.
+    # "Contact the writer at masi@chinadaily.com.cn", here without the address, which is already removed.
     "contact": r"(?i:(?:you (?:can|may) )?(?:contact|e-?mail|reach|write to) (?:the )?"
     r"(?:writers?|reporters?|authors?|editors?|us)(?: on this story)?(?: at)?)\W*",
 }
@@ -109,9 +110,9 @@ def boilerplate_rules(sentences: Sequence[str]) -> Iterator[tuple[int, str]]:
         if sentence[:2].lower() in _MAY_MATCH or sentence[:1] in ("(", "©")
     ]
     for number in candidates:
-        found = _SENTENCES.fullmatch(sentences[number])
-        if found and found.lastgroup:
-            yield number, found.lastgroup
+        match = _SENTENCES.fullmatch(sentences[number])
+        if match and match.lastgroup:
+            yield number, match.lastgroup
 
 
 def _counted(pattern: re.Pattern[str], replacement: str, text: str, name: str, removed: Counter[str]) -> str:

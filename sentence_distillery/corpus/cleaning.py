@@ -1,8 +1,8 @@
-"""Cleaning: from articles to clean sentences, one a row, and every dropped sentence with the reason.
+"""Cleaning: from articles to clean sentences, one per row, and every dropped sentence with the reason.
 
 Three steps. Examine, on any core: the sentences, words and fingerprints of each article. Decide, here: what is dropped
 and why, from the fingerprints alone (`decisions.RULES`). Write, in threads: what is kept and what is dropped. Between
-the first and the last step the sentences wait in files beside the target, so that memory hardly grows with the corpus.
+the first and the last step the sentences are kept in files next to the target, so memory hardly grows with the corpus.
 
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
@@ -66,7 +66,7 @@ def clean(
             one of plain texts.
         target: Directory to write; it is replaced as a whole, or not at all.
         options: Language, lengths and thresholds.
-        fingerprints: Fingerprints of texts that evaluation scores on, (texts,) uint64; their sentences are dropped.
+        fingerprints: Fingerprints of the evaluation texts, (texts,) uint64; their sentences are dropped.
         where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
 
@@ -97,7 +97,7 @@ def clean(
 
 
 def _examine(articles: Articles, spool: "Spool", options: Clean, where: Shards) -> Origins:
-    """Examine all articles and write their sentences to `spool`; return where the articles are from."""
+    """Examine all articles and write their sentences to `spool`; return the origins of the articles."""
     work = partial(  # without `options` itself, for which each worker would load pydantic
         examine,
         language=options.language,
@@ -128,7 +128,7 @@ def shards(texts: Iterable[str], part_documents: int) -> Iterator[tuple[int, lis
 
 
 class Spool:
-    """The sentences found so far, in a file for each part, and in memory the numbers that decisions need."""
+    """The sentences so far, in a file for each part, and in memory the numbers that decisions need."""
 
     def __init__(self, directory: Path, part_documents: int) -> None:
         directory.mkdir()
@@ -141,13 +141,13 @@ class Spool:
 
     def fill(self, findings: Iterable[Findings]) -> None:
         """Write the sentences of all findings, which come in order."""
-        for number, group in itertools.groupby(findings, lambda found: found.first // self.part_documents):
+        for number, group in itertools.groupby(findings, lambda finding: finding.first // self.part_documents):
             with pa.OSFile(str(self.path(number)), "wb") as sink, pa.ipc.new_file(sink, FOUND) as file:
-                for found in group:
-                    file.write_table(found.table)
-                    self._sentences.append(found.sentences)
-                    self._documents.append(found.documents)
-                    self.removed.update(found.removed)
+                for finding in group:
+                    file.write_table(finding.table)
+                    self._sentences.append(finding.sentences)
+                    self._documents.append(finding.documents)
+                    self.removed.update(finding.removed)
             self.parts = number + 1
 
     def take(self) -> tuple[Documents, Sentences]:
@@ -166,40 +166,40 @@ class Spool:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
         path.unlink()
-        return table.combine_chunks()  # or the bytes of the result would depend on the size of the shards
+        return table.combine_chunks()  # else the bytes of the result would depend on the size of the shards
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
     """Write the kept sentences of a part to `target`, and return what was dropped of it."""
     first = number * spool.part_documents
-    found = spool.read(number)
+    sentences = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
-    kept = found.filter(pa.array(own.in_kept & (own.sentences == 0)))
+    kept = sentences.filter(pa.array(own.in_kept & (own.sentences == 0)))
     tokens = encoded(kept["tokens"].combine_chunks())
     columns = [*kept.columns[:-1], tokens, without_stop_words(tokens, language)]
     schema = pa.schema([field.with_type(column.type) for field, column in zip(SENTENCES, columns, strict=True)])
     kept = pa.table(columns, schema=schema)
     # The columns of the file are strings; the schema that Arrow would add says that they are dictionaries in memory.
     pq.write_table(kept, target / f"part-{number:05d}.parquet", store_schema=False, **PARQUET)
-    dropped = pa.concat_tables([_dropped_sentences(found, own), _dropped_documents(found, own, first)])
+    dropped = pa.concat_tables([_dropped_sentences(sentences, own), _dropped_documents(sentences, own, first)])
     dropped = dropped.sort_by([("document", "ascending"), ("position", "ascending")])
-    return Written(first, found, own, kept, dropped)
+    return Written(first, sentences, own, kept, dropped)
 
 
-def _dropped_sentences(found: pa.Table, own: Decisions) -> pa.Table:
+def _dropped_sentences(sentences: pa.Table, own: Decisions) -> pa.Table:
     """Select the dropped sentences of kept documents, DROPPED."""
     mask = own.in_kept & (own.sentences > 0)
-    dropped = found.drop_columns("tokens").filter(pa.array(mask))
+    dropped = sentences.drop_columns("tokens").filter(pa.array(mask))
     reasons = pa.array(SENTENCE_REASONS).take(pa.array(own.sentences[mask]))
     return pa.Table.from_arrays([*dropped.columns, reasons], schema=DROPPED)
 
 
-def _dropped_documents(found: pa.Table, own: Decisions, first: int) -> pa.Table:
+def _dropped_documents(sentences: pa.Table, own: Decisions, first: int) -> pa.Table:
     """Make one row of each dropped document, DROPPED."""
     rows = []
     for place in np.flatnonzero(own.documents).tolist():
         begin, end = own.starts[place : place + 2] - own.starts[0]
-        text = " ".join(found["text"][begin:end].to_pylist())
+        text = " ".join(sentences["text"][begin:end].to_pylist())
         reason = DOCUMENT_REASONS[own.documents[place]]
         rows.append({"document": first + place, "position": -1, "text": text, "reason": reason})
     return pa.Table.from_pylist(rows, schema=DROPPED)

@@ -1,11 +1,11 @@
-"""The rules of cleaning, and the decision what is dropped and why, on the whole corpus at once.
+"""The rules of cleaning, and the decision on the whole corpus at once: which texts are dropped, and why.
 
 RULES lists them in the order in which they apply: repairs of a paragraph, then reasons to drop a document, then reasons
 to drop a sentence of a kept document. The first reason counts.
 
 Of duplicates the first in the order of the articles is kept, so that of the earlier snapshot. A line that occurs in
-many documents of one source is boilerplate (a byline, a teaser, a disclaimer). Only kept documents count for it, or an
-article that was published often would lose all its lines.
+many documents of one source is boilerplate (a byline, a teaser, a disclaimer). Only kept documents count for it;
+otherwise an article that was published often would lose all its lines.
 
 Memory: 26 bytes for each sentence and 284 for each document, 300 MB for seven million sentences of 700,000 documents.
 """
@@ -63,7 +63,7 @@ Parts = TypeVar("Parts", Sentences, Documents)
 class Decisions:
     """Why each document and each sentence is dropped, as places in DOCUMENT_REASONS and SENTENCE_REASONS; 0: kept.
 
-    The sentences of a dropped document have the reason 0 or one of their own.
+    The sentences of a dropped document have the reason 0 or their own reason.
     """
 
     documents: NDArray[np.uint8]
@@ -117,10 +117,10 @@ def decide(
     """Decide which documents and sentences are dropped, and why.
 
     Args:
-        documents: What `examine` found of all documents.
-        sentences: What it found of their sentences.
+        documents: The result of `examine` for all documents.
+        sentences: The result of `examine` for their sentences.
         sources: The source of each document, (documents,), as any number.
-        evaluated: Fingerprints of texts that evaluation scores on, (texts,).
+        evaluated: Fingerprints of the evaluation texts, (texts,).
         clean: Thresholds.
         threads: How many threads compare near duplicates.
     """
@@ -138,11 +138,11 @@ def _document_reasons(
     reasons[repeats(documents.identity)] = DOCUMENT_REASONS.index("duplicate")
     reasons[documents.sentences == 0] = DOCUMENT_REASONS.index("empty")
     originals = np.full(len(reasons), -1, np.int64)
-    if threshold < 1.0:  # 1.0 would ask for equal documents, which are found without it
+    if threshold < 1.0:  # 1.0 would mean equal documents, which are found without it
         left = np.flatnonzero(reasons == 0)
-        found = near_duplicates(documents.signature[left], threshold, threads)
-        originals[left] = np.where(found >= 0, left[found], -1)
-        reasons[left[found >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
+        earlier = near_duplicates(documents.signature[left], threshold, threads)
+        originals[left] = np.where(earlier >= 0, left[earlier], -1)
+        reasons[left[earlier >= 0]] = DOCUMENT_REASONS.index("near-duplicate")
     return reasons, originals
 
 
@@ -177,7 +177,7 @@ def _frequent(values: NDArray[np.uint64], counted: NDArray[np.bool_], least: int
 
 
 def _beyond(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the sentences, (sentences,) bool, at a position of their document that has no number."""
+    """Mark the sentences, (sentences,) bool, whose position in their document is too large for a number."""
     beyond = np.zeros(counts.sum(), bool)
     ends = np.cumsum(counts)
     for document in np.flatnonzero(counts > POSITIONS):

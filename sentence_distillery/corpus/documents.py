@@ -1,4 +1,4 @@
-"""Examine articles: split them into sentences, and compute what the decisions on each need; on any core, in shards.
+"""Examine articles: split them into sentences, and compute the input of the decisions on each; on any core, in shards.
 
 A sentence's identity is its fingerprint: two sentences are equal if their letters and digits agree, whatever their
 case, spaces and punctuation. A document's identity is a hash of its words; that of a line, a paragraph of the page, is
@@ -32,7 +32,7 @@ FOUND = pa.schema([field for field in SENTENCES if field.name != "content_tokens
 
 @dataclass(frozen=True)
 class Sentences:
-    """What is known of some sentences, one entry for each."""
+    """The features of some sentences, one entry for each."""
 
     fault: NDArray[np.uint8]  # of FAULTS
     identity: NDArray[np.uint64]
@@ -42,7 +42,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Documents:
-    """What is known of some documents, one entry for each."""
+    """The features of some documents, one entry for each."""
 
     sentences: NDArray[np.int64]
     identity: NDArray[np.uint64]

@@ -36,7 +36,7 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
     """
     joined = "\n".join(text if text.isascii() else "" for text in texts)
     kept = joined.lower().encode("ascii").translate(None, _NEITHER_IN_ASCII).split(b"\n")
-    if len(kept) != len(texts):  # a text has line ends of its own
+    if len(kept) != len(texts):  # a text contains line ends
         kept = [b""] * len(texts)
     for number, text in enumerate(texts):
         if not kept[number]:
@@ -48,6 +48,6 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def read_fingerprints(path: Path) -> NDArray[np.uint64]:
-    """Read the fingerprints of the texts that evaluation scores on, (texts,) uint64; raises InputError if it cannot."""
-    found: NDArray[np.uint64] = read_table(path, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
-    return found
+    """Read the fingerprints of the evaluation texts, (texts,) uint64; raises InputError if it cannot."""
+    evaluated: NDArray[np.uint64] = read_table(path, EVALUATION_FINGERPRINTS)["fingerprint"].to_numpy()
+    return evaluated

@@ -15,10 +15,10 @@ def among(values: Identities, table: Identities) -> NDArray[np.bool_]:
     """
     marked = np.zeros(_LOW_BITS + 1, bool)
     marked[table & _LOW_BITS] = True
-    found: NDArray[np.bool_] = marked[values & _LOW_BITS]
-    left = np.flatnonzero(found)
-    found[left] = table[np.minimum(np.searchsorted(table, values[left]), len(table) - 1)] == values[left]
-    return found
+    present: NDArray[np.bool_] = marked[values & _LOW_BITS]
+    left = np.flatnonzero(present)
+    present[left] = table[np.minimum(np.searchsorted(table, values[left]), len(table) - 1)] == values[left]
+    return present
 
 
 def shared(values: Identities) -> NDArray[np.bool_]:
@@ -31,6 +31,6 @@ def repeats(values: Identities) -> NDArray[np.bool_]:
     """Mark the values, (values,) bool, that occurred before."""
     rows = np.flatnonzero(shared(values))
     order = rows[np.argsort(values[rows], kind="stable")]
-    found = np.zeros(len(values), bool)
-    found[order[1:]] = values[order[1:]] == values[order[:-1]]
-    return found
+    repeated = np.zeros(len(values), bool)
+    repeated[order[1:]] = values[order[1:]] == values[order[:-1]]
+    return repeated

@@ -1,13 +1,13 @@
-"""The language of a document, told by py3langid (naive Bayes over byte n-grams).
+"""The language of a document, identified by py3langid (naive Bayes over byte n-grams).
 
 The guess is unreliable on little text: of the English sentences of UD EWT it takes 65% below 20 characters, 5% at 40 to
 60 and 0.6% from 100 on for another language, so a document of less than SHORTEST characters is kept without a test.
 More than SAMPLE characters change nothing (news: 3.5% of the documents are not English at 400 as at 1,000, mostly
 tables of earnings and prices), and the time grows with them.
 
-The library walks over the bytes in Python and takes 0.2 ms a document, so it is not asked about a document where
-a quarter of the words of the sample are stop words of the language. On a third of the news that saves five calls in
-six, and the library calls all of those 5,808 documents English.
+The library walks over the bytes in Python and takes 0.2 ms per document. So it is skipped if a quarter of the words of
+the sample are stop words of the language. On a third of the news that saves five calls in six, and the library calls
+all of those 5,808 documents English.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ SAMPLE_WORDS = 60
 STOP_WORD_SHARE = 0.25
 
 
-_models: list[LanguageIdentifier] = []  # the one of this process, once it is loaded
+_models: list[LanguageIdentifier] = []  # the model of this process, once it is loaded
 
 
 def _identifier() -> LanguageIdentifier:
@@ -78,8 +78,8 @@ def are_plain(words: pa.StringArray, boundaries: NDArray[np.int64], language: st
     ends = np.cumsum(lengths)
     sample = np.arange(lengths.sum()) + np.repeat(boundaries[:-1] - ends + lengths, lengths)
     stops = are_stop_words(words.take(pa.array(sample)), language).to_numpy(zero_copy_only=False).astype(np.int32)
-    found = np.diff(np.concatenate([[0], np.cumsum(stops)])[ends], prepend=0)
-    return np.asarray((lengths > 0) & (found >= STOP_WORD_SHARE * lengths))
+    stop_counts = np.diff(np.concatenate([[0], np.cumsum(stops)])[ends], prepend=0)
+    return np.asarray((lengths > 0) & (stop_counts >= STOP_WORD_SHARE * lengths))
 
 
 def _is_plain(words: list[str], language: str) -> bool:

@@ -1,7 +1,7 @@
 """The corpus at a glance, for a report.
 
 Documents, sentences and words by source and by time, the growth of the vocabulary, and texts to read: sentences that
-were kept, sentences dropped for each reason, lines that repeat, documents beside those that they nearly repeat. The
+were kept, sentences dropped for each reason, lines that repeat, documents next to those that they nearly repeat. The
 texts are drawn at random with a fixed seed.
 """
 
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Written:
-    """One part: its first document, all its sentences, what was decided, what is kept and what is dropped (DROPPED)."""
+    """One part: its first document, all its sentences, the decisions, the kept and the dropped rows (DROPPED)."""
 
     first: int
     found: pa.Table
@@ -52,7 +52,7 @@ class Overview:
         self._kept_documents = decisions.documents == 0
         self._sentences = np.zeros(len(decisions.documents), np.int64)
         self._words = np.zeros(len(decisions.documents), np.int64)
-        self._pieces = max(1, POINTS // parts)  # of a part, for the growth of the vocabulary
+        self._pieces = max(1, POINTS // parts)  # pieces of a part, for the growth of the vocabulary
         self._lengths: list[int] = []  # of each piece, and its different words
         self._different: list[pa.StringArray] = []
         self._lines: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class Overview:
                 self._document_texts[document] = _shortened(" ".join(texts[begin:end][:10].to_pylist()))
 
     def summary(self) -> Row:
-        """Return everything that a report shows, as JSON can hold it."""
+        """Return the content of the report, ready for JSON."""
         return {
             "sources": self._by(self._origins.sources, self._origins.names.__getitem__, SOURCES),
             "times": self._by_time(),

@@ -1,4 +1,4 @@
-"""Read articles from a user's files, row by row: text (one article a file), lines, CoNLL-U,
+"""Read articles from a user's files, row by row: text (one article per file), lines, CoNLL-U,
 jsonl, csv and parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
@@ -44,7 +44,7 @@ def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """Yield one article a line; the fields between its tabs are the columns 1, 2 ..."""
+    """Yield one article per line; the fields between its tabs are the columns 1, 2 ..."""
     for number, line in enumerate(_decoded_lines(path), start=1):
         row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
         _check_columns(path, names, row)
@@ -60,7 +60,7 @@ def _read_conllu(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
 
 
 def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
-    """Yield one object a line; a key may be absent from some lines, but a named column must occur in one."""
+    """Yield one object per line; a key may be absent from some lines, but a named column must occur in one."""
     seen: dict[str, None] = {}
     number = 0
     for number, line in enumerate(_decoded_lines(path), start=1):

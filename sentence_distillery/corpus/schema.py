@@ -47,5 +47,5 @@ DROPPED = pa.schema(
     ]
 )
 
-# The fingerprint of each text that evaluation scores on.
+# The fingerprint of each evaluation text.
 EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])

@@ -13,15 +13,15 @@ goes on; after another one (Inc., U.S., a.m., an initial) it ends only before a 
 He). A number or a letter at the beginning of a sentence numbers it (1. The).
 
 Inner sentence ends of the paragraphs of UD English EWT: the corpus report compares these rules with other
-splitters. They were written on its training and development splits; most of what they miss are ends without a mark.
+splitters. The rules were written on its training and development splits; most of the ends that they miss have no mark.
 """
 
 import re
 
 import sentencex
 
-# sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so that it is
-# given pieces of this size at most; no sentence that is kept is nearly as long.
+# sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so it gets pieces of
+# this size at most; no sentence that is kept is nearly as long.
 LONGEST_PIECE = 20_000
 
 # In lower case, without their last full stop. After these no sentence ends.
@@ -29,9 +29,9 @@ _TITLES = """
 mr mrs ms messrs mme mlle dr drs prof profs gen gov govs sen sens rep reps lt maj capt cmdr sgt cpl pvt adm rev hon pres
 supt insp det st ft mt sr sra vs e.g i.e eg ie cf viz approx ca attn incl excl feat op cit
 """
-# After these none ends before a number.
+# After these no sentence ends before a number.
 _NUMBERED = "no nos art sec fig figs vol vols pp p ch jan feb mar apr jun jul aug sep sept oct nov dec"
-# After these, and after an initial or letters with full stops in them (U.S.), one ends before a word of _STARTERS only.
+# After these, an initial or letters with full stops (U.S.), a sentence ends only before a word of _STARTERS.
 _SHORT = """
 inc corp co cos ltd plc llc llp bros jr etc al est ave blvd rd hwy sq dept univ assn assoc intl natl ext tel dist div
 mfg mgr ed eds para govt jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat
@@ -50,8 +50,8 @@ NEVER_LAST, BEFORE_NUMBERS, ABBREVIATIONS, STARTERS = (
 )
 _KNOWN = NEVER_LAST | BEFORE_NUMBERS | ABBREVIATIONS
 _OPENING = "\"'“‘(["
-# For a text in which a full stop stands for each mark, since `re` looks for one character much faster than for several.
-# Possessive, and begun where no mark stands before, so that a long run of marks is read once.
+# For a text in which each mark is replaced by a full stop, since `re` finds one character much faster than several.
+# Possessive, and it starts only if no mark precedes, so that a long run of marks is read once.
 _END = re.compile(
     r"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)(?: +([\"'“‘(\[]*+)([^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
@@ -69,35 +69,35 @@ def split_sentences(paragraph: str, language: str) -> list[str]:
 def _english(paragraph: str) -> list[str]:
     sentences = []
     begin = 0
-    for found in _END.finditer(paragraph.replace("!", ".").replace("?", ".").replace("…", ".")):
-        if _is_end(paragraph, begin, found):
-            end = found.end(2)
+    for match in _END.finditer(paragraph.replace("!", ".").replace("?", ".").replace("…", ".")):
+        if _is_end(paragraph, begin, match):
+            end = match.end(2)
             sentences.append(paragraph[begin:end].strip())
             begin = end
     last = paragraph[begin:].strip()
     return [*sentences, last] if last else sentences
 
 
-def _is_end(text: str, begin: int, found: re.Match[str]) -> bool:
-    """Tell whether the sentence that begins at `begin` ends at the marks that were found."""
-    _, closing, opening, first, glued = found.groups()
+def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
+    """Tell whether the sentence that begins at `begin` ends at the matched marks."""
+    _, closing, opening, first, glued = match.groups()
     if glued:
         return glued in STARTERS
-    marks = text[found.start() : found.end(1)]
+    marks = text[match.start() : match.end(1)]
     small = first.islower()
     if marks != ".":
         return not small or not (closing or marks[0] in ".…")
-    stop = found.start()
+    stop = match.start()
     word = text[text.rfind(" ", begin, stop) + 1 or begin : stop]
     ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _KNOWN
     if small:
         return bool(opening) or (ordinary and not closing and word.islower())
-    return ordinary or _ends_after(word.lstrip(_OPENING), found, begin)
+    return ordinary or _ends_after(word.lstrip(_OPENING), match, begin)
 
 
-def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
+def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
     """Tell whether the sentence from `begin` ends at the full stop after `word`, before a capital or a digit."""
-    _, closing, _, first, _ = found.groups()
+    _, closing, _, first, _ = match.groups()
     known = word.lower()
     if not word or known in NEVER_LAST:
         return not word and first.isalnum()
@@ -105,11 +105,11 @@ def _ends_after(word: str, found: re.Match[str], begin: int) -> bool:
         return True
     if first.isdigit() and known in BEFORE_NUMBERS:
         return False
-    start = found.start() - len(word)
-    if (known.isdigit() or len(known) == 1) and not found.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
+    start = match.start() - len(word)
+    if (known.isdigit() or len(known) == 1) and not match.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
         return False
     if known in ABBREVIATIONS or (word[-2:-1] in ("", ".") and word[-1].isalpha()):
-        follows = _FIRST_WORD.match(found.string, found.start(4))
+        follows = _FIRST_WORD.match(match.string, match.start(4))
         return follows is not None and follows[0] in STARTERS
     return True
 

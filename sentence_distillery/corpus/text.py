@@ -5,7 +5,7 @@
     paragraphs  ["The ﬁrm said it would not pay.", "It's closed."]
     tokens      [the, ﬁrm, said, it, would, not, pay], [it, closed]
 
-Words are lower-cased runs of letters and digits, of which a small corpus can train vectors such as GloVe. An
+Words are lower-cased runs of letters and digits, for which a small corpus can train vectors such as GloVe's. An
 apostrophe inside a word belongs to it (don't, o'clock, they're), so that a negation stays one word; a closing 's is cut
 off (the firm's -> the firm), so that a noun and its possessive share one vector.
 """
@@ -21,7 +21,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 _TAG = re.compile(
     r"</?(?:((?i:br|p|div|li|ul|ol|tr|table|h[1-6]|blockquote|section|article)\b)|[A-Za-z!])[^<>]{0,200}>"
 )
-# Text is escaped twice now and then; deeper nesting is not text, and an unbounded loop would be quadratic.
+# Text is sometimes escaped twice; deeper nesting is not text, and an unbounded loop would be quadratic.
 _ESCAPE_LEVELS = 3
 
 _LINE_END = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -44,7 +44,7 @@ _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ")
 
 # Function words by class, the author's own list after the usual grammars. scikit-learn's list holds content words
 # (bill, cry, fire, system) and contractions without their apostrophes; NLTK's needs a download. Negations (no, not,
-# never, don't) are left out of it, since they turn the meaning of a sentence.
+# never, don't) are left out of it, since they reverse the meaning of a sentence.
 _ENGLISH = """
 a an the this that these those each every either some any all both few many much more most other another such same own
 several i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers

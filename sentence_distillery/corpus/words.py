@@ -1,6 +1,6 @@
 """The words of many sentences at once, equal to those of `text.tokenize`, by NumPy and Arrow instead of a loop.
 
-All sentences are in one buffer, a line each, in lower case and as UTF-8. Every byte has the class of its character; a
+All sentences are in one buffer, one per line, in lower case and as UTF-8. Every byte has the class of its character; a
 word is a run of letters and digits, and an apostrophe joins two runs or, with a closing s, is cut off:
 
     line        t h e   f i r m ' s   d o n ' t
@@ -39,13 +39,13 @@ class Words:
     values: pa.StringArray
     offsets: NDArray[np.int32]  # (sentences + 1,)
     letters: NDArray[np.int64]  # (sentences,) letters of each sentence
-    characters: NDArray[np.int64]  # (sentences,) characters that are no space
+    characters: NDArray[np.int64]  # (sentences,) characters other than spaces
     starts: NDArray[np.int64]  # (words + 1,) the first byte of each word among those of all words
-    powers: NDArray[np.uint64]  # (bytes of all words + 1,) S of the head of this module
+    powers: NDArray[np.uint64]  # (bytes of all words + 1,) S, as the module's docstring defines it
 
     @property
     def lists(self) -> pa.ListArray:
-        """list<string>, a row a sentence."""
+        """The words as list<string>, one row per sentence."""
         return pa.ListArray.from_arrays(pa.array(self.offsets), self.values)
 
     def identities(self, boundaries: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -80,7 +80,7 @@ def find_words(sentences: Sequence[str]) -> Words:
     word = _in_words(content, classes)
     ends = np.flatnonzero(content == _LINE_END)
     kept = content[word]
-    edges = np.flatnonzero(np.diff(word, prepend=False))  # where words begin and end in turns; the text ends outside
+    edges = np.flatnonzero(np.diff(word, prepend=False))  # begin and end of each word, in turns; no word ends the text
     first = edges[::2]
     starts = np.concatenate([[0], np.cumsum(edges[1::2] - first)])
     return Words(
@@ -119,14 +119,14 @@ def _classes(content: NDArray[np.uint8], rare: str) -> NDArray[np.uint8]:
     classes = _ascii_classes()[content]
     codes = np.frombuffer(rare.encode("utf-32-le"), np.uint32)
     codes = codes[codes > 0x7F]
-    found = _plane_classes()[np.minimum(codes, _PLANE)]
+    character_classes = _plane_classes()[np.minimum(codes, _PLANE)]
     for place in np.flatnonzero(codes >= _PLANE):
-        found[place] = _class(int(codes[place]))
+        character_classes[place] = _class(int(codes[place]))
     firsts = np.flatnonzero(content >= 0xC0)
-    classes[firsts] = found
+    classes[firsts] = character_classes
     for further, least in enumerate((0x80, 0x800, 0x10000), start=1):
         longer = codes >= least
-        classes[firsts[longer] + further] = found[longer] & _IN_WORD | _REST
+        classes[firsts[longer] + further] = character_classes[longer] & _IN_WORD | _REST
     return classes
 
 
@@ -157,7 +157,7 @@ def _in_words(content: NDArray[np.uint8], classes: NDArray[np.uint8]) -> NDArray
     clitic = (content[places + 1] == _S) & ~word[places + 2]
     joins = ~clitic
     for again in np.flatnonzero(clitic[:-1] & (np.diff(places) == 2)) + 1:
-        if clitic[again - 1]:  # before this apostrophe is an s that was cut off: x's's, x's'y
+        if clitic[again - 1]:  # an s that was cut off precedes this apostrophe: x's's, x's'y
             clitic[again] = joins[again] = False
     word[places[clitic] + 1] = False
     word[places[joins]] = True

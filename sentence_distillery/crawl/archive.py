@@ -1,8 +1,8 @@
 """Fetched pages in compressed WARC files (ISO 28500), one gzip member a record, so that each can be read on its own.
 
 A payload is kept as it was transferred, with its Content-Encoding. The same payload twice, or an answer 304, becomes
-a `revisit` record without payload. A killed crawl can leave the end of a file half written: whoever opens the archive
-says how far each file is good, and what lies beyond is cut off.
+a `revisit` record without payload. A killed crawl can leave the end of a file half written: the caller that opens the
+archive says how far each file is valid, and the rest is cut off.
 """
 
 import io
@@ -42,9 +42,9 @@ class Archive:
         self._number = 0
 
     def recover(self, ends: Iterable[tuple[str, int]]) -> None:
-        """Cut each file to the end that is known to be good, and remove unknown files.
+        """Cut each file to the end that is known to be valid, and remove unknown files.
 
-        Raises InputError where a file is shorter than that, or gone.
+        Raises InputError if a file is shorter than that, or missing.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
         known = dict(ends)
@@ -72,7 +72,7 @@ class Archive:
     ) -> Place:
         """Write one answer and return its place once it is on the disk.
 
-        `same_as` is the URL and the `sha256:` digest of a payload that was kept before; then none is written.
+        `same_as` is the URL and the `sha256:` digest of a payload that is already kept; then none is written.
         """
         file = self._open()
         offset = file.tell()

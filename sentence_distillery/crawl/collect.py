@@ -118,7 +118,7 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
 def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> list[Path]:
     """List the readable files of an input; raises InputError if it is outside of `root`, missing, or has none."""
     given = Path(entry.path)
-    # Lexically, because the input may be a link to a file that is kept elsewhere, which a watcher of `root` follows.
+    # Lexically, because the input may be a link to a file elsewhere, which a watcher of `root` follows.
     if root is not None and not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / root):
         raise InputError(f"crawl.inputs: {given} is not below {root}, where changes are seen; put it there.")
     if not given.exists():
@@ -137,7 +137,7 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
 
 
 def _refuse_linked_directories(given: Path, root: Path) -> None:
-    """Raise InputError if a directory on the way to `given`, or below it, is a link, behind which changes go unseen."""
+    """Raise InputError if a directory on the way to `given`, or below it, is a link, whose changes go unnoticed."""
     below = [path for path in (*given.parents, given) if path.is_relative_to(root) and path != root]
     for path in (*below, *given.rglob("*")):
         if path.is_symlink() and path.is_dir():
@@ -151,7 +151,7 @@ def _text_article(path: Path, row: Row) -> Row:
 
 
 def _article(place: str, row: Row, columns: Columns, source: str, counters: Counters) -> Row:
-    """Turn a row of a file into one of ARTICLES; its place stands for a url and a source that it lacks."""
+    """Turn a row of a file into one of ARTICLES; its place replaces a missing url or source."""
     text = row.get(columns.text)
     if text is not None and not isinstance(text, str):
         raise InputError(f"{place}: column '{columns.text}' holds {type(text).__name__}, expected text.")
@@ -175,10 +175,10 @@ def _published(value: Any, counters: Counters) -> date | None:
         return value.date()
     if isinstance(value, date) or value is None:
         return value
-    found = parse_date(str(value))
-    if found is None and str(value).strip():
+    day = parse_date(str(value))
+    if day is None and str(value).strip():
         _count(counters, UNKNOWN_DATES, 1)
-    return found
+    return day
 
 
 def _count(counters: Counters, name: str, count: int) -> None:

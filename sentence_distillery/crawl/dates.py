@@ -32,9 +32,9 @@ _FORMATS = tuple(
 def parse_date(text: str) -> date | None:
     """Return the date that `text` begins with; None if no format fits or the calendar lacks the day."""
     for pattern in _FORMATS:
-        found = pattern.match(text)
-        if found:
-            parts = found.groupdict()
+        match = pattern.match(text)
+        if match:
+            parts = match.groupdict()
             month = MONTHS.index(parts["name"][:3].lower()) + 1 if "name" in parts else int(parts["month"])
             try:
                 return date(int(parts["year"]), month, int(parts["day"]))

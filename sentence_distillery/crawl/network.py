@@ -54,7 +54,7 @@ class _PublicOnly:
 
 
 class SingleRequestHandler(HTTP11DownloadHandler):
-    """HTTP without Twisted's automatic second request, which would bypass the gate."""
+    """HTTP without Twisted's automatic retry, which would bypass the gate."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -44,7 +44,7 @@ class Site(Section):
     """One news site; a page is followed if its host is listed and it is in a section, or its URL fits `articles`."""
 
     name: str = Field(min_length=1, title="name of the source of its articles")
-    hosts: list[Host] = Field(min_length=1, title="lower-case names, with a port where it is not the usual one")
+    hosts: list[Host] = Field(min_length=1, title="lower-case names, with a port unless it is the default one")
     sections: list[Url] = Field(title="pages to start from; their paths bound the crawl, http://host/ bounds nothing")
     sitemaps: list[Url] = Field(title="sitemaps or sitemap indexes, compressed or not")
     feeds: list[Url] = Field(title="RSS or Atom")

@@ -32,7 +32,7 @@ def extractor_of(web: Web) -> str:
 
 
 class Pages:
-    """Analyses bodies in child processes, follows their links, and keeps both in the store."""
+    """Analyse bodies in child processes, follow their links, and keep both in the store."""
 
     def __init__(self, store: Store, scope: Scope, web: Web) -> None:
         self.extractor = extractor_of(web)
@@ -101,7 +101,7 @@ class Pages:
     def analyse_kept(self) -> int:
         """Analyse what an earlier run fetched and did not analyse, or another extractor did; needs no network.
 
-        Returns how many bodies were read.
+        Returns the number of bodies that were read.
         """
         count = self._analyse_all((None, link, visit) for link, visit in self._store.outdated(self.extractor))
         entries = self._store.fetched()
@@ -112,7 +112,7 @@ class Pages:
     def _analyse_all(self, jobs: Iterator[tuple[Entry | None, Link, Visit]]) -> int:
         count = 0
         with ThreadPoolExecutor(WORKERS) as threads:
-            # A few at a time, so that the bodies that wait do not fill the memory.
+            # A few at a time, so that waiting bodies do not fill the memory.
             while batch := [*islice(jobs, BATCH)]:
                 payloads = [self._store.payload(visit.digest) for _, _, visit in batch]
                 links, visits = [link for _, link, _ in batch], [visit for _, _, visit in batch]

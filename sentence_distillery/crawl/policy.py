@@ -34,7 +34,7 @@ OTHER_FILES = re.compile(
     re.IGNORECASE,
 )
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # RFC 8215; Python 3.11 takes it for public
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")  # RFC 8215; Python 3.11 treats it as public
 WEB_SCHEMES = ("http", "https")
 
 TOO_DEEP = "too deep"
@@ -77,20 +77,20 @@ def host_of(url: str) -> str:
 
 def is_public(address: str) -> bool:
     """Tell whether an IP address is public: not private, loopback, link-local or reserved."""
-    found = ipaddress.ip_address(address.split("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:  # IPv4 addresses as a resolver behind NAT64 writes them (RFC 6052)
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    ip = ipaddress.ip_address(address.split("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if ip in _NAT64:  # IPv4 addresses as a resolver behind NAT64 writes them (RFC 6052)
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return found.is_global and not found.is_multicast and found not in _LOCAL_NAT64
+    return ip.is_global and not ip.is_multicast and ip not in _LOCAL_NAT64
 
 
 def is_private_literal(host: str) -> bool:
     """Tell whether `host`, as written in a URL, is a non-public IP address in any form that resolvers accept.
 
-    0x7f.1, 2130706433 and 127.1 are loopback to the resolver, too, so what consists of numbers only is not trusted.
+    0x7f.1, 2130706433 and 127.1 are loopback to the resolver, too, so a host of numbers only is not trusted.
     """
     name = urlsplit(f"//{host}").hostname or ""
     try:
@@ -195,11 +195,11 @@ class Scope:
         if not declared:
             return url
         try:
-            found = self._sites[site].with_scheme(normalise(declared, url))
+            normalised = self._sites[site].with_scheme(normalise(declared, url))
         except Refused:
             return url
-        front = urlsplit(found).path == "/" and not urlsplit(found).query
-        return url if front or host_of(found) not in self._sites[site].site.hosts else found
+        front = urlsplit(normalised).path == "/" and not urlsplit(normalised).query
+        return url if front or host_of(normalised) not in self._sites[site].site.hosts else normalised
 
 
 class _SiteScope:

@@ -54,7 +54,7 @@ class Gate:
         self._locks[host].release()
 
     def pause(self, host: str, seconds: float) -> None:
-        """Block requests to the host for so many seconds."""
+        """Block requests to the host for this many seconds."""
         self._ready[host] = max(self._ready[host], time.monotonic() + seconds)
 
     def slow_down(self, host: str, seconds: float) -> None:
@@ -74,7 +74,7 @@ class Work:
     failure: Exception | None = None
 
     def limit(self, under_way: int = 0) -> str | None:
-        """Return the limit of the snapshot that is reached; None if the crawl may continue."""
+        """Return the limit that the snapshot has reached; None if the crawl may continue."""
         requests, size = self.store.totals()
         if requests + under_way >= self.web.pages:
             return "page limit"
@@ -147,24 +147,24 @@ class RobotsMiddleware:
         known = self._unreachable.get(origin) or self._store.robots(origin)
         if known is not None and not known.expired(time.time()):
             return known
-        found = await self._fetched(origin)
-        if found.ruling is Ruling.UNREACHABLE:
+        robots = await self._fetched(origin)
+        if robots.ruling is Ruling.UNREACHABLE:
             log.warning("%s cannot be had, so nothing of its host is fetched in this run", origin)
-            self._unreachable[origin] = found
+            self._unreachable[origin] = robots
         else:
-            self._store.put_robots(origin, found)
-        return found
+            self._store.put_robots(origin, robots)
+        return robots
 
     async def _fetched(self, origin: str) -> Robots:
         """Request robots.txt, again after 1, 2, 4 ... seconds if the server fails."""
         for attempt in range(self._web.retries + 1):
-            found = await self._asked(origin)
-            if found.ruling is not Ruling.UNREACHABLE:
+            robots = await self._asked(origin)
+            if robots.ruling is not Ruling.UNREACHABLE:
                 break
             self._store.count_error("robots.txt unreachable")
             if attempt < self._web.retries:
                 await asyncio.sleep(BACKOFF_SECONDS * 2**attempt)
-        return found
+        return robots
 
     async def _asked(self, origin: str) -> Robots:
         """Try once, following redirects. After too many redirects the RFC allows everything; we allow nothing."""

@@ -38,7 +38,7 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
 
     Args:
         web: Sites, limits and what is kept. A finished snapshot is read from `state` without the network.
-        state: Directory of the crawler's own: a database and the fetched pages. A crawl that was ended goes on there.
+        state: Directory of the crawler, with a database and the fetched pages. An interrupted crawl resumes there.
         directory: Gets `dropped.parquet` (CRAWL_DROPPED), the pages that were not kept, with the reason.
         counters: Counts articles, and pages that are dropped, by reason.
 
@@ -91,7 +91,7 @@ def check(web: Web) -> None:
 
 
 def _digest(web: Web) -> str:
-    """Hash what decides which pages are requested; limits, politeness and the choice of articles are not in it."""
+    """Hash the options that decide which pages are requested, not limits, politeness and the choice of articles."""
     asked = web.model_dump(include={"sites", "since", "until", "depth"})
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -208,7 +208,7 @@ class Choice:
         for standing in (True, False):
             for link, result in self._store.analyses():
                 if link.site not in self._names:
-                    continue  # of a site that this snapshot does not ask for
+                    continue  # a site that is not in this snapshot
                 self._analysed.add(link.url)
                 fault = self.fault(link, result)
                 canonical = self._scope.canonical(link.site, link.url, result.get("canonical"))

@@ -48,7 +48,7 @@ from sentence_distillery.crawl.progress import Progress
 from sentence_distillery.crawl.robots import AGENT
 from sentence_distillery.crawl.store import Answer, Entry
 
-# Two requests of a host are on their way, of which one waits at the gate, so that the host is asked without a pause.
+# Two requests of a host are under way, and one of them waits at the gate, so that the host is asked without a pause.
 REQUESTS_OF_A_HOST = 2
 REQUESTS = 16
 MEGABYTE = 1_000_000
@@ -254,10 +254,10 @@ def run(work: Work) -> None:
     Raises the error that made the crawl fail; SystemExit if a signal ended it.
     """
     PublicResolver.allowed = frozenset(urlsplit(f"//{host}").hostname or "" for host in work.web.private_hosts)
-    logging.disable(logging.INFO)  # of Scrapy, which resets its loggers' levels when the process is made
+    logging.disable(logging.INFO)  # Scrapy's messages: it resets its loggers' levels when the process is made
     process = AsyncCrawlerProcess(_settings(work))
     logging.disable(logging.NOTSET)
-    logging.getLogger("scrapy").setLevel(logging.CRITICAL)  # each error is counted, listed and shown by us
+    logging.getLogger("scrapy").setLevel(logging.CRITICAL)  # this project counts, lists and shows each error itself
     crawler = process.create_crawler(NewsSpider)
     reasons: list[str] = []
     crawler.signals.connect(lambda reason: reasons.append(reason), signals.spider_closed, weak=False)

@@ -7,11 +7,11 @@ the step to `done`:
        │ └──no robots.txt, for this run──> blocked
        └──error, refusal──> dropped, with its reason
 
-An answer is written to the WARC file and synced first, and to the database then. A kill between the two leaves
+An answer is first written to the WARC file and synced, then written to the database. A kill between the two leaves
 a record that the database does not know; it is cut off when the store is opened again.
 
-The store also has all bodies by their SHA-256, and the validators (ETag, Last-Modified) and the newest analysis of each
-URL. With these the next snapshot only fetches pages that have changed.
+The store also keeps all bodies by their SHA-256, and the validators (ETag, Last-Modified) and the newest analysis of
+each URL. With these the next snapshot only fetches pages that have changed.
 """
 
 import fcntl
@@ -99,7 +99,7 @@ class Answer:
 
 
 class Store:
-    """The state of all snapshots and the work on one of them. Not for several threads."""
+    """The state of all snapshots and the work on one of them; not thread-safe."""
 
     def __init__(self, name: str, scope: str, software: str, directory: Path) -> None:
         """Open the snapshot that `name` and `scope`, a digest of its request, identify; begin it if it is new.
@@ -137,8 +137,8 @@ class Store:
 
     def totals(self) -> tuple[int, int]:
         """Count the requests made and bytes received for this snapshot."""
-        found = self._db.execute("select requests, bytes from snapshot where id = ?", (self._snapshot,)).fetchone()
-        return int(found[0]), int(found[1])
+        row = self._db.execute("select requests, bytes from snapshot where id = ?", (self._snapshot,)).fetchone()
+        return int(row[0]), int(row[1])
 
     def states(self) -> dict[str, int]:
         """Count the pages of this snapshot by state."""
@@ -157,7 +157,7 @@ class Store:
             )
         )
 
-    # What waits
+    # Pages that wait
 
     def unblock(self) -> None:
         """Queue the pages again whose robots.txt was unreachable in an earlier run."""
@@ -270,28 +270,28 @@ class Store:
                 "insert into error values (?, ?, 1) on conflict do update set count = count + 1", (self._snapshot, kind)
             )
 
-    # What is known of a URL
+    # Lookups by URL
 
     def last_visit(self, url: str) -> Visit | None:
         """Return the newest answer with a body, of this snapshot or an earlier one."""
-        found = self._db.execute(
+        row = self._db.execute(
             "select url, digest, content_type, content_encoding, etag, last_modified, fetched from visit "
             "where url = ? order by snapshot desc limit 1",
             (url,),
         ).fetchone()
-        return Visit(*found) if found else None
+        return Visit(*row) if row else None
 
     def payload(self, digest: str) -> bytes:
         """Return a body as it was transferred."""
-        found = self._db.execute("select file, offset, length from body where digest = ?", (digest,)).fetchone()
-        return self._archive.read(Place(*found))
+        row = self._db.execute("select file, offset, length from body where digest = ?", (digest,)).fetchone()
+        return self._archive.read(Place(*row))
 
     def analysis(self, url: str, digest: str, extractor: str) -> dict[str, Any] | None:
         """Return the analysis of this body by this extractor; None if there is none yet."""
-        found = self._db.execute(
+        row = self._db.execute(
             "select result from analysis where url = ? and digest = ? and extractor = ?", (url, digest, extractor)
         ).fetchone()
-        return json.loads(found[0]) if found else None
+        return json.loads(row[0]) if row else None
 
     def outdated(self, extractor: str) -> Iterator[tuple[Link, Visit]]:
         """Yield pages that another extractor analysed, with the analysed body."""
@@ -323,8 +323,8 @@ class Store:
             yield Link(url, site, kind), status, reason, detail
 
     def robots(self, origin: str) -> Robots | None:
-        found = self._db.execute("select ruling, text, fetched from robots where origin = ?", (origin,)).fetchone()
-        return Robots(Ruling(found[0]), found[1], found[2]) if found else None
+        row = self._db.execute("select ruling, text, fetched from robots where origin = ?", (origin,)).fetchone()
+        return Robots(Ruling(row[0]), row[1], row[2]) if row else None
 
     def put_robots(self, origin: str, robots: Robots) -> None:
         row = (origin, str(robots.ruling), robots.text, robots.fetched)
@@ -364,8 +364,8 @@ class Store:
         )
 
     def _is_article(self, url: str) -> bool:
-        found = self._db.execute("select article from analysis where url = ?", (url,)).fetchone()
-        return found is not None and bool(found[0])
+        row = self._db.execute("select article from analysis where url = ?", (url,)).fetchone()
+        return row is not None and bool(row[0])
 
     def _put_analysis(self, link: Link, digest: str, extractor: str, result: dict[str, Any]) -> None:
         row = (link.url, link.site, link.kind, digest, extractor, bool(result["article"]), json.dumps(result))

@@ -2,18 +2,19 @@
 
 Fewer dimensions: the table X (vocabulary, D) is turned by the eigenvectors V of
 
-    sum_w sqrt(n_w) x_w x_w^T,    n_w: how often the token w stands in the corpus
+    sum_w sqrt(n_w) x_w x_w^T,    n_w: how often the token w occurs in the corpus
 
-and its first d columns are kept. Nothing is centred: a mean that is taken off the tokens is not taken off the cosine of
-their sums. With d = D it is a rotation, which leaves every cosine as it is. The square root was chosen on STS-B dev and
-SICK trial: counts themselves leave rare words without a direction, no weight at all gives those of rare words too much.
+and its first d columns are kept. Nothing is centred: a mean that is subtracted from the tokens would change the cosine
+of their sums. With d = D it is a rotation, which changes no cosine. The square root was chosen on STS-B dev and SICK
+trial: the counts themselves leave rare words without a direction, and equal weights give rare words too much.
 
 Fewer bits: 255 levels, one step for the whole table,
 
     k_w = round(x_w / s),  s = max |x| / 127
 
-A sentence's direction does not depend on s. A step for each row or column is no better: STS-B dev Pearson x 100 is
-84.33 before, 84.34 with a step a row or a column, 84.32 with one. And the libraries that load a table know no steps.
+A sentence's direction does not depend on s. A step for each row or column is not better: STS-B dev Pearson x 100 is
+84.33 before, 84.34 with a step a row or a column, 84.32 with one. And the libraries that load a table do not support
+steps.
 """
 
 from enum import StrEnum
@@ -26,14 +27,14 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.ragged import Floats
 
-LARGEST = 2.0  # what the largest level stands for in float16, in powers of two: 127 / 64 < 2, so every level is exact
+LARGEST = 2.0  # a power of two above the largest level in float16, which is 127 / 64, so every level is exact
 STEP = LARGEST / (LEVELS + 1)
 
 
 class Precision(StrEnum):
     """How a table is stored.
 
-    - float32, float16: as they are.
+    - float32, float16: unchanged.
     - int8: 255 levels in a byte each; for the project's own encoder and model2vec. sentence-transformers loads it from
       version 6.2 on.
     - levels: the 255 levels of int8 in float16, so that every version can load them: two bytes each on disk, one in a
@@ -51,10 +52,10 @@ def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
 
     Args:
         table: (vocabulary, dimension) float32.
-        counts: (vocabulary,) int64, how often each token stands in the corpus.
+        counts: (vocabulary,) int64, how often each token occurs in the corpus.
 
     Returns:
-        (dimension, dimension) float32, one direction a column, the largest first, its largest entry positive.
+        (dimension, dimension) float32, one direction per column, the largest first, its largest entry positive.
     """
     weighted = table * np.sqrt(counts)[:, None]
     _, directions = np.linalg.eigh((weighted.T @ table).astype(np.float64))
@@ -75,9 +76,9 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
     """Return a static student with fewer dimensions or fewer bits.
 
     Args:
-        encoder: a student without layers behind its sum.
-        directions: what `principal_directions` says of its table.
-        dimension: how many of them are kept; if all, the table is not rotated.
+        encoder: a student without layers after its sum.
+        directions: the result of `principal_directions` for its table.
+        dimension: the number of them to keep; if all, the table is not rotated.
         precision: how the table is stored.
     """
     table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]

@@ -1,7 +1,7 @@
 """The text that a student is distilled from: a list, an iterator or files, turned into clean sentences in a directory.
 
-Every text is an article of its own, so that cleaning can tell its language and find those that repeat. Without
-cleaning, every text is one sentence as it stands.
+Every text is a separate article, so that cleaning can identify its language and find repeated texts. Without cleaning,
+every text is one sentence, unchanged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,11 +49,11 @@ def write_sentences(
     """Write texts as sentences, `part-*.parquet`, to `directory`.
 
     Args:
-        texts: texts, or files and directories of them, as `distill` takes them.
+        texts: texts, or files and directories of texts, as for `distill`.
         text_column: the column that has the text, in files with columns.
-        options: how to clean; None takes each text as one sentence, as it stands.
-        fingerprints: of sentences that are left out, (any,) uint64.
-        directory: where to; it is replaced.
+        options: how to clean; None takes each text as one sentence, unchanged.
+        fingerprints: of sentences to leave out, (any,) uint64.
+        directory: the directory to write; it is replaced.
         counters: counts sentences that are kept, and those that are dropped, by reason.
 
     Raises:
@@ -77,19 +77,19 @@ def write_sentences(
 def _clean(
     articles: Path, target: Path, options: Clean, fingerprints: NDArray[np.uint64] | None, counters: Counters
 ) -> None:
-    """Clean articles into sentences, in this process; what is dropped is counted, even if it is all of them."""
+    """Clean articles into sentences, in this process; dropped ones are counted, even if all are dropped."""
     cleaned = Counters(counters.unit)
     try:
         clean(articles, target, options, fingerprints, counters=cleaned)
     except InputError:
         if cleaned.kept or cleaned.dropped.total() == 0:
-            raise  # else nothing was kept, which `distill` says in terms of its own arguments
+            raise  # else no sentence was kept: `distill` says so in terms of its own arguments
     counters.keep(cleaned.kept)
     counters.dropped.update(cleaned.dropped)
 
 
 def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:
-    """Write articles, a part in memory at a time; drop and count blank ones; raises InputError if there is no other."""
+    """Write articles, a part in memory at a time; drop and count blank ones; raises InputError if all are blank."""
     number = 0
     for part, group in enumerate(_groups(articles)):
         rows = [
@@ -105,13 +105,13 @@ def _write_articles(articles: Iterator[Article], directory: Path, counters: Coun
 
 
 def _groups(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """Yield the items of a part at a time."""
+    """Yield the items, a part at a time."""
     while group := list(islice(items, PART_ARTICLES)):
         yield group
 
 
 def _write_as_they_stand(texts: Texts, text_column: str, directory: Path, counters: Counters) -> None:
-    """Write each text, and each line of a .txt file, as one sentence; drop and count what is blank."""
+    """Write each text, and each line of a .txt file, as one sentence; drop and count blank ones."""
     names = ("document", "position", "text")
     schema = pa.schema([SENTENCES.field(name) for name in names])
     sentences = (text.strip() for _, text in read_articles(texts, text_column, by_line=True))

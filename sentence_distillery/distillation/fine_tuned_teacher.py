@@ -2,10 +2,9 @@
 
     loss = mean (cos(u, v) - rating)^2        u, v: a teacher's embeddings of a pair, the rating on [0, 1]
 
-4,000 pairs tell a sum of token vectors nothing of the words that they lack. A fine-tuned teacher passes on what it
-understood with every sentence of the corpus. Each is trained as a cell of paper 3's grid without the component
-(component_focus/training.py), the best epoch by dev counts. Pairs with a sentence that evaluation scores on are left
-out, counted.
+4,000 pairs teach a sum of token vectors nothing about words that are not in them. A fine-tuned teacher transfers what
+it learnt with every sentence of the corpus. Each is trained like a cell of paper 3's grid without the component
+(component_focus/training.py); the best epoch on dev counts. Pairs with an evaluation sentence are left out and counted.
 """
 
 from pathlib import Path
@@ -41,13 +40,13 @@ def tune_teachers(
     checkpoints: Path,
     counters: Counters,
 ) -> str | None:
-    """Fine-tune each teacher and write it to a directory of its own, 0, 1, ...
+    """Fine-tune each teacher and write it to its own directory, 0, 1, ...
 
     Args:
         teachers: the encoders to start from.
-        training: how to train; 0 epochs write each as it is.
-        data: has STS-B, and the fingerprints of what evaluation scores on.
-        directory: where to.
+        training: how to train; with 0 epochs each is written unchanged.
+        data: has STS-B, and the fingerprints of the evaluation texts.
+        directory: the directory to write.
         checkpoints: the directory in which an interrupted training is kept.
         counters: counts the pairs.
 

@@ -1,21 +1,22 @@
-"""The fine-tuned student: human ratings have tuned it, a variant of its own beside the one that never saw any.
+"""The fine-tuned student: a separate variant that is fine-tuned on human ratings, which the plain student never sees.
 
-It is trained as the static student and its MLP head are, on the labels of teachers that were fine-tuned on the ratings
-of STS-B train (distillation/fine_tuned_teacher.py), and then tuned on these pairs itself:
+It is trained like the static student and its MLP head, but on the labels of teachers that were fine-tuned on the
+ratings of STS-B train (distillation/fine_tuned_teacher.py). Then it is tuned on these pairs itself:
 
-    s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which stay as they are
+    s(S) = sum_{w in S} exp(a_w + g x_w / |x_w|) x_w        x_w: the student's token vectors, which are fixed
     v(S) = (s + relu(s A) B) T                              A, B: its MLP head, if it has one
     loss = - Pearson(cos(v(S), v(S')), rating)               over a batch of pairs of STS-B train
 
-Learnt are one linear map T for all sentences, from the identity, and the logarithm of each token's weight, from 0: a_w
-of its own, and what a direction g says of all, so that a token which no pair has is weighed as those that it resembles.
-5,000 pairs are too few for the vectors or the layer themselves (docs/levers.md). All of it folds into what is there:
+Two things are learnt. One is a linear map T for all sentences, which starts from the identity. The other is the
+logarithm of each token's weight, from 0: its own a_w plus a term of a direction g for all tokens. So a token that no
+pair has gets a weight like that of similar tokens. 5,000 pairs are too few for the vectors or the layer themselves
+(docs/levers.md). All of it folds into the existing parameters:
 
     x'_w = exp(...) x_w T,   A' = inverse(T) A,   B' = B T
 
-so what comes out is a student like any other. Pairs with a sentence that evaluation scores on are left out, counted.
+so the result is a student like any other. Pairs with an evaluation sentence are left out and counted.
 
-Worked example: cosines 0.1, 0.5, 0.9 beside the scores 1, 3, 5 lie on a line, the loss is -1; beside 5, 3, 1 it is 1.
+Worked example: cosines 0.1, 0.5, 0.9 and the ratings 1, 3, 5 lie on a line, so the loss is -1; for 5, 3, 1 it is 1.
 """
 
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ class RatedPairs:
 
 
 class MappedStudent(nn.Module):
-    """A static student, or one with an MLP head, with a weight for each token and one linear map for what comes out."""
+    """A static student, or one with an MLP head, with a weight for each token and one linear map for the output."""
 
     vectors: Tensor
     units: Tensor
@@ -101,7 +102,7 @@ def pearson_loss(cosines: Tensor, ratings: Tensor) -> Tensor:
 
 
 def batches(count: int, params: FineTunedStudent) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each batch, every epoch in an order of its own; a last batch of one pair is left out."""
+    """Yield the rows of each batch, every epoch in a different order; a last batch of one pair is left out."""
     for epoch in range(params.epochs):
         order = np.random.default_rng((params.seed, epoch)).permutation(count)
         for start in range(0, count, params.batch_size):
@@ -111,18 +112,18 @@ def batches(count: int, params: FineTunedStudent) -> Iterator[NDArray[np.int64]]
 
 
 def tune(encoder: StaticEncoder, pairs: RatedPairs, params: FineTunedStudent) -> StaticEncoder:
-    """Tune a student on rated pairs; all learning rates fall to 0 in a straight line.
+    """Tune a student on rated pairs; all learning rates fall linearly to 0.
 
     Args:
-        encoder: the student to start from, which stays as it is.
-        pairs: what to train on.
+        encoder: the student to start from, which is not changed.
+        pairs: the training pairs.
         params: how to train.
 
     Returns:
         The tuned student, of the same kind.
 
     Raises:
-        InputError: what comes out is not finite.
+        InputError: the result is not finite.
     """
     model = MappedStudent(encoder)
     rates = {
@@ -148,14 +149,14 @@ def tune(encoder: StaticEncoder, pairs: RatedPairs, params: FineTunedStudent) ->
 
 
 def rated_pairs(encoder: StaticEncoder, pairs: PairSet) -> RatedPairs:
-    """Look the sentences of rated pairs up."""
+    """Look up the sentences of rated pairs."""
     assert pairs.scores is not None
     left, right = (encoder.token_ids(side) for side in (pairs.sentences1, pairs.sentences2))
     return RatedPairs(left, right, pairs.scores)
 
 
 def training_pairs(data: BenchmarkData, counters: Counters) -> PairSet:
-    """Read the pairs of STS-B train that share no text with what evaluation scores on; count the others as dropped."""
+    """Read the pairs of STS-B train that share no text with the evaluation sets; count the others as dropped."""
     pairs = data.pairs(BENCHMARK, "train")
     shared = shared_rows((pairs.sentences1, pairs.sentences2), data.fingerprints())
     counters.drop("sentence in an evaluation set", int(shared.sum()))
@@ -180,7 +181,7 @@ def train_fine_tuned(
     Args:
         options: how to train.
         corpus: sentences, and the soft labels of fine-tuned teachers.
-        data: has STS-B, and the fingerprints of what evaluation scores on.
+        data: has STS-B, and the fingerprints of the evaluation texts.
         checkpoints: the directory in which an interrupted training is kept.
         counters: counts the rated pairs.
 

@@ -1,10 +1,10 @@
-"""What a student learns from its teacher: the same directions, and the same neighbours within a batch."""
+"""The losses of a student: the same directions as its teacher, and the same neighbours within a batch."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ITSELF = -1e4  # stands for -inf, whose product with a probability of 0 is NaN
+ITSELF = -1e4  # in place of -inf, whose product with a probability of 0 is NaN
 
 
 def distillation_loss(
@@ -34,7 +34,7 @@ def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Ten
 
 
 def _similarity_distribution(vectors: Tensor, temperature: float) -> Tensor:
-    """Compute the log-softmax over the other members of the batch, (batch, batch); the diagonal counts nothing."""
+    """Compute the log-softmax over the other members of the batch, (batch, batch); the diagonal does not count."""
     unit = F.normalize(vectors, dim=1)
     similarity = unit @ unit.T / temperature
     return torch.log_softmax(similarity.fill_diagonal_(ITSELF), dim=1)

@@ -1,11 +1,11 @@
-"""The static student with an MLP head, a hidden layer behind its sum: a deep averaging network.
+"""The static student with an MLP head, a hidden layer after its sum: a deep averaging network.
 
-    s(S) = sum_{w in S} x_w          x_w: the student's token vectors, which stay as they are
+    s(S) = sum_{w in S} x_w          x_w: the student's token vectors, which are fixed
     v(S) = s + relu(s A) B           A (dimension, units) drawn by chance, B (units, dimension) from 0
 
-A sum cannot hear which words stand together; a layer behind it can (Iyyer et al. 2015), and costs two small matrix
-products a sentence. It has no bias, so the length of s does not matter and a sentence without a known word stays zero.
-The loss and the soft labels are the student's own (distillation/static_student.py).
+A sum cannot represent which words occur together. A layer after it can (Iyyer et al. 2015), and costs two small matrix
+products per sentence. It has no bias, so the length of s does not matter and a sentence without a known word stays
+zero. The loss and the soft labels are the student's own (distillation/static_student.py).
 """
 
 from pathlib import Path
@@ -29,12 +29,12 @@ from sentence_distillery.runtime.device import device
 
 
 class HiddenLayer(nn.Module):
-    """v of (sentences, dimension) unit sums."""
+    """Compute v of (sentences, dimension) unit sums."""
 
     def __init__(self, dimension: int, units: int, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.scale = dimension**0.5  # of a unit vector's numbers, to about 1
+        self.scale = dimension**0.5  # scales the components of a unit vector to about 1
         self.widen = nn.Parameter(torch.randn(dimension, units, generator=generator) / self.scale)
         self.narrow = nn.Parameter(torch.zeros(units, dimension))
 
@@ -64,7 +64,7 @@ def train_mlp_head(
     checkpoint: Path,
     development: PairSet | None = None,
 ) -> StaticEncoder:
-    """Train a hidden layer behind the sums of a static student, whose token vectors stay as they are.
+    """Train a hidden layer after the sums of a static student, whose token vectors are fixed.
 
     Args:
         encoder: the static student.

@@ -20,7 +20,7 @@ from sentence_distillery.io.ragged import Floats
 
 
 class PaperStudent(nn.Module):
-    """f of equation 6: (batch, input) float32 sentence means to (batch, output) embeddings."""
+    """The linear layer f of equation 6: (batch, input) float32 sentence means to (batch, output) embeddings."""
 
     def __init__(self, inputs: int, outputs: int, seed: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class PaperStudent(nn.Module):
 
 @dataclass(frozen=True)
 class PaperLoss:
-    """Mean squared error of a batch of rows; `means` (sentences, input), `targets` (sentences, output) float16."""
+    """The mean squared error of a batch of rows; `means` (sentences, input), `targets` (sentences, output) float16."""
 
     model: PaperStudent
     means: Floats

@@ -1,10 +1,10 @@
 """Soft labels: the teacher's embedding of each corpus sentence and of each word (paper 1, section 3.2, step 1).
 
-There may be several teachers, whose embeddings then stand side by side.
+If there are several teachers, their embeddings are concatenated.
 
-Embeddings are kept between runs as shards, one for each part of the corpus, under the hash of what they depend on: the
-teacher's files and the texts. An interrupted run goes on from its last whole shard, and a corpus that has grown costs
-what is new. A run that ends removes the shards that it did not use.
+Embeddings are kept between runs as shards, one for each part of the corpus, under the hash of the teacher's files and
+the texts. An interrupted run resumes after its last complete shard, and for a larger corpus only new parts are
+embedded. A finished run removes the shards that it did not use.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from sentence_distillery.word_vectors.glove import glove_words
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
-CHUNK = 2_000  # sentences that are embedded, or joined, at a time; batches of similar length are made within
+CHUNK = 2_000  # sentences to embed, or join, at a time; batches of similar length are made within
 
 Source = Callable[[], list[str]]  # reads the texts of one shard
 
@@ -91,7 +91,7 @@ class Shelf:
     used: set[Path] = field(default_factory=set)
 
     def _shard(self, texts: list[str]) -> Path:
-        """Return the file of the texts; its name changes with whatever changes an embedding."""
+        """Return the file of the texts; its name depends on everything that changes an embedding."""
         how = "mean" if self.precision == "float32" else f"mean {self.precision}"
         digest = hashlib.sha256(f"{self.encoder.fingerprint} {how} {self.encoder.maximum_length}".encode())
         for text in texts:
@@ -99,12 +99,12 @@ class Shelf:
         return self.directory / f"{digest.hexdigest()}.parquet"
 
     def has(self, texts: list[str]) -> bool:
-        """Return whether the shard of `texts` is there and whole, or was asked for; from now on it counts as used."""
+        """Tell whether the shard of `texts` exists and is complete, or was requested; from now on it counts as used."""
         shard = self._shard(texts)
         if shard in self.used:
             return True
         self.used.add(shard)
-        with suppress(InputError):  # not there yet, or damaged
+        with suppress(InputError):  # does not exist yet, or is damaged
             read_table(shard, shard_schema(self.encoder.dimension))
             return True
         return False
@@ -115,7 +115,7 @@ class Shelf:
         return [(shard, texts[start : start + CHUNK]) for start in range(0, len(texts) or 1, CHUNK)]
 
     def fill(self, chunks: Iterable[tuple[Path, NDArray[np.float16]]]) -> None:
-        """Write each shard as soon as its last chunk is there."""
+        """Write each shard as soon as its last chunk arrives."""
         for shard, group in itertools.groupby(chunks, lambda chunk: chunk[0]):
             column = embedding_column(np.concatenate([vectors for _, vectors in group]))
             write_table(shard, pa.Table.from_arrays([column], schema=shard_schema(self.encoder.dimension)))
@@ -126,7 +126,7 @@ class Shelf:
 
 
 def forget_unused(shelves: list[Shelf], directory: Path) -> None:
-    """Remove the shards that this run did not need, and what a killed run left half written."""
+    """Remove the shards that this run did not need, and the partial files of a killed run."""
     used = set().union(*(shelf.used for shelf in shelves))
     for file in directory.iterdir():
         if file not in used:
@@ -134,7 +134,7 @@ def forget_unused(shelves: list[Shelf], directory: Path) -> None:
 
 
 def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
-    """Read the soft label of each text: its embedding, or those of several teachers side by side, each of unit length.
+    """Read the soft label of each text: its embedding, or those of several teachers, concatenated, at unit length each.
 
     Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines.
     """
@@ -167,10 +167,10 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
 
 
 def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dict[str, int]:
-    """Count each frequent word, each word piece and each additional word: they get a soft label as if sentences.
+    """Count each frequent word, each word piece and each additional word: they get soft labels like sentences.
 
-    Words come first, most frequent first, additional ones last; what no text holds has count 0. An additional word is
-    learnt from its soft label alone, and spares the student pieces.
+    Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional word
+    is learnt from its soft label alone, and the student need not cut it into pieces.
     """
     counts: Counter[str] = Counter()
     for part in parts:
@@ -185,11 +185,11 @@ def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dic
 def additional_words(known: Container[str], count: int) -> list[str]:
     """Return GloVe's most frequent words that are not `known` and no tokenizer cuts; InputError if it lacks some."""
     if count == 0:
-        return []  # and GloVe need not be there
-    found = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
-    if len(found) < count:
-        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(found):,} more; lower it.")
-    return found
+        return []  # GloVe need not be installed
+    words = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
+    if len(words) < count:
+        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(words):,} more; lower it.")
+    return words
 
 
 def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
@@ -199,7 +199,7 @@ def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
 
 
 def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
-    """Return what teacher.json says of a teacher."""
+    """Return the entries of a teacher for teacher.json."""
     return {
         "reference": teacher.reference,
         "revision": teacher.revision,
@@ -211,7 +211,7 @@ def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
 
 
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
-    """Make the shards that are not there; return how many were."""
+    """Make the missing shards; return the number of existing ones."""
     missing: list[Source] = []
     total = 0
     for source in sources:
@@ -220,7 +220,7 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
             missing.append(source)
             total += len(shelf.chunks(texts))
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
-    # One process here, whatever shards.processes says: the encoder's batches side by side fill the cores.
+    # One process here, whatever shards.processes says: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
         shelf.fill(track(embedded, total, "soft labels"))
     return len(sources) - len(missing)
@@ -234,14 +234,14 @@ def label(
     `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, words.parquet and teacher.json.
 
     Args:
-        teachers: the soft label of a text is their embeddings side by side, each of unit length if there are several.
-        settings: batches, precision, and which words get a soft label of their own.
+        teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
+        settings: batches, precision, and which words get their own soft label.
         where: whether a cluster embeds.
-        directories: what is read and written.
+        directories: the directories to read and write.
         counters: counts the sentences.
 
     Raises:
-        TeacherError: a teacher is not to be found, or not as its options say.
+        TeacherError: a teacher does not exist, or does not match its options.
         InputError: the corpus cannot be read, or an embedding is not finite in float16.
     """
     parts = table_parts(directories.sentences)

@@ -1,13 +1,13 @@
-"""The static student: a vector for each token, trained until the sums point where the teacher's embeddings point.
+"""The static student: a vector for each token, trained so that sums have the teacher's directions.
 
     student(S) = sum_{w in S} x_w / || sum_{w in S} x_w ||
     loss       = (1 - cos(student(S), teacher(S))) + relational_weight * KL(teacher's neighbours || student's)
 
-The teacher's embeddings are first projected on their leading principal directions, which gives the student its
-dimension and keeps most of the cosines. Each token starts from the teacher's own embedding of it, less the mean of
-all tokens (what a lone word shares with every other says nothing of it), times a / (a + p(w)): frequent words start
-small (Arora et al. 2017), and a word that the corpus lacks keeps a sensible vector. Token weights need no parameter of
-their own: the length of x_w is the weight of w.
+The teacher's embeddings are first projected on their leading principal directions, which sets the student's dimension
+and keeps most of the cosines. Each token starts from the teacher's embedding of it, less the mean of all tokens, which
+carries no information about a word, times a / (a + p(w)). So frequent words start small (Arora et al. 2017), and a word
+that the corpus lacks keeps a sensible vector. Token weights need no separate parameter: the length of x_w is the weight
+of w.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def principal_directions(targets: NDArray[np.float16], dimension: int) -> Floats
     """Compute the leading right singular vectors of (sentences, n) targets, as (n, dimension) orthonormal columns.
 
     Not centred: a cosine is measured from the origin, so that is where the projection must keep it. The largest entry
-    of each is positive, since another library may turn them round.
+    of each is positive, since another library may flip their signs.
     """
     gram = np.zeros((targets.shape[1], targets.shape[1]))
     for rows in _slices(len(targets)):
@@ -57,7 +57,7 @@ def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
 
 
 class StaticStudent(nn.Module):
-    """The sum of token vectors, from a (vocabulary, dimension) float32 table."""
+    """The sum of token vectors from a (vocabulary, dimension) float32 table."""
 
     def __init__(self, table: Floats) -> None:
         super().__init__()

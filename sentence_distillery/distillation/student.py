@@ -50,14 +50,14 @@ Embed = Callable[[TokenIds], Floats]
 
 @dataclass(frozen=True)
 class LabelledCorpus:
-    """A corpus, `part-*.parquet` in `sentences`, and what `soft_labels.label` wrote of it to `soft_labels`."""
+    """A corpus, `part-*.parquet` in `sentences`, and its labels by `soft_labels.label` in `soft_labels`."""
 
     sentences: Path
     soft_labels: Path
 
     @property
     def teacher(self) -> dict[str, Any]:
-        """What the teacher was; raises InputError if its file cannot be read."""
+        """The description of the teacher; raises InputError if its file cannot be read."""
         about: dict[str, Any] = read_json(self.soft_labels / TEACHER)
         return about
 
@@ -75,7 +75,7 @@ class Labelled:
     targets: NDArray[np.float16]
 
     def key(self, params: Student | PaperStudentOptions | MlpHead, table: Floats) -> str:
-        """Hash whatever the trained student depends on; `table` are the token vectors that it starts from."""
+        """Hash everything that the trained student depends on; `table` has the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
         for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):
             digest.update(np.ascontiguousarray(array).data)
@@ -89,7 +89,7 @@ class TrainedStudent:
     encoder: StaticEncoder
     tokens: TokenIds
     curve: Curve
-    remedy: str  # for one that has collapsed
+    remedy: str  # for a collapsed student
 
     def refuse_collapsed(self, name: str) -> None:
         """Raise InputError if the vectors of the first sentences are all alike."""
@@ -130,9 +130,9 @@ def development_pairs(data: BenchmarkData) -> PairSet | None:
 
 
 def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Watch:
-    """Return what measures the vectors that `embed` has by then on rated pairs (paper 1, figure 5).
+    """Return a function that measures the current vectors of `embed` on rated pairs (paper 1, figure 5).
 
-    The figures are Pearson, Spearman and MAE; one that is undefined is left out, and without pairs all are.
+    The figures are Pearson, Spearman and MAE; undefined ones are left out, and so are all without pairs.
     """
     if pairs is None or pairs.scores is None or pairs.scale is None:
         return dict
@@ -192,7 +192,7 @@ def train_static(
 
 
 def relational_remedy(params: Student | MlpHead) -> str:
-    """Say what helps a student that has collapsed, if it is trained with a relational loss."""
+    """Name the remedy for a collapsed student that is trained with a relational loss."""
     return (
         f"Lower learning_rate, which is {params.learning_rate}, or raise relational_weight, which is "
         f"{params.relational_weight}."
@@ -249,7 +249,7 @@ def write_curve(target: Path, curve: Curve) -> None:
 def card(
     profile: str, language: str, params: Student | PaperStudentOptions, teacher: Mapping[str, Any], sentences: int
 ) -> dict[str, object]:
-    """Return what the student was made from, for its config.json and model card."""
+    """Return the origin of the student, for its config.json and model card."""
     return {
         "profile": profile,
         "language": language,

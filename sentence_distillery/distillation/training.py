@@ -1,7 +1,7 @@
-"""One training loop for every student: resumable, and it stops if going on would be a waste.
+"""One resumable training loop for every student, which stops early if continuing would be useless.
 
 A checkpoint after each epoch holds the tensors of the model and of Adam. The order of the sentences depends only on the
-seed and the epoch, so a run that resumes ends with the bytes of a run that was never interrupted.
+seed and the epoch, so a resumed run ends with the same bytes as a run that was never interrupted.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 Batch = NDArray[np.int64]
 Loss = Callable[[Batch], dict[str, Tensor]]
 Curve = list[dict[str, float]]
-Watch = Callable[[], dict[str, float]]  # figures of the model as it is, for the curve
+Watch = Callable[[], dict[str, float]]  # figures of the current model, for the curve
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Schedule:
     seed: int
 
     def batches(self, epoch: int) -> Iterator[Batch]:
-        """Rows of each batch; a last batch of one sentence, which has no neighbour, is left out."""
+        """Yield the rows of each batch; a last batch of one sentence, which has no neighbour, is left out."""
         order = np.random.default_rng((self.seed, epoch)).permutation(self.count)
         for start in range(0, self.count, self.batch_size):
             rows = order[start : start + self.batch_size]
@@ -58,7 +58,7 @@ class Training:
     """A model, its optimizer and its checkpoint.
 
     `key` names everything that the result depends on: a checkpoint with another key is ignored. `decay` lowers the
-    learning rate to 0 in a straight line.
+    learning rate linearly to 0.
     """
 
     model: nn.Module
@@ -130,7 +130,7 @@ def refuse_collapsed(vectors: NDArray[np.float32], name: str, remedy: str) -> No
     if not vectors.any():
         raise InputError(f"The {name} has collapsed: all its vectors are zero. {remedy}")
     if count < 2:
-        return  # one sentence resembles no other
+        return  # a single sentence has nothing to resemble
     mean = (np.square(vectors.sum(axis=0)).sum() - np.square(vectors).sum()) / (count * (count - 1))
     if mean >= COLLAPSED:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Encode a file of texts, one a line, in as much memory as one batch takes.
+"""Encode a file of texts, one per line, in as much memory as one batch takes.
 
 Row i of the output belongs to line i. A blank line, and a line without a word that the encoder knows, has a zero vector
 and is counted.
@@ -37,7 +37,7 @@ class Totals:
 
 
 def read_lines(stream: BinaryIO, name: str) -> Iterator[tuple[str, int]]:
-    """Each line without its end, and its size in bytes; raises InputError where one is not UTF-8 or too long."""
+    """Yield each line without its end, and its size in bytes; raises InputError if one is not UTF-8 or is too long."""
     number = 0
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
@@ -70,7 +70,7 @@ def batches(lines: Iterator[tuple[str, int]]) -> Iterator[list[str]]:
 
 
 def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Floats:
-    """(texts, dimension) float32 rows of unit length, zero where no word is known."""
+    """Encode to (texts, dimension) float32 rows of unit length; zero for a text without a known word."""
     tokens = encoder.token_ids(texts)
     unknown = tokens.without(UNKNOWN_ID).lengths == 0
     blank = sum(not text.strip() for text in texts)
@@ -84,7 +84,7 @@ def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Fl
 
 @contextmanager
 def parquet_writer(path: Path, dimension: int) -> Iterator[Write]:
-    """Rows of text and embedding; each batch is one row group."""
+    """Write rows of text and embedding; each batch is one row group."""
     schema = pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float32(), dimension))])
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
 
@@ -97,7 +97,7 @@ def parquet_writer(path: Path, dimension: int) -> Iterator[Write]:
 
 @contextmanager
 def npy_writer(path: Path, dimension: int) -> Iterator[Write]:
-    """A (lines, dimension) array. NumPy pads the header so that the count, known at the end, fits in its place."""
+    """Write a (lines, dimension) array; NumPy pads the header, so the count, known at the end, fits in its place."""
     with path.open("wb") as file:
         count = 0
 
@@ -124,8 +124,8 @@ def encode_lines(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Pa
 
     Args:
         encoder: The encoder.
-        stream: UTF-8 text, one sentence a line.
-        name: What errors call the stream.
+        stream: UTF-8 text, one sentence per line.
+        name: The name of the stream in error messages.
         output: A path that ends with .parquet (columns text, embedding) or .npy ((lines, dimension) float32).
 
     Returns:
@@ -148,13 +148,13 @@ def encode_lines(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Pa
 
 
 def _show(totals: Totals) -> None:
-    """Rewrite one line of a terminal; a log gets the sums at the end alone."""
+    """Rewrite one line of a terminal; a log gets only the totals at the end."""
     if sys.stderr.isatty():
         sys.stderr.write(f"encode: {totals.lines:,} lines\r")
 
 
 def compare(encoder: StaticEncoder, first: str, second: str) -> float:
-    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word, so no direction."""
+    """Return the cosine of two texts in [-1, 1]; raises InputError if one has no known word."""
     vectors = encode_batch(encoder, [first, second], Totals())
     for text, vector in zip((first, second), vectors, strict=True):
         if not vector.any():

@@ -22,7 +22,7 @@ ROWS: Final = "mapping"  # model2vec's row of each token, if tokens share rows
 LEVELS: Final = 127  # of int8, on either side of zero
 NO_LEVEL: Final = -128
 
-_VALUES = 2**16  # that float16 has
+_VALUES = 2**16  # of float16
 
 
 def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
@@ -44,8 +44,8 @@ def as_levels(table: NDArray[np.float16], step: float) -> NDArray[np.int16]:
     within = np.abs(values) <= LEVELS
     rounded = np.rint(np.where(within, values, 0.0))
     known = np.where(within & (rounded == values), rounded, NO_LEVEL).astype(np.int16)
-    found: NDArray[np.int16] = known[table.view(np.uint16)]
-    return found
+    levels: NDArray[np.int16] = known[table.view(np.uint16)]
+    return levels
 
 
 def bytes_of(*arrays: NDArray[Any] | None) -> int:

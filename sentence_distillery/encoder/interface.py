@@ -35,7 +35,7 @@ class EncodeOptions(TypedDict, total=False):
 
 
 class Interface(ABC):
-    """What each encoder can do that can `encode`. `truncate_dim` is the dimension to which it cuts by default."""
+    """The methods of every encoder with `encode`. `truncate_dim` is the dimension to which it cuts by default."""
 
     truncate_dim: int | None
 
@@ -58,7 +58,7 @@ class Interface(ABC):
         """Make another encoder with the same content, which shares the arrays."""
 
     def __call__(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
-        """Encode: libraries that take a function of texts can be given the encoder itself.
+        """Encode, so that the encoder itself can be passed to a library that takes a function of texts.
 
         Args:
             texts: As for `encode`.
@@ -118,7 +118,7 @@ class Interface(ABC):
         return self.encode(texts, **options)
 
     def embed_documents(self, texts: Iterable[str]) -> list[list[float]]:
-        """Encode documents for LangChain and for vector stores that ask as it does.
+        """Encode documents for LangChain and for vector stores with the same interface.
 
         Args:
             texts: Any iterable of str.
@@ -138,7 +138,7 @@ class Interface(ABC):
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Encode a question for LangChain and for vector stores that ask as it does.
+        """Encode a question for LangChain and for vector stores with the same interface.
 
         Args:
             text: One str.
@@ -238,8 +238,8 @@ class Interface(ABC):
         """Do nothing: the encoder is trained already. scikit-learn's pipelines call it.
 
         Args:
-            texts: Not looked at.
-            labels: Not looked at.
+            texts: Ignored.
+            labels: Ignored.
 
         Returns:
             The encoder.
@@ -276,7 +276,7 @@ class Interface(ABC):
 
         Args:
             texts: As for `transform`.
-            labels: Not looked at.
+            labels: Ignored.
 
         Returns:
             What `transform` returns.
@@ -295,7 +295,7 @@ class Interface(ABC):
         """Name the dimensions for scikit-learn.
 
         Args:
-            input_features: Not looked at.
+            input_features: Ignored.
 
         Returns:
             (dimension,) names.
@@ -311,7 +311,7 @@ class Interface(ABC):
         """List what scikit-learn may set, as in a grid search.
 
         Args:
-            deep: Not looked at: there are no estimators inside.
+            deep: Ignored: there are no estimators inside.
 
         Returns:
             `truncate_dim` and its value.
@@ -365,7 +365,7 @@ class Interface(ABC):
 
 
 def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
-    """Refuse what is not None and not a number of dimensions from 1 to `full`.
+    """Raise ValueError for a value that is neither None nor a number of dimensions from 1 to `full`.
 
     Example:
         >>> checked_dimension(64, 160), checked_dimension(None, 160)

@@ -1,13 +1,13 @@
 """Embeddings in fewer bits for an index: the five precisions of sentence-transformers, with the same results.
 
-    float32   4 bytes a dimension, as they are
+    float32   4 bytes per dimension, unchanged
     int8      1 byte: 256 buckets between the least and the greatest value of each dimension, -128 to 127
     uint8     the same, 0 to 255
     ubinary   1 bit: whether a dimension is above 0, eight of them in a byte
     binary    the same bytes less 128, as int8
 
-int8 and uint8 need the ranges of the dimensions. Without `ranges` these come from the embeddings at hand, so two calls
-give numbers that cannot be compared; take the ranges of one large sample for all calls instead.
+int8 and uint8 need the ranges of the dimensions. Without `ranges` they come from the given embeddings, so the results
+of two calls cannot be compared. Take the ranges of one large sample for all calls instead.
 """
 
 from typing import Any, Literal, get_args
@@ -64,7 +64,7 @@ def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> No
 
 
 def _ranges(embeddings: NDArray[Any], precision: str) -> NDArray[Any]:
-    """(2, dimension) of at least two embeddings; none at all have any ranges."""
+    """Compute the ranges, (2, dimension), of at least two embeddings; without embeddings any range will do."""
     if embeddings.ndim == 1 or len(embeddings) == 1:
         raise ValueError(
             f"{precision} needs the range of each dimension, which one embedding does not show. Encode in float32 and "

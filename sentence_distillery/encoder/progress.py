@@ -21,7 +21,7 @@ class Progress:
     done: int = 0
 
     def advance(self, texts: int) -> None:
-        """Add `texts` to those that are done and write the line anew."""
+        """Add `texts` to the count and rewrite the line."""
         self.done += texts
         if self.shown:
             end = "\n" if self.done >= self.total else "\r"

@@ -5,8 +5,8 @@
     sentence-tr.    yes             embedding.weight    config_sentence_transformers.json may cut to `truncate_dim`
     model2vec       yes             embeddings          weights and mapping: a factor and a row for each token
 
-What stands behind the mean of the token vectors is told by modules.json: nothing (static), one Dense (paper) or two
-(deep). Tables are mapped, not read: the system reads their pages when they are needed, and processes share them.
+modules.json says which layers follow the mean of the token vectors: none (static), one Dense (paper) or two (deep).
+Tables are mapped, not read: the system reads their pages when they are needed, and processes share them.
 """
 
 import json
@@ -43,7 +43,7 @@ RELEASED = "released"  # the name of the model that comes with the library
 RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
 
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
-_KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the Dense modules behind the mean
+_KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
 _SHAPE = ("kind", "dimension", "token_dimension")  # what config.json says of each of our models
 _WRITTEN = (*_SHAPE, "vocabulary", "embedding_dtype", "step", "units", "normalize", "max_length", "truncate_dim")
@@ -56,8 +56,8 @@ _EXPECTED_TEXT: dict[str, dict[str, object]] = {  # what the fast path of the en
 
 @dataclass(frozen=True)
 class Parts:
-    """What a StaticEncoder is made of; `StaticEncoder` describes the arrays. `made_from` are the further entries of
-    config.json: where the model comes from."""
+    """The parts of a StaticEncoder, which describes the arrays. `made_from` has the other entries of config.json: where
+    the model comes from."""
 
     tokenizer: Path | Tokenizer
     stored: NDArray[Any]
@@ -149,7 +149,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _read_config(directory: Path) -> dict[str, Any]:
-    """config.json, which sentence-transformers leaves out; model2vec's own has `normalize` and no shape."""
+    """Read config.json, which sentence-transformers leaves out; model2vec's own has `normalize` and no shape."""
     path = directory / CONFIG
     if not path.exists() and (directory / MODULES).exists():
         return {}
@@ -162,7 +162,7 @@ def _read_config(directory: Path) -> dict[str, Any]:
 
 
 def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
-    """The folders of the Dense modules; raises InputError if there are modules that a static model does not have."""
+    """List the folders of the Dense modules; raises InputError for a module that a static model does not have."""
     path = directory / MODULES
     if not path.exists():  # saved by hand, or by a version of model2vec without modules
         return {"paper": [DENSE], "deep": [DENSE, NARROW]}.get(config.get("kind", "static"), [])
@@ -182,10 +182,10 @@ def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
 
 def _truncate_dim(directory: Path) -> int | None:
     path = directory / SETTINGS
-    found = _read_json(path).get("truncate_dim") if path.exists() else None
-    if found is not None and (not isinstance(found, int) or found < 1):
-        raise InputError(f"{path}: truncate_dim is {found!r}; it is a whole number from 1, or null.")
-    return found
+    dimension = _read_json(path).get("truncate_dim") if path.exists() else None
+    if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
+        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
+    return dimension
 
 
 def read_tokenizer(source: Path | bytes) -> Tokenizer:
@@ -198,7 +198,7 @@ def read_tokenizer(source: Path | bytes) -> Tokenizer:
 
 
 def _read_words(path: Path) -> list[str]:
-    """The tokens of a WordPiece tokenizer by id; ten times as fast as reading all of it."""
+    """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer."""
     try:
         return words_of(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -210,14 +210,14 @@ def _read_words(path: Path) -> list[str]:
 
 
 def words_of(content: Any) -> list[str]:
-    """The tokens by id of a tokenizer's JSON; raises ValueError, KeyError or TypeError if it is not a student's."""
+    """Parse the tokens by id of a student's tokenizer; raises ValueError, KeyError or TypeError for another JSON."""
     if content["added_tokens"]:
         raise ValueError(f"it has {len(content['added_tokens'])} added tokens")
     for part, expected in _EXPECTED_TEXT.items():
         for name, value in expected.items():
-            found = (content[part] or {}).get(name)
-            if found != value:
-                raise ValueError(f"its {part} has the {name} {found!r}, expected {value!r}")
+            setting = (content[part] or {}).get(name)
+            if setting != value:
+                raise ValueError(f"its {part} has the {name} {setting!r}, expected {value!r}")
     words = by_id(content["model"]["vocab"])
     if words[:1] != [content["model"]["unk_token"]]:
         raise ValueError(f"its first token is {words[:1]}, expected the unknown one")
@@ -225,7 +225,7 @@ def words_of(content: Any) -> list[str]:
 
 
 def by_id(vocabulary: dict[str, int]) -> list[str]:
-    """Tokens in the order of their ids; raises ValueError if these are not 0, 1, 2, ..."""
+    """Sort tokens by their ids; raises ValueError if these are not 0, 1, 2, ..."""
     if list(vocabulary.values()) == list(range(len(vocabulary))):
         return list(vocabulary)
     words = sorted(vocabulary, key=vocabulary.__getitem__)
@@ -235,7 +235,7 @@ def by_id(vocabulary: dict[str, int]) -> list[str]:
 
 
 def _tensor_names(path: Path) -> list[str]:
-    """The names of a file's tensors; whoever has a model without the repository needs another remedy than a stage."""
+    """List the names of a file's tensors; the remedy in an error does not assume that the user has the repository."""
     try:
         with safe_open(path, framework="numpy") as file:
             return list(file.keys())
@@ -247,12 +247,12 @@ def _tensor_names(path: Path) -> list[str]:
 
 
 def _read_table(path: Path, rows: int, step: float | None) -> tuple[NDArray[Any], float | None]:
-    """The table and the step between its levels, None if it has none."""
+    """Read the table and the step between its levels; the step is None if the table has no levels."""
     names = _tensor_names(path)
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
     table = map_tensors(path, {name: (None if ROWS in names else rows, None)})[name]
     table = _folded(path, table, names, rows)
-    if table.dtype != np.float16:  # another library stored the levels anew, and their step went
+    if table.dtype != np.float16:  # another library stored the levels again without their step
         step = None
     if step is None:
         _check_finite(path, name, table)
@@ -264,11 +264,11 @@ def _read_table(path: Path, rows: int, step: float | None) -> tuple[NDArray[Any]
 
 
 def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDArray[Any]:
-    """A row for each token: model2vec may keep rows that tokens share, and a factor for each token.
+    """Expand the table to one row per token: in model2vec tokens may share rows, and each token has a factor.
 
     Factors of 1 are what this library writes, so that sentence-transformers computes in float32: the table stays.
     """
-    if ROWS in names:  # model2vec made it, which leaves unknown tokens out, whatever vector their row has
+    if ROWS in names:  # model2vec made it, and ignores unknown tokens, whatever vector their row has
         places = read_tensors(path, {ROWS: (rows,)})[ROWS]
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(f"{path}: tensor '{ROWS}' points outside of the {len(table)} rows of the table. {_REMEDY}")
@@ -282,10 +282,10 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
 
 
 def _read_layer(directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str) -> dict[str, NDArray[Any]]:
-    """The tensors of a Dense module, whose activation is the one that the student has there."""
-    found = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
-    if found != activation:
-        raise InputError(f"{directory / CONFIG}: the activation is {found}, a student has {activation}. {_REMEDY}")
+    """Read the tensors of a Dense module; raises InputError if its activation is not the student's."""
+    actual = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
+    if actual != activation:
+        raise InputError(f"{directory / CONFIG}: the activation is {actual}, a student has {activation}. {_REMEDY}")
     _tensor_names(directory / WEIGHTS)
     layer = map_tensors(directory / WEIGHTS, shapes)
     for name, array in layer.items():
@@ -302,7 +302,7 @@ def _read_linear(directory: Path, width: int) -> tuple[Floats, Floats]:
 
 
 def _read_hidden(directory: Path, denses: list[str], dimension: int) -> tuple[Floats, Floats]:
-    """A and B of `StaticEncoder` out of two Dense modules: [I, -I, A] and [I, -I, B], ReLU between."""
+    """Extract A and B of `StaticEncoder` from two Dense modules: [I, -I, A] and [I, -I, B], ReLU between."""
     widen = _read_layer(directory / denses[0], {"linear.weight": (None, dimension)}, "ReLU")["linear.weight"]
     shape = (dimension, len(widen))
     narrow = _read_layer(directory / denses[1], {"linear.weight": shape}, "Identity")["linear.weight"]
@@ -316,7 +316,7 @@ def _read_hidden(directory: Path, denses: list[str], dimension: int) -> tuple[Fl
 
 
 def _check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
-    """A sum shows what is not finite, without a copy; only if it is not are the values looked at one by one."""
+    """Check that all values are finite: first their sum, which needs no copy, and only if that fails each value."""
     with np.errstate(invalid="ignore", over="ignore"):
         finite = array.dtype == np.int8 or np.isfinite(array.sum(dtype=np.float32)) or np.isfinite(array).all()
     if not finite:

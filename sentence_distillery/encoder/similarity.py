@@ -38,7 +38,7 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
         embeddings2: The same for the other side.
 
     Returns:
-        (pairs,) float32 cosines in [-1, 1]; 0 where a vector is zero.
+        (pairs,) float32 cosines in [-1, 1]; 0 if a vector of the pair is zero.
 
     Raises:
         ValueError: If the shapes differ, or an array is neither a vector nor a matrix.

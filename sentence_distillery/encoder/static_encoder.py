@@ -1,18 +1,18 @@
-"""The student at work: sentences to unit vectors, without a neural network library.
+"""Encode sentences as unit vectors with a static student, without a neural network library.
 
 Lower-casing, splitting and vocabulary look-up run over a whole batch in Arrow, and one sparse product sums the vectors:
 
     "The storm, again" -> "the storm  again "    one 256-byte table: lower case, punctuation to blanks
-                       -> the_|storm_|_|again_  cuts behind blanks: the same bytes, a list of offsets
+                       -> the_|storm_|_|again_  cut after blanks: the same bytes, a list of offsets
                        -> 12 | 873 | 0 | 40     Arrow's look-up, whole words with their blank
                        -> sum of 4 rows         one sparse product, then unit length
 
-Two rarer cases take the tokenizer's own way, so that the vectors are equal to sentence-transformers': a sentence with a
-character outside printable ASCII is normalised by it, and a word outside the vocabulary is cut into pieces by it.
-Unknown tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it.
+Two rarer cases go through the tokenizer itself, so that the vectors equal those of sentence-transformers. It normalises
+a sentence with a character outside printable ASCII, and it cuts a word outside the vocabulary into pieces. Unknown
+tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it.
 
-A vector at unit length is the same for the table and for a multiple of it. So a table of 255 levels (int8) is summed as
-it stands, in 16-bit integers: exact for up to 258 tokens, and more than twice as fast as float32.
+A vector at unit length is the same for the table and for a multiple of it. So a table of 255 levels (int8) is summed
+directly, in 16-bit integers: exact for up to 258 tokens, and more than twice as fast as float32.
 """
 
 import json
@@ -56,17 +56,17 @@ STREAM_BATCH = 65_536  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
 EXACT = 32_767 // LEVELS  # tokens whose sum is sure to fit in 16 bits
-KNOWN_CUTS = 200_000  # unknown words whose pieces are kept
+KNOWN_CUTS = 200_000  # unknown words whose pieces are cached
 
 _BLANK = b" \t\n\r"
 _CUT, _END = ord(" "), ord("\n")
 _ABSENT = -1
-_CUTTING = Lock()  # of the kept pieces of unknown words
+_CUTTING = Lock()  # guards the cached pieces of unknown words
 _LETTERS_AND_DIGITS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
 
 def _translation() -> bytes:
-    """Lower case for letters, a blank for white space and punctuation, NUL for controls; bytes >= 128 stay."""
+    """Make a byte table: letters to lower case, white space and punctuation to blanks, controls to NUL."""
     table = bytearray(range(256))
     for byte in range(128):
         if byte in _LETTERS_AND_DIGITS:
@@ -77,7 +77,7 @@ def _translation() -> bytes:
 
 
 class _Blanks(dict[int, int]):
-    """A table for str.translate: a blank for punctuation, each character looked up once."""
+    """A table for str.translate that maps punctuation to a blank, and looks each character up only once."""
 
     def __missing__(self, code: int) -> int:
         self[code] = ord(" ") if is_punctuation(chr(code)) else code
@@ -99,7 +99,7 @@ class _Way:
 class StaticEncoder(Interface):
     """Encode texts as the mean of their token vectors, scaled to unit length.
 
-    Behind the mean may stand a hidden layer (kind: deep) or a linear one (kind: paper). Make one with
+    The mean may be followed by a hidden layer (kind: deep) or a linear one (kind: paper). Make one with
     `from_pretrained`, or with `load` of the package. `encode` may run in several threads at a time.
 
     Args:
@@ -144,7 +144,7 @@ class StaticEncoder(Interface):
     def from_pretrained(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
         """Load a model that this library, sentence-transformers or model2vec saved.
 
-        The table is mapped: its pages are read when they are needed, and shared by all processes that have it.
+        The table is memory-mapped: its pages are read when they are needed, and all processes share them.
 
         Args:
             directory: The model's directory, or "released" for the one that comes with the library.
@@ -193,7 +193,7 @@ class StaticEncoder(Interface):
         """Write the model so that this library, sentence-transformers and model2vec load it.
 
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static that
-        cuts to `truncate_dim` is saved with these dimensions alone. model2vec knows no layer behind the mean.
+        cuts to `truncate_dim` is saved with these dimensions alone. model2vec does not support a layer after the mean.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -216,7 +216,7 @@ class StaticEncoder(Interface):
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """The model as it is on disk, without what was derived from it; a process elsewhere may not have the file."""
+        """Pickle the stored parts without anything derived from them; another machine may not have the file."""
         content = self._tokenizer.read_bytes() if isinstance(self._tokenizer, Path) else self._tokenizer
         return {
             "tokenizer": content,
@@ -254,7 +254,7 @@ class StaticEncoder(Interface):
 
     @property
     def kind(self) -> str:
-        """What stands behind the mean: nothing (static), a hidden layer (deep) or a linear one (paper)."""
+        """The layer after the mean: none (static), a hidden layer (deep) or a linear one (paper)."""
         if self.linear is not None:
             return "paper"
         return "static" if self.hidden is None else "deep"
@@ -317,7 +317,7 @@ class StaticEncoder(Interface):
         Args:
             texts: One str, or any iterable of str: a list, a generator, an array, a column of a table.
             normalize_embeddings: Whether vectors have unit length, so that their products are cosines. If not, a vector
-                is the mean of its text's known tokens (behind the layers of the model, if it has any), as model2vec
+                is the mean of its text's known tokens (after the layers of the model, if it has any), as model2vec
                 gives it with normalize=False. sentence-transformers counts punctuation and unknown tokens as well, so
                 its means are shorter, in the same direction. For kind paper unknown tokens count here, too.
             truncate_dim: The dimensions to keep, the first ones, before vectors are brought to unit length; as
@@ -337,7 +337,7 @@ class StaticEncoder(Interface):
             "ubinary" have an eighth of the dimensions, rounded up.
 
         Raises:
-            TypeError: If something else than texts is given; the message has its index and its value.
+            TypeError: If anything other than texts is given; the message has its index and its value.
             ValueError: If an option is out of its range, if int8 or uint8 are asked for a single text, or if a text has
                 no known word and `on_unknown` is "error".
             ImportError: If tensors are asked for and torch is not installed.
@@ -387,7 +387,7 @@ class StaticEncoder(Interface):
             An iterator of (batch, dimension) float32, the last array shorter; the same rows as `encode` gives.
 
         Raises:
-            TypeError: If something else than texts is given; the index counts from the start of the stream.
+            TypeError: If anything other than texts is given; the index counts from the start of the stream.
             ValueError: As `encode` does.
 
         Example:
@@ -441,11 +441,11 @@ class StaticEncoder(Interface):
         progress: Progress | None = None,
         first: int = 0,
     ) -> Floats:
-        """(texts, dimension) float32, in threads if there are many; `first` is the index of the first in the whole."""
+        """Encode to (texts, dimension) float32, if many in threads; `first` is the index of the first text."""
         cut = checked_dimension(truncate_dim, self.full_dimension)
         vectors = np.empty((len(texts), self.dimension if cut is None else cut), dtype=np.float32)
         threads = cores()
-        rounds = max(1, -(-len(texts) // (threads * BATCH)))  # of equal batches, so that no thread ends alone
+        rounds = max(1, -(-len(texts) // (threads * BATCH)))  # equal batches, so that all threads finish together
         size = batch_size or max(SMALLEST_BATCH, -(-len(texts) // (threads * rounds)))
         spans = [slice(start, start + size) for start in range(0, len(texts), size)]
         progress = progress or Progress(len(texts), shown=False)
@@ -453,7 +453,7 @@ class StaticEncoder(Interface):
             self._fill(texts, vectors, way, first)
             progress.advance(len(texts))
             return vectors
-        # Arrow, SciPy and BLAS release Python's lock; threads of BLAS' own would only wait for each other.
+        # Arrow, SciPy and BLAS release Python's lock; additional BLAS threads would only wait for each other.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
             jobs = [pool.submit(self._fill, texts[s], vectors[s], way, first + s.start) for s in spans]
             for job, span in zip(jobs, spans, strict=True):
@@ -494,11 +494,11 @@ class StaticEncoder(Interface):
         return vectors
 
     def _directions(self, tokens: TokenIds) -> Floats:
-        """(sentences, dimension) float32, embeddings of any length; sums do for means."""
+        """Compute (sentences, dimension) float32 embeddings of any length, from sums in place of means."""
         return self.pool(tokens) if self.linear is not None else self._deepened(self._sums(tokens)[0])
 
     def _means(self, tokens: TokenIds) -> Floats:
-        """(sentences, dimension) float32 means of known tokens, behind the layers; of all tokens for kind paper."""
+        """Compute (sentences, dimension) float32 means of known tokens (kind paper: all tokens), after the layers."""
         if self.linear is not None:
             return self.pool(tokens)
         known = tokens.without(UNKNOWN_ID)
@@ -506,7 +506,7 @@ class StaticEncoder(Interface):
         return self._deepened(sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None])
 
     def _sums(self, tokens: TokenIds) -> tuple[Floats, float]:
-        """(sentences, dimension) float32 sums of token vectors, and what 1 stands for in them; exact for levels."""
+        """Compute (sentences, dimension) float32 sums of token vectors, exact for levels, and their unit."""
         if self._levels is None or tokens.lengths.max(initial=0) > EXACT:
             return tokens.sums(self.table), 1.0
         return tokens.sums(self._levels).astype(np.float32), self.step or 1.0
@@ -519,7 +519,7 @@ class StaticEncoder(Interface):
             weights: (tokens of the vocabulary,) float32, 1 by default.
 
         Returns:
-            (sentences, full dimension) float32, behind the layers of the model.
+            (sentences, full dimension) float32, after the layers of the model.
 
         Example:
             >>> encoder = StaticEncoder.from_pretrained("released")
@@ -530,7 +530,7 @@ class StaticEncoder(Interface):
         return self._deepened(means) if self.linear is None else means @ self.linear[0].T + self.linear[1]
 
     def _deepened(self, sums: Floats) -> Floats:
-        """Behind the hidden layer, if there is one; it has no bias, so a multiple of a sum stays one."""
+        """Apply the hidden layer, if there is one; it has no bias, so a multiple of a sum stays a multiple."""
         if self.hidden is None:
             return sums
         widen, narrow = self.hidden
@@ -564,7 +564,7 @@ class StaticEncoder(Interface):
         return TokenIds(ids, offsets) if len(unknown) == 0 else self._with_pieces(words, ids, unknown, offsets)
 
     def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
-        """Ids of words with a blank behind each, -1 where there is none."""
+        """Look up the ids of words that each end with a blank; -1 for an unknown word."""
         if len(words) < FEW_WORDS:
             found = [self._index.get(word, _ABSENT) for word in words.to_pylist()]
             return np.array(found, dtype=np.int32)
@@ -579,7 +579,7 @@ class StaticEncoder(Interface):
         return np.where(bits, ids, np.int32(_ABSENT))
 
     def _lower_and_blank(self, sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
-        """Sentences in lower case with blanks for punctuation and behind each of them, and where these last ones are.
+        """Join sentences in lower case, with a blank for punctuation and after each; return where each ends, too.
 
         A sentence with a control or a byte >= 128 is normalised by the tokenizer.
         """
@@ -601,13 +601,16 @@ class StaticEncoder(Interface):
 
     @cached_property
     def _words(self) -> pa.Array:
-        """Token strings by id, each with a blank behind it. No text holds the unknown token or a continuation, so their
-        names are free for others: the unknown token's place is the blank alone, which two blanks in a row give."""
+        """Token strings by id, each followed by a blank.
+
+        No text contains the unknown token or a continuation, so their places are free. The unknown token's place has a
+        single blank, the result of two blanks in a row.
+        """
         tokens = self._tokens or self._read_tokens()
         return _cut("".join([f"{token} " for token in ["", *tokens[1:]]]).encode())[0]
 
     def _read_tokens(self) -> list[str]:
-        """The tokens by id, without the tokenizer if its content is at hand."""
+        """List the tokens by id, without loading the tokenizer if its content is available."""
         if isinstance(self._tokenizer, bytes) and self.linear is None:
             return words_of(json.loads(self._tokenizer))
         return by_id(self.tokenizer.get_vocab())
@@ -629,7 +632,7 @@ class StaticEncoder(Interface):
         return TokenIds(flat, np.concatenate([[0], np.cumsum(lengths)])[offsets])
 
     def _pieces(self, words: list[str]) -> list[list[int]]:
-        """Ids of the pieces of each word; unknown words come again, so they are kept for the next batch."""
+        """Look up the ids of each word's pieces, and cache them: unknown words recur in later batches."""
         with _CUTTING:
             if len(self._known_cuts) > KNOWN_CUTS:
                 self._known_cuts.clear()
@@ -640,9 +643,10 @@ class StaticEncoder(Interface):
 
 
 def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Cut behind each blank: the strings, which share the bytes of `text`, and where each one ends.
+    """Cut after each blank: return the strings, which share the bytes of `text`, and the end of each.
 
-    Here and above buffers stand where pa.array and to_numpy would import pandas, which takes longer than all the rest.
+    This module uses buffers in place of pa.array and to_numpy, which import pandas: that takes longer than all the
+    rest.
     """
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
     bounds = np.concatenate([[0], ends]).astype(np.int32)
@@ -650,12 +654,12 @@ def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
 
 
 def _whole(sentences: list[str]) -> list[str]:
-    """A copy in which a lone surrogate, which UTF-8 cannot hold, is U+FFFD, which is no part of a word."""
+    """Replace each lone surrogate, which UTF-8 cannot hold, by U+FFFD, which is not part of any word."""
     return [whole_surrogates(sentence) for sentence in sentences]
 
 
 def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
-    """The sentences in UTF-8 with a line feed behind each and none inside, and where these are, (sentences,)."""
+    """Join the sentences in UTF-8, each followed by its only line feed; return these places, (sentences,), too."""
     text = "\n".join([*sentences, ""])
     if text.count("\n") != len(sentences):
         text = "\n".join([*(sentence.replace("\n", " ") for sentence in sentences), ""])

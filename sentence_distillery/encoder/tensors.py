@@ -1,4 +1,4 @@
-"""NumPy to torch, for those who ask for tensors: torch is imported at that moment and not before."""
+"""Convert NumPy arrays to torch tensors; torch is imported only then."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 
 def as_tensors(vectors: NDArray[Any], one: bool) -> Any:
-    """Give the same numbers as torch tensors on the CPU.
+    """Convert arrays to torch tensors on the CPU.
 
     Args:
         vectors: (dimension,) or (texts, dimension), of any type.

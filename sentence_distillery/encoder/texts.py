@@ -48,7 +48,7 @@ def _listed(texts: Any) -> list[Any]:
         return list(texts.tolist())
     if isinstance(texts, bytes | bytearray | Mapping) or not isinstance(texts, Iterable):
         raise TypeError(f"texts are a str or an iterable of str, not {shown(texts)}.")
-    if (axes := getattr(texts, "ndim", 1)) != 1:  # of an array or a table, whose rows or columns are not texts
+    if (axes := getattr(texts, "ndim", 1)) != 1:  # an array or a table, whose rows or columns are not texts
         raise TypeError(
             f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; take a column."
         )
@@ -56,7 +56,7 @@ def _listed(texts: Any) -> list[Any]:
 
 
 def shown(value: object) -> str:
-    """A value and its type for an error message, cut short.
+    """Show a value and its type for an error message, cut short.
 
     Example:
         >>> shown(b"storm"), shown(None)

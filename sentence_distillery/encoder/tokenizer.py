@@ -1,7 +1,7 @@
 """The static student's tokens: a vector for each whole word, word pieces for the rest.
 
 WordPiece is greedy, longest match first. With the frequent words of the corpus added to the word pieces, a known word
-matches as a whole and only an unknown one is cut, so one ordinary `tokenizers` model does both and any library can
+matches as a whole and only an unknown one is cut. So one ordinary `tokenizers` model does both, and any library can
 load it:
 
     vocabulary: the, storm, storms, un, ##known, ##s
@@ -27,7 +27,7 @@ UNKNOWN = "[UNK]"
 UNKNOWN_ID = 0
 CONTINUATION = "##"
 LEARNT_PIECES = 10_000
-LONGEST = 100  # characters; WordPiece takes a longer word for unknown, even where it knows it
+LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
 
 NORMALIZER = BertNormalizer(lowercase=True)
 SPLITTER = BertPreTokenizer()
@@ -51,7 +51,7 @@ def words(text: str) -> list[str]:
 
 
 def is_word(text: str) -> bool:
-    """Tell whether `words` leaves a text as it is.
+    """Tell whether `words` leaves a text unchanged.
 
     Args:
         text: Any text.
@@ -132,7 +132,7 @@ def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
 
 
 def bare(piece: str) -> str:
-    """Take the mark of a continuation off a word piece.
+    """Remove the mark of a continuation from a word piece.
 
     Args:
         piece: A word piece.

@@ -2,11 +2,11 @@
 
 modules.json, config_sentence_transformers.json   which modules, in which order
 model.safetensors, tokenizer.json                 token vectors, and the text's way to them
-1_Dense/, 2_Dense/                                the layers behind the mean (kinds paper and deep), which model2vec
+1_Dense/, 2_Dense/                                the layers after the mean (kinds paper and deep), which model2vec
                                                   doesn't know
 config.json                                       what it was made from, and model2vec's settings
 
-A table in float16 or int8 stands beside a factor of 1 for each token. sentence-transformers multiplies by these factors
+A table in float16 or int8 comes with a factor of 1 for each token. sentence-transformers multiplies by these factors
 in float32 (from 6.2 on; others leave them out), and so its vectors are neither in half precision nor NaN: in float16
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
 """
@@ -49,7 +49,7 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
     """Write `encoder` to a new or empty directory, or in place of another model, all of it or nothing.
 
     Raises:
-        InputError: If the directory holds anything else than a model, or cannot be written.
+        InputError: If the directory holds anything other than a model, or cannot be written.
     """
     _refuse_other_content(directory)
     made_from = encoder.made_from
@@ -60,7 +60,7 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
 
 
 def _refuse_other_content(directory: Path) -> None:
-    """The directory is replaced as a whole, so nothing in it may be anything else."""
+    """Raise InputError if the directory holds anything other than a model: it is replaced as a whole."""
     if not directory.exists():
         return
     if not directory.is_dir():
@@ -117,10 +117,10 @@ def _write_modules(layers: list[str], target: Path) -> None:
 
 
 def _write_layers(encoder: "StaticEncoder", directory: Path) -> list[str]:
-    """The layers behind the mean as modules of sentence-transformers; returns their folders.
+    """Write the layers after the mean as modules of sentence-transformers; returns their folders.
 
-    These know no sum of a layer's input and output. Since s = relu(s) - relu(-s), two layers say the same:
-    s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
+    sentence-transformers cannot add a layer's input to its output. Since s = relu(s) - relu(-s), two layers do the
+    same: s + relu(s A) B = relu(s [I, -I, A]) [I, -I, B], the second one's blocks below each other.
     """
     if encoder.linear is not None:
         _write_dense(encoder.linear[0], directory / DENSE, "linear.Identity", encoder.linear[1])
@@ -135,7 +135,7 @@ def _write_layers(encoder: "StaticEncoder", directory: Path) -> list[str]:
 
 
 def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats | None = None) -> None:
-    """sentence-transformers' Dense; `weight` (output, input)."""
+    """Write a Dense module of sentence-transformers; `weight` (output, input)."""
     output, width = weight.shape
     config = {"in_features": width, "out_features": output, "bias": bias is not None}
     write_json(directory / CONFIG, {**config, "activation_function": f"torch.nn.modules.{activation}"})
@@ -143,6 +143,6 @@ def _write_dense(weight: Floats, directory: Path, activation: str, bias: Floats 
 
 
 def _write_tensors(directory: Path, tensors: Tensors) -> None:
-    """The weights, with the rights of config.json: safetensors makes files that nobody else may read."""
+    """Write the weights with the file mode of config.json: safetensors makes files that only their owner can read."""
     write_tensors(directory / WEIGHTS, tensors)
     shutil.copymode(directory / CONFIG, directory / WEIGHTS)

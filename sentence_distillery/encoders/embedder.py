@@ -14,7 +14,7 @@ from sentence_distillery.encoders.transformer import Encoder, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 
-# A Dask worker may have several threads, but a tokenizer serves one at a time, and torch has threads of its own.
+# A Dask worker may have several threads, but a tokenizer serves one at a time, and torch has its own threads.
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -51,7 +51,7 @@ class Embedder:
 
 @lru_cache(maxsize=1)
 def _same_encoder(teacher: Teacher, fingerprint: str) -> Encoder:
-    """Load the teacher that this worker has, once; raises InputError if its files are not those of the caller."""
+    """Load this worker's copy of the teacher, once; raises InputError if its files are not those of the caller."""
     encoder = load_encoder(teacher)
     if encoder.fingerprint != fingerprint:
         raise InputError(

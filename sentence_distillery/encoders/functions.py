@@ -1,13 +1,13 @@
 """An encoder that is a Python function, such as the Universal Sentence Encoder of paper 3, which is TensorFlow's.
 
     component_focus:
-      functions: {use: "use:embed"}        a function of use.py, beside params.yaml, or of a module that is installed
+      functions: {use: "use:embed"}        a function of use.py, next to params.yaml, or of an installed module
 
     import tensorflow_hub                  use.py
     embed = tensorflow_hub.load("https://tfhub.dev/google/universal-sentence-encoder/4")
 
-It is given a list of texts, some hundreds at a time, and returns a row of numbers for each. It is known by its name
-alone, so a pipeline does not see a change of its code.
+It gets a list of texts, some hundreds at a time, and returns a row of numbers for each. It is identified by its name
+alone, so the pipeline does not notice a change of its code.
 """
 
 import pkgutil
@@ -18,7 +18,7 @@ import numpy as np
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
-CHUNK = 512  # texts that a function is given at a time
+CHUNK = 512  # texts that a function gets at a time
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
@@ -45,16 +45,16 @@ def load_function(reference: str) -> Embed:
 
     def rows(texts: list[str]) -> Floats:
         try:
-            found = np.asarray(function(texts), dtype=np.float32)
+            vectors = np.asarray(function(texts), dtype=np.float32)
         except (ValueError, TypeError) as error:
             raise InputError(f"{reference} fails on {texts[0][:80]!r} and {len(texts) - 1} more: {error}") from error
-        if found.ndim != 2 or len(found) != len(texts):
-            raise InputError(f"{reference} returns an array of {found.shape} for {len(texts)} texts; a row for each.")
-        if not (finite := np.isfinite(found).all(axis=1)).all():
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise InputError(f"{reference} returns an array of {vectors.shape} for {len(texts)} texts; a row for each.")
+        if not (finite := np.isfinite(vectors).all(axis=1)).all():
             raise InputError(
                 f"{reference} returns numbers that are not finite for {texts[int(finite.argmin())][:80]!r}."
             )
-        return found
+        return vectors
 
     def embed(texts: list[str]) -> Floats:
         if not texts:

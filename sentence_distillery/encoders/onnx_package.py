@@ -5,7 +5,7 @@ ONNX keeps the matrix of a linear layer transposed and nameless; the node that m
     node /model/model.0/auto_model/encoder/layer.0/attention/self/query/MatMul     inputs (..., onnx::MatMul_470)
     tensor encoder.layer.0.attention.self.query.weight                             onnx::MatMul_470, transposed
 
-What else an encoder needs, its architecture and its tokenizer, such a package lacks; PACKAGES says where they are.
+Such a package lacks the architecture and the tokenizer of the encoder; PACKAGES says where they are.
 """
 
 import shutil
@@ -22,10 +22,10 @@ from safetensors.numpy import save_file
 from sentence_distillery.encoders.packages import made, made_once
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 
-if TYPE_CHECKING:  # an extra package, for those who convert one
+if TYPE_CHECKING:  # an extra package, needed only for a conversion
     from onnx import ModelProto
 
-PREFIX = "auto_model"  # what stands before a tensor's name in the export of a sentence-transformers model
+PREFIX = "auto_model"  # prefix of a tensor's name in the export of a sentence-transformers model
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 

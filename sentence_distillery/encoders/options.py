@@ -16,7 +16,7 @@ class Teacher(Section):
 
 
 class TeacherError(InputError):
-    """An option of a `Teacher` does not fit what is found under its reference.
+    """An option of a `Teacher` does not match the model that its reference names.
 
     `field` is the wrong option and `value` its value, so that code that read the options from a file can name the key.
     """

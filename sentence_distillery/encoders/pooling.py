@@ -1,4 +1,4 @@
-"""From token outputs to one embedding a sentence, in batches that waste little on padding."""
+"""From token outputs to one embedding per sentence, in batches with little padding."""
 
 from collections.abc import Iterator, Sequence
 

@@ -2,13 +2,13 @@
 
     MEAN   h = 1/n sum h_i        over the real tokens, special ones included
     MAX    h = max h_i            component by component
-    CLS    h = h_1                the token that stands before every sentence
+    CLS    h = h_1                the token that precedes every sentence
 
 (Paper 2, section 3.1.) The same weights encode either a sentence alone, or two sentences joined into one sequence.
 
 A batch goes through the transformer in groups of similar length, without padding if that is possible
-(encoders/packing.py). In training the groups are larger, since each one's backward pass adds to the gradients of
-all weights; but not if they are padded and the table of tokens is cut.
+(encoders/packing.py). In training the groups are larger, since the backward pass of each adds to the gradients of all
+weights, unless they are padded and the table of tokens is cut.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def pool(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Sequences as token ids; `types` says of each token which sentence of a joined pair it belongs to (0 or 1)."""
+    """Sequences as token ids; `types` says for each token which sentence of a pair it belongs to (0 or 1)."""
 
     ids: list[list[int]]
     types: list[list[int]] | None = None
@@ -83,14 +83,14 @@ class PairEncoder(nn.Module):
 
     @property
     def table(self) -> nn.Embedding:
-        """A row for each token of the tokenizer, or of those that `keep_only` has left."""
-        found = self.transformer.get_input_embeddings()
-        assert isinstance(found, nn.Embedding)
-        return found
+        """The table of tokens: a row for each token of the tokenizer, or for those that `keep_only` has kept."""
+        embedding = self.transformer.get_input_embeddings()
+        assert isinstance(embedding, nn.Embedding)
+        return embedding
 
     @property
     def group_tokens(self) -> int:
-        """Tokens that go through the transformer together, padding included."""
+        """The number of tokens in a group, padding included."""
         if self.transformer.device.type != "cpu":
             return GPU_TOKENS
         return LARGE_GROUP if self.training and (self.packs or self.places is None) else CPU_TOKENS
@@ -98,11 +98,11 @@ class PairEncoder(nn.Module):
     def keep_only(self, tokens: Tokens) -> None:
         """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
 
-        The other rows never get a gradient, so training without weight decay leaves them as they are. But each step of
+        The other rows never get a gradient, so training without weight decay does not change them. But each step of
         Adam goes through all of them, and they are two thirds of a small encoder's parameters.
         """
         table = self.table
-        first = range(max(self._filler, table.padding_idx or 0) + 1)  # in their places: MPNet counts positions by them
+        first = range(max(self._filler, table.padding_idx or 0) + 1)  # keep their rows: MPNet counts positions by them
         kept = torch.tensor(sorted({*first, *(token for ids in tokens.ids for token in ids)}))
         self.places = torch.full((table.num_embeddings,), -1)
         self.places[kept] = torch.arange(len(kept))
@@ -115,16 +115,16 @@ class PairEncoder(nn.Module):
 
     def tokens(self, sentences: Sequence[str], partners: Sequence[str] | None = None) -> Tokens:
         """Turn sentences into token ids, alone or each joined with its partner, cut at the encoder's maximum length."""
-        if not sentences:  # for which the tokenizer has an IndexError
+        if not sentences:  # else the tokenizer raises an IndexError
             return Tokens([])
         tokenizer, longest = self.encoder.tokenizer, self.encoder.maximum_length
         if partners is None:
             return Tokens(list(tokenizer(list(sentences), truncation=True, max_length=longest)["input_ids"]))
         typed = getattr(self.transformer.config, "type_vocab_size", 0) > 1  # RoBERTa and MPNet know one sentence only
-        found = tokenizer(
+        encoded = tokenizer(
             list(sentences), list(partners), truncation=True, max_length=longest, return_token_type_ids=typed
         )
-        return Tokens(list(found["input_ids"]), list(found["token_type_ids"]) if typed else None)
+        return Tokens(list(encoded["input_ids"]), list(encoded["token_type_ids"]) if typed else None)
 
     def forward(self, tokens: Tokens) -> Tensor:
         """Compute (sequences, dimension) with gradients, and with dropout if the module is training."""
@@ -137,7 +137,7 @@ class PairEncoder(nn.Module):
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
     def _packed(self, tokens: Tokens) -> Tensor:
-        """Compute as `forward`, one behind the other; sequences of one length must stand together."""
+        """Compute like `forward`, on concatenated sequences; those of one length must be adjacent."""
         ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
         types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
         runs = runs_of([len(sequence) for sequence in tokens.ids])
@@ -146,7 +146,7 @@ class PairEncoder(nn.Module):
             return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
 
     def _padded(self, tokens: Tokens) -> Tensor:
-        """Compute as `forward`, padded together."""
+        """Compute like `forward`, on padded sequences."""
         ids, mask = padded(tokens.ids, self._filler)
         inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
         if tokens.types is not None:
@@ -164,15 +164,15 @@ class PairEncoder(nn.Module):
         """Compute (sequences, dimension) float32, without dropout."""
         training = self.training
         self.eval()
-        found = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
+        vectors = self(tokens).float().cpu().numpy() if len(tokens) else np.zeros((0, self.dimension), np.float32)
         self.train(training)
-        return np.asarray(found)
+        return np.asarray(vectors)
 
 
 def padded(sequences: Sequence[Sequence[int]], filler: int) -> tuple[Tensor, Tensor]:
-    """Pad to (sequences, longest) int64 with `filler` behind the short ones; return the mask of real tokens, too."""
+    """Pad to (sequences, longest) int64 with `filler` after the short ones; return the mask of real tokens, too."""
     lengths = torch.tensor([len(sequence) for sequence in sequences])
     mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    found = torch.full(mask.shape, filler, dtype=torch.long)
-    found[mask] = torch.tensor([token for sequence in sequences for token in sequence])
-    return found, mask.long()
+    ids = torch.full(mask.shape, filler, dtype=torch.long)
+    ids[mask] = torch.tensor([token for sequence in sequences for token in sequence])
+    return ids, mask.long()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
-CPU_TOKENS = 512  # word pieces in a batch that stays in a processor's cache; of 2,048 it does a fifth less a second
+CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
 Floats = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Encoder:
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Look up each sentence's word pieces, special ones included, cut at the maximum length."""
-        if not sentences:  # for which the tokenizer has an IndexError
+        if not sentences:  # else the tokenizer raises an IndexError
             return []
         encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
@@ -81,7 +81,7 @@ class Encoder:
         """Embed sentences given as token ids.
 
         Args:
-            token_ids: what `token_ids` returns.
+            token_ids: the result of `token_ids`.
             batch_tokens: tokens in a batch, padding included; on a processor the batches are smaller, and run side by
                 side.
             weights: for each weighting, a weight (vocabulary,) of each token id; None is the plain mean over the real
@@ -121,23 +121,23 @@ class Encoder:
 
 @contextmanager
 def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[None]]]:
-    """Yield a `map` that runs in as many threads, of which each computes on one core.
+    """Yield a `map` that runs in that many threads, each on one core.
 
-    Small batches side by side are faster than one after the other on all cores, and no bit depends on their number.
+    Small batches in parallel are faster than one after the other on all cores, and no bit depends on their number.
     """
     if threads == 1:
         yield map
         return
     with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         yield pool.map
-    torch.set_num_threads(threads)  # which the threads of the pool have changed for those to come
+    torch.set_num_threads(threads)  # the threads of the pool have changed it for later threads
 
 
 @contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Keep the progress bars of other libraries, and what they report below an error, away from the terminal.
+    """Hide the progress bars of other libraries, and their messages below the level of errors.
 
-    What a report of loading says of missing tensors, `load_encoder` checks itself; errors are raised as ever.
+    `load_encoder` checks itself for missing tensors, which a loading report would list; errors are raised as usual.
     """
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from transformers.utils import logging as reports
@@ -161,7 +161,7 @@ def load_encoder(teacher: Teacher) -> Encoder:
     """Load a transformer on the device of this process.
 
     Args:
-        teacher: its reference, and what its weights and its tokenizer must fit.
+        teacher: its reference, and the options that its weights and its tokenizer must match.
 
     Returns:
         The encoder, ready to embed.
@@ -211,7 +211,7 @@ def _checked_weights(teacher: Teacher, weights: Path) -> str:
 
 def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
     """Read model and tokenizer; raises InputError if a file is missing or broken, or a tensor is absent."""
-    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # three seconds, for those who load one
+    from transformers import AutoModel, AutoTokenizer, TokenizersBackend  # takes three seconds, needed only here
 
     try:
         model, report = AutoModel.from_pretrained(
@@ -220,8 +220,8 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{directory} does not load as an encoder: {error}") from error
-    # A pooler stands behind the token outputs, which are all that is used here; many encoders are saved without one.
-    # transformers then draws one by chance: zeros instead, or each process would have an encoder of its own.
+    # A pooler follows the token outputs, and only these are used here; many encoders are saved without one.
+    # For these transformers draws random weights: zeros replace them, so that all processes have the same encoder.
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
     for name in report["missing_keys"] - set(missing):
         model.get_parameter(name).data.zero_()

@@ -1,12 +1,12 @@
-"""Former names of systems, sets and fields, so that figures which git has kept stay readable under today's names.
+"""Former names of systems, sets and fields, so that figures in git stay readable under today's names.
 
-Kept files stay as they are on disk; `read_results` and `current_content` read it under today's names:
+Kept files are not changed on disk; `read_results` and `current_content` read it under today's names:
 
     student, deep                            student, MLP head
     minilm-l6, mean weights, W_cf = 0        minilm-l6, model soup, W_cf = 0
     student, gold/stsb/spearman              student, fine-tuned/stsb/spearman        a key of metrics.json
 
-A former name is never given to something else.
+A former name is never reused.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ NAMES = {  # former -> current
     "held_out": "validation",  # a field of the cells of paper 2
     "further": "additional",  # teachers, in the config.json of a student
 }
-LAST = "mean weights"  # renamed where it is one of the parts of a name, too
+LAST = "mean weights"  # renamed also as one of the parts of a name
 FIELDS = {"system", "dataset", "protocol", "encoder", "task", "strategy", "first", "second"}  # those that hold names
 
 
@@ -31,10 +31,10 @@ def current(name: str) -> str:
     """Return today's name of a system, set, strategy or field.
 
     Args:
-        name: A name out of a file of any age.
+        name: A name from a file of any age.
 
     Returns:
-        The name that today's stages write; a name that never changed stays as it is.
+        The name that today's stages write; a name that never changed is returned unchanged.
 
     Example:
         >>> current("student, deep")

@@ -28,7 +28,7 @@ from sentence_distillery.syntax.parser import load_parser
 
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
-LONGEST = 400  # words of a sentence, which a parser asks for and a splitter does not use
+LONGEST = 400  # words of a sentence; a parser needs it, a splitter does not
 
 Splitter = Callable[[str], list[str]]
 Row = dict[str, str]
@@ -119,23 +119,23 @@ def figures(right: int, found: int, expected: int) -> Row:
 
 def score_splitter(split: Splitter, paragraphs: Sequence[Paragraph]) -> Row:
     """Score a splitter on the inner sentence ends of all paragraphs."""
-    found = [inner_ends(one.text, split(one.text)) for one in paragraphs]
-    right = sum(len(ends & one.ends) for ends, one in zip(found, paragraphs, strict=True))
-    return figures(right, sum(map(len, found)), sum(len(one.ends) for one in paragraphs))
+    found_ends = [inner_ends(one.text, split(one.text)) for one in paragraphs]
+    right = sum(len(ends & one.ends) for ends, one in zip(found_ends, paragraphs, strict=True))
+    return figures(right, sum(map(len, found_ends)), sum(len(one.ends) for one in paragraphs))
 
 
 def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
-    """Score cleaning on the lines that it drops as boilerplate, or of which it leaves nothing."""
+    """Score cleaning on the lines that it drops as boilerplate, or empties."""
     documents = [list(group) for _, group in itertools.groupby(lines, lambda line: line.document)]
     texts = ["\n\n".join(line.paragraph.text for line in document) for document in documents]
     names = sorted({line.source for line in lines})
     sources = np.array([names.index(document[0].source) for document in documents], np.int32)
-    found = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
-    decisions = decide(found.documents, found.sentences, sources, np.array([], np.uint64), clean)
+    examined = examine((0, texts), clean.language, clean.minimum_tokens, clean.maximum_tokens)
+    decisions = decide(examined.documents, examined.sentences, sources, np.array([], np.uint64), clean)
     kept = {
         (document, text)
         for document, text, code in zip(
-            found.table["document"].to_pylist(), found.table["text"].to_pylist(), decisions.sentences, strict=True
+            examined.table["document"].to_pylist(), examined.table["text"].to_pylist(), decisions.sentences, strict=True
         )
         if not SENTENCE_REASONS[code].startswith("boilerplate")
     }

@@ -37,7 +37,7 @@ def pair_sets(benchmarks: BenchmarkData, kind: Kind) -> list[PairSet]:
 def document_sets(
     benchmarks: BenchmarkData, evaluated: Fingerprints, counters: Counters
 ) -> list[tuple[DocumentSet, DocumentSet]]:
-    """Read the train and test split of every set that has both; training documents that are scored on are left out."""
+    """Read the train and test split of every set that has both; evaluated training documents are left out."""
     names = [name for name in benchmarks.available("documents") if {"train", "test"} <= set(benchmarks.splits(name))]
     return [
         (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))

@@ -4,7 +4,7 @@
     sgd+tokens   for a table of token vectors: the count of each token in the document, times the length of its
                  vector, (documents, vocabulary), rows of unit length; the mean before its sum is taken
 
-A mean of 300 words has little left of the few that tell a good review from a bad one.
+In a mean of 300 words, little is left of the few words that distinguish a good review from a bad one.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> Floa
 
 
 def means(system: System, texts: list[str]) -> Floats:
-    """Pool each document as the system does of itself, (documents, dimension) float32."""
+    """Pool each document by the system's own mean, (documents, dimension) float32."""
     chunks = (texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK))
     return np.concatenate([system.pool(system.token_ids(chunk), [None])[0] for chunk in chunks])
 

@@ -105,7 +105,7 @@ def pair_figures(encoder: Encoder, pairs: PairSet) -> Iterator[Row]:
     """Yield Pearson, Spearman and MAE of the cosines; raises InputError if the pairs have no scores."""
     if pairs.scores is None or pairs.scale is None:
         raise InputError(f"Set '{pairs.name}' has no scores with a scale, so cosines cannot be compared with them.")
-    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many a sentence stands in several pairs
+    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many sentences are in several pairs
     place = {text: row for row, text in enumerate(texts)}
     vectors = embed(encoder, texts)
     left, right = (vectors[[place[text] for text in side]] for side in (pairs.sentences1, pairs.sentences2))

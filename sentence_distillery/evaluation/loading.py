@@ -48,7 +48,7 @@ class ModelDirectories:
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """The options by which the models were trained, as far as loading them depends on these."""
+    """The options of the trainings, as far as loading the models depends on them."""
 
     skipgram: Skipgram
     fasttext: Fasttext
@@ -66,7 +66,7 @@ def loaders(models: ModelDirectories, options: SystemOptions, words: Callable[[]
 
     Args:
         models: Where the run wrote its models.
-        options: How they read text.
+        options: How the models read text.
         words: All words that the run will ask for: FastText composes those that it was not trained on.
 
     Returns:

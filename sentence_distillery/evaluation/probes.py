@@ -5,9 +5,9 @@ shares nearly all of them and means something else. An encoder passes if
 
     cos(sentence, paraphrase) > cos(sentence, distractor)
 
-A bag of words cannot: of a role swap, where both have the same words, it says cosine 1. The rows of kind `control`,
-whose distractor speaks of something else, show that the paraphrases themselves are recognised. Sixty-odd sentences
-written for this project do not tell how often such pairs occur; they show the direction of an encoder's errors.
+A bag of words cannot: for a role swap, in which both have the same words, its cosine is 1. The rows of kind `control`,
+whose distractor has another topic, show that the paraphrases themselves are recognised. Sixty-odd sentences written for
+this project cannot show how often such pairs occur; they show the direction of an encoder's errors.
 """
 
 import csv
@@ -23,7 +23,7 @@ from sentence_distillery.evaluation.similarity import Encode
 from sentence_distillery.io.artifacts import InputError
 
 COLUMNS = ("kind", "sentence", "paraphrase", "distractor")
-SAME = 1e-5  # cosines that differ by less are taken for equal, and the probe for failed
+SAME = 1e-5  # cosines that differ by less count as equal, and the probe as failed
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def as_row(result: Result) -> dict[str, str]:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, dict):  # asdict turns Undefined into one
+    if isinstance(value, dict):  # asdict makes a dict of Undefined
         return str(Undefined(**value))
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"

@@ -32,7 +32,7 @@ FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
 SAMPLE_SECONDS = 0.2
 RUNS = 5
 
-Complete = Callable[[Result], Result]  # adds what a paper has published of the same figure
+Complete = Callable[[Result], Result]  # adds a paper's published value of the same figure
 
 
 def alone(result: Result) -> Result:
@@ -42,7 +42,7 @@ def alone(result: Result) -> Result:
 
 def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Floats]:
     """Return the cosine of each pair under each weighting, (pairs,) float32."""
-    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many a sentence stands in several pairs
+    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many sentences are in several pairs
     row = {text: row for row, text in enumerate(texts)}
     left, right = ([row[text] for text in side] for side in (pairs.sentences1, pairs.sentences2))
     return [cosines(vectors[left], vectors[right]) for vectors in embed(system, schemes, texts)]
@@ -106,7 +106,7 @@ def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
 
 
 def speed(system: System, sentences: list[str]) -> Result:
-    """Measure sentences a second from text to embeddings, in one call without threads of ours.
+    """Measure sentences per second from text to embeddings, in one call without our own threads.
 
     The figure is the median of RUNS on a sample that takes SAMPLE_SECONDS; too few sentences are repeated.
     """
@@ -135,7 +135,7 @@ def score(
         data: The corpus to fit weightings on, and the sets to score on.
         params: Weightings, sizes of samples and the seed.
         weighting: A directory; the token weights and directions of each weighting are saved there.
-        complete: Adds what a paper has published of the same figure.
+        complete: Adds a paper's published value of the same figure.
 
     Yields:
         A figure for each set, weighting and metric; the speed comes last.

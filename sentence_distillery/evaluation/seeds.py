@@ -43,7 +43,7 @@ from sentence_distillery.word_vectors.refinement import contrast, repel
 
 @dataclass(frozen=True)
 class SeedOptions:
-    """How each system is trained, and the tokens in a batch of a transformer."""
+    """The training options of each system, and the tokens in a batch of a transformer."""
 
     skipgram: Skipgram
     fasttext: Fasttext
@@ -148,7 +148,7 @@ def contrasted(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
 
 
 def students(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
-    """Train the student and its variants, on the same soft labels; an interrupted one goes on at its last epoch."""
+    """Train the student and its variants, on the same soft labels; an interrupted one resumes at its last epoch."""
     development = development_pairs(inputs.benchmarks)
     checkpoint, head_checkpoint = inputs.checkpoint("student"), inputs.checkpoint("mlp_head")
     if options.student.kind == "static":

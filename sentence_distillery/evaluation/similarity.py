@@ -1,4 +1,4 @@
-"""Score an encoder outside results.csv on STS-B and SICK-R: a compressed student, a peer, a release."""
+"""Score an encoder that is not in results.csv on STS-B and SICK-R: a compressed student, a peer, a release."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

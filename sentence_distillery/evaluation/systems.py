@@ -1,7 +1,7 @@
 """The systems under evaluation behind one interface: text to token ids, token ids to weighted means.
 
-Weighting schemes need nothing more, so each of them works for each system: a table of word vectors, the student, and a
-transformer whose token vectors depend on the sentence.
+Weighting schemes need nothing more, so each of them works with each system: a table of word vectors, the student, and a
+transformer, whose token vectors depend on the sentence.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class System(Protocol):
     def token_ids(self, sentences: list[str]) -> TokenIds: ...
 
     def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
-        """(sentences, dimension) weighted means, one for each weighting; None is the system's own mean."""
+        """Compute (sentences, dimension) weighted means, one for each weighting; None is the system's own mean."""
         ...
 
 
@@ -62,14 +62,14 @@ class WordSystem:
 
     @property
     def lengths(self) -> Floats:
-        """Of the token vectors, (vocabulary,)."""
-        found: Floats = np.linalg.norm(self.model.vectors, axis=1)
-        return found
+        """The lengths of the token vectors, (vocabulary,)."""
+        norms: Floats = np.linalg.norm(self.model.vectors, axis=1)
+        return norms
 
 
 @dataclass(frozen=True, eq=False)
 class StudentSystem:
-    """The student as it is released."""
+    """The student as released."""
 
     encoder: StaticEncoder
     name: str = "student"
@@ -87,10 +87,10 @@ class StudentSystem:
 
     @property
     def lengths(self) -> Floats:
-        """Of the token vectors as they enter an embedding, (vocabulary,): the weights that training gave them."""
+        """The lengths of the token vectors in an embedding, (vocabulary,): their trained weights."""
         table, linear = self.encoder.table, self.encoder.linear
-        found: Floats = np.linalg.norm(table if linear is None else table @ linear[0].T, axis=1)
-        return found
+        norms: Floats = np.linalg.norm(table if linear is None else table @ linear[0].T, axis=1)
+        return norms
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from sentence_distillery.word_vectors.weighting import Components, Weighting, fi
 
 @dataclass(frozen=True, eq=False)
 class Scheme:
-    """Token weights, (vocabulary,) float32 or None for the system's own mean, and the directions to take out."""
+    """Token weights, (vocabulary,) float32 or None for the system's own mean, and the directions to remove."""
 
     weighting: Weighting
     weights: Floats | None
@@ -48,7 +48,7 @@ def fit_schemes(system: System, corpus: list[str], params: Evaluate) -> list[Sch
 
 
 def without(tokens: TokenIds, silent: tuple[int, ...]) -> TokenIds:
-    """Take the `silent` ids out of each sentence."""
+    """Remove the `silent` ids from each sentence."""
     for token in silent:
         tokens = tokens.without(token)
     return tokens

@@ -1,7 +1,7 @@
 """Files, written whole or not at all, and read with an error that says what is wrong with which file.
 
-A writer fills a partial file beside its target and renames it at the end, so that a process that is killed leaves
-nothing at a final path. The partial file's name is fixed, so the next run overwrites it.
+A writer fills a partial file next to its target and renames it at the end. So a process that is killed leaves nothing
+at a final path. The partial file's name is fixed, so the next run overwrites it.
 """
 
 import json
@@ -24,7 +24,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "I8": np.dtype("i1"),
-}  # what map_tensors knows
+}  # the types that map_tensors can read
 
 
 RESTORE = "Restore or rebuild it."
@@ -62,7 +62,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a partial path beside `target` and rename it to `target` when the block ends without an error.
+    """Yield a partial path next to `target` and rename it to `target` when the block ends without an error.
 
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
@@ -72,7 +72,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         yield partial
         _sync(partial)
         partial.replace(target)
-    except (OSError, SafetensorError) as error:  # safetensors has an error of its own for a full disk
+    except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
     except BaseException:
@@ -82,7 +82,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(target: Path) -> Iterator[Path]:
-    """Yield an empty partial directory beside `target` that replaces `target` when the block ends without an error.
+    """Yield an empty partial directory next to `target` that replaces it when the block ends without an error.
 
     Raises InputError, naming the path, if the disk is full or the directory cannot be written.
     """
@@ -141,7 +141,7 @@ def read_json(path: Path) -> Any:
 def write_table(target: Path, table: pa.Table) -> None:
     """Write `table` as zstd Parquet with page checksums: the same table gives the same bytes."""
     with atomic_file(target) as partial:
-        import pyarrow.parquet as pq  # what reads and writes no tables does without it
+        import pyarrow.parquet as pq  # only for tables
 
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
@@ -157,7 +157,7 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             _check_columns(path, file.schema_arrow, schema)
             table = file.read(schema.names)
-            if table.num_rows != file.metadata.num_rows:  # the footer has no checksum that would tell
+            if table.num_rows != file.metadata.num_rows:  # the footer has no checksum to detect this
                 raise pa.ArrowInvalid(f"it has {table.num_rows} rows, but should have {file.metadata.num_rows}")
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise _cannot_read(path, error) from error
@@ -190,7 +190,7 @@ def write_tensors(target: Path, tensors: Tensors) -> None:
 
 
 def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
-    """Read the arrays named in `shapes` from a safetensors file; None stands for any size.
+    """Read the arrays named in `shapes` from a safetensors file; None matches any size.
 
     Raises InputError if the file is not a valid safetensors file (a pickle, a bad header, bad offsets), if an array is
     missing, or if it has another shape.
@@ -209,7 +209,7 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
 
 
 def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
-    """Do as `read_tensors`, but return read-only views of the file, which the system reads page by page."""
+    """Read like `read_tensors`, but return read-only views of the file, which the system reads page by page."""
     names = tensor_names(path)
     if missing := sorted(set(shapes) - set(names)):
         raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")

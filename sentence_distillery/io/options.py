@@ -1,4 +1,4 @@
-"""Typed options: frozen models that know each key, refuse every other one, and have no defaults."""
+"""Typed options: frozen models without defaults that refuse unknown keys."""
 
 from typing import Annotated, Literal
 

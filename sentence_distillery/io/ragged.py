@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-FEW_SENTENCES, FEW_TOKENS = 8, 1_000  # up to here NumPy is faster than a sparse product
+FEW_SENTENCES, FEW_TOKENS = 8, 1_000  # up to these, NumPy is faster than a sparse product
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +44,17 @@ class TokenIds:
 
     @classmethod
     def from_words(cls, sentences: Iterable[Sequence[str]], index: Mapping[str, int]) -> "TokenIds":
-        """Look words up in `index` and leave unknown words out; a sentence of unknown words only stays, empty."""
+        """Look words up in `index` and leave unknown words out; a sentence of only unknown words stays, empty."""
         return cls.from_lists([index[word] for word in sentence if word in index] for sentence in sentences)
 
     @classmethod
     def concatenate(cls, parts: Sequence["TokenIds"]) -> "TokenIds":
-        """The sentences of all parts, in order."""
+        """Concatenate the sentences of all parts, in order."""
         lengths = np.concatenate([[0], *(part.lengths for part in parts)])
         return cls(np.concatenate([np.empty(0, dtype=np.int32), *(part.ids for part in parts)]), np.cumsum(lengths))
 
     def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> "TokenIds":
-        """The sentences with these numbers, in this order."""
+        """Select the sentences with these numbers, in this order."""
         rows = np.asarray(sentences, dtype=np.int64)
         lengths = self.lengths[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -62,31 +62,31 @@ class TokenIds:
         return TokenIds(self.ids[places], offsets)
 
     def span(self, start: int, stop: int) -> "TokenIds":
-        """The sentences from `start` to before `stop`; their ids are a view."""
+        """Slice the sentences from `start` up to, not including, `stop`; their ids are a view."""
         offsets = self.offsets[start : stop + 1]
         return TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def without(self, token: int) -> "TokenIds":
-        """The same sentences without the id `token`."""
+        """Remove the id `token` from all sentences."""
         kept = self.ids != token
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
     def sums(self, table: NDArray[Any], weights: Floats | None = None) -> NDArray[Any]:
-        """sum_{w in S} a_w x_w, (sentences, dimension) in the type of `table`.
+        """Compute sum_{w in S} a_w x_w, (sentences, dimension) in the type of `table`.
 
         `table` (vocabulary, dimension) and `weights` (vocabulary,), 1 by default, are indexed by token id. Terms are
-        added in their order, however many sentences there are. Integers wrap round where a sum is too large for them.
+        added in their order, however many sentences there are. Integers wrap round if a sum is too large for them.
         """
         if len(self) <= FEW_SENTENCES and len(self.ids) <= FEW_TOKENS:
             return self._few_sums(table, weights)
-        from scipy.sparse import csr_array  # takes as long as all other imports for the first vector together
+        from scipy.sparse import csr_array  # as slow as all other imports for the first vector together
 
         data = np.ones(len(self.ids), dtype=table.dtype) if weights is None else weights[self.ids]
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
         return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
 
     def _few_sums(self, table: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
-        """`sums` without SciPy. np.sum would not always add in the same order, np.cumsum does."""
+        """Compute `sums` without SciPy; np.cumsum always adds in the same order, np.sum does not."""
         terms = table[self.ids] if weights is None else table[self.ids] * weights[self.ids, None]
         sums = np.zeros((len(self), table.shape[1]), dtype=table.dtype)
         for row, (start, stop) in enumerate(pairwise(self.offsets.tolist())):
@@ -95,9 +95,9 @@ class TokenIds:
         return sums
 
     def means(self, table: Floats, weights: Floats | None = None) -> Floats:
-        """v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8), (sentences, dimension) float32.
+        """Compute v(S) = 1/|S| sum_{w in S} a_w x_w (paper 1, equation 8), (sentences, dimension) float32.
 
-        The weights do not change what is divided by. A sentence without tokens is the zero vector.
+        The divisor does not depend on the weights. A sentence without tokens is the zero vector.
         """
         sums = self.sums(table, weights)
         sums /= np.maximum(self.lengths, 1)[:, None].astype(np.float32)
@@ -105,7 +105,7 @@ class TokenIds:
 
 
 def unit_rows(vectors: Floats, out: Floats | None = None) -> Floats:
-    """Rows scaled to length 1, in `out` where it is given; a zero row stays zero."""
+    """Scale rows to length 1, in `out` if it is given; a zero row stays zero."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
     scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     unit: Floats = np.multiply(vectors, scales[:, None], out=out)

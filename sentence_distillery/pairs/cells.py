@@ -1,7 +1,7 @@
 """Train, score and write a cell of paper 2's matrix: one encoder, one start, one strategy, and several seeds.
 
 A bi-encoder encodes each sentence alone; a cross-encoder reads both sentences of a pair as one sequence. A cell writes
-`result.json`, and the trained model beside it.
+`result.json` and the trained model.
 """
 
 import copy
@@ -34,8 +34,8 @@ DIGITS = 5  # of a score in result.json
 class TokenizedPairs:
     """Pairs as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
 
-    A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; for a pair of another
-    split it may have the reverse order too. `groups` (train pairs, 2) is as in losses.triplet_loss.
+    A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; a pair of another split
+    may also have the reverse order. `groups` (train pairs, 2) is as in losses.triplet_loss.
     """
 
     data: PairData
@@ -49,7 +49,7 @@ class TokenizedPairs:
 
     @property
     def crossed(self) -> bool:
-        """Whether these are the sequences of a cross-encoder."""
+        """True for the sequences of a cross-encoder."""
         return int(self.rows["train"].shape[1]) == 1
 
 
@@ -79,10 +79,10 @@ def tokenize(encoder: PairEncoder, data: PairData, crossed: bool, both_orders: b
 
 @dataclass(frozen=True)
 class Plan:
-    """How a cell is trained, whatever the seed: its strategy, its settings, the folds that choose its threshold.
+    """The training of a cell for every seed: its strategy, its settings, the folds that choose its threshold.
 
-    `checkpoints` is the directory of all cells' checkpoints, `name` and `step` are this cell's own in it; the step is
-    the strategy if there is no other.
+    `checkpoints` is the directory of all cells' checkpoints; `name` and `step` identify this cell in it. The step is
+    the strategy unless another is given.
     """
 
     strategy: str
@@ -104,12 +104,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class RunResult:
-    """The figures of one training, or of an encoder as it is: `accuracy` and `f1` on test, at the `threshold`.
+    """The figures of one training, or of an untrained encoder: `accuracy` and `f1` on test, at the `threshold`.
 
     The threshold comes from the validation split, and from train too if nothing was trained; `validation` is the
     cross-validated accuracy there. `scores` has one score for each test pair. `related` has Pearson and Spearman of the
     cosine on each further set, or why there is none. `epochs` are the notes of Training.run. `cosine` has the same
-    figures by cosine if the score is a head's. Without a seed it is of the model soup: the mean of all seeds' weights.
+    figures by cosine if the score is a head's. Without a seed the figures are of the model soup: the mean of all seeds'
+    weights.
     """
 
     seed: int | None
@@ -144,7 +145,7 @@ class SeedRuns:
 def run_result(
     model: PairModel, pairs: TokenizedPairs, vectors: Floats, choosing: Sequence[str], folds: Folds
 ) -> RunResult:
-    """Decide on the test pairs by a threshold that the splits `choosing` give; `vectors` (sequences, dimension)."""
+    """Classify the test pairs by a threshold chosen on the splits `choosing`; `vectors` (sequences, dimension)."""
     figures, scores = _decide(model, pairs, vectors, choosing, folds)
     by_cosine = None
     if model.head is not None and not pairs.crossed:
@@ -233,11 +234,11 @@ def train(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int, frozen
 
 
 def _validation_judge(model: PairModel, pairs: TokenizedPairs, folds: Folds) -> Callable[[], float]:
-    """Return what gives the cross-validated accuracy of the model, as it is then, on the validation split."""
+    """Return a function that gives the cross-validated accuracy of the current model on the validation split."""
     width = pairs.rows["train"].shape[1]
 
     def judge() -> float:
-        wanted = pairs.rows["validation"][:, :width]  # for a cross-encoder the order as given
+        wanted = pairs.rows["validation"][:, :width]  # for a cross-encoder the given order
         places, rows = np.unique(wanted, return_inverse=True)
         vectors = model.encoder.embed(pairs.tokens.take(places))
         scores = score(model, vectors, rows.reshape(wanted.shape), pairs.crossed)
@@ -285,18 +286,18 @@ def _validation(trained: Trained) -> float:
 
 
 def as_it_stands(model: PairModel, pairs: TokenizedPairs, plan: Plan) -> RunResult:
-    """Score a model whose weights are no single training's."""
+    """Score a model whose weights are not of a single training."""
     return run_result(model, pairs, encode(model.encoder, pairs), ["validation"], plan.judging)
 
 
 def settings_of(learning: Learning) -> dict[str, Any]:
-    """Return what every training under these settings depends on: not the rates, nor the orders of scoring."""
+    """Return the settings that every training depends on: neither the rates nor the orders of scoring."""
     rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
     return learning.model_dump(exclude={*rates, "both_orders"})
 
 
 def weights_hash(model: PairModel) -> str:
-    """Hash every weight as it is now."""
+    """Hash the current value of every weight."""
     digest = hashlib.sha256()
     for name, tensor in model.state_dict().items():
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
@@ -304,7 +305,7 @@ def weights_hash(model: PairModel) -> str:
 
 
 def key_of(*parts: object) -> str:
-    """Hash what a training depends on."""
+    """Hash the inputs of a training."""
     return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
 
 

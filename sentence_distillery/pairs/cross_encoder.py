@@ -1,8 +1,8 @@
 """Fine-tune cross-encoders (paper 2, section 3.3): both sentences of a pair are one sequence of the encoder.
 
 A logistic head reads the pooled vector of the sequence. This is the most accurate approach and the most expensive one:
-each pair is a run of the encoder. The tuned encoder is the start of the combined approach (section 4.2.5), in which a
-bi-encoder goes on from it. The recipes:
+each pair is a run of the encoder. The tuned encoder is the start of the combined approach (section 4.2.5), which
+continues with a bi-encoder. The recipes:
 
     combined       as in the paper, section `metric_learning`
     modern         section `modern_learning`
@@ -34,7 +34,7 @@ from sentence_distillery.pairs.training import Notes, PairModel
 
 
 def why_absent(start: Start, task: IntermediateTask | None) -> str | None:
-    """Say why nothing can be tuned: no start, or no set of the intermediate task; None if it can."""
+    """Say why nothing can be tuned: no start, or no set of the intermediate task; None if tuning is possible."""
     reason = start.why_absent()
     return reason or (task.why_absent() if task is not None else None)
 
@@ -49,7 +49,7 @@ def tune_cross_encoder(
         plan: the settings, with strategy "pair".
         seeds: at least one.
         data: the pairs.
-        task: what is learnt first, if anything.
+        task: the intermediate task, if any.
         counters: gets the pairs of the task that are left out.
 
     Raises:

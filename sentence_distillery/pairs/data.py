@@ -1,7 +1,7 @@
 """Labelled pairs: read from a user's file, and from the directory that prepared pairs are in.
 
 A user's file is .csv or .tsv (without quoting), UTF-8, with the columns sentence1, sentence2 and label: 1 for a
-paraphrase, 0 for none. A directory of prepared pairs (sentence_distillery/pairs/preparation.py) holds:
+paraphrase, else 0. A directory of prepared pairs (sentence_distillery/pairs/preparation.py) holds:
 
     pairs.parquet     split (train, validation, test), sentence1, sentence2, label (int8)
     related.parquet   set, sentence1, sentence2, score: further test sets, with human ratings
@@ -35,7 +35,7 @@ RELATED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Pairs of sentences with `labels` (pairs,) int8: 1 for a paraphrase, 0 for none."""
+    """Pairs of sentences with `labels` (pairs,) int8: 1 for a paraphrase, else 0."""
 
     sentences1: list[str]
     sentences2: list[str]
@@ -134,7 +134,7 @@ def load_pair_data(directory: Path) -> PairData:
     """Read a directory of prepared pairs.
 
     Args:
-        directory: what `preparation.PreparedPairs.write` wrote.
+        directory: a directory that `preparation.PreparedPairs.write` wrote.
 
     Raises:
         InputError: a file is missing or damaged.

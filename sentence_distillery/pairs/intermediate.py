@@ -2,10 +2,10 @@
 
     loss = -mean (y log p + (1 - y) log (1 - p))        y: a pair's rating on [0, 1], p: the head's probability
 
-"How similar?" is nearly the same question as "the same?", and more pairs have the former answer than the latter.
-(Phang et al. 2018 call such a task STILTs; it is not in paper 2.) Encoder and head go through both trainings, with the
-same settings apart from the epochs and the rate. Pairs of the validation split, or of a test split that the cell
-reports, are left out and counted.
+"How similar?" is nearly the same question as "the same?", and more pairs have an answer to the former.
+(Phang et al. 2018 call such a task STILTs; it is not in paper 2.) Both trainings train encoder and head, with the same
+settings apart from the epochs and the rate. Pairs of the validation split, or of a test split that the cell reports,
+are left out and counted.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from sentence_distillery.pairs.training import Examples, Notes, PairModel, Train
 
 @dataclass(frozen=True)
 class IntermediateTask:
-    """The rated pairs that a cross-encoder learns first: the set that `options` name, out of `benchmarks`."""
+    """The rated pairs that a cross-encoder learns first: the set of `benchmarks` that `options` names."""
 
     options: Intermediate
     benchmarks: BenchmarkData
@@ -70,5 +70,5 @@ def _texts(data: PairData, rows: NDArray[np.int64]) -> LabelledPairs:
 
 
 def _not_judged() -> float:
-    """Stand for the validation accuracy, which a training without patience never asks for."""
+    """Take the place of the validation accuracy, which a training without patience never asks for."""
     raise AssertionError("without patience no epoch is judged")

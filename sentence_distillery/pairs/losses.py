@@ -10,7 +10,7 @@ Triplets are formed from labelled pairs, as MRPC has them, by two rules:
                          the anchor among those that no chain of paraphrases connects with it
     others (a, b)        give (a, a, b) and (b, b, a): a sentence is its own nearest paraphrase, d(a, a) = 0
 
-Without the second rule nearly no pair of label 0 would matter: of the 5,344 sentences that have a paraphrase in MRPC
+Without the second rule almost no pair of label 0 would matter: of the 5,344 sentences that have a paraphrase in MRPC
 train, 71 are in a pair of label 0 too.
 
 Worked example, m = 0.5: paraphrases at a cosine of 0.9 whose hardest negative is at 0.6 lose max(0, 0.5 + 0.1 - 0.4)

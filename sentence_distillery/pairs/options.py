@@ -21,7 +21,7 @@ class Simcse(Teacher):
 
 
 class ScoredTraining(Section):
-    """How an encoder is trained on rated pairs."""
+    """The training of an encoder on rated pairs."""
 
     epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3; the best one on dev is kept; 0 trains nothing")
     batch_size: Count = Field(title="pairs; 16 in the paper")

@@ -2,7 +2,7 @@
 
 Decontamination happens here, so that it holds for every cell: a training pair that is in any test split that a cell
 reports, in either order, is removed and counted. (Of MRPC train, 14 pairs are in MRPC test too, and 127 in STS-B test.)
-Of the remaining pairs, a share of either label is the validation split: nothing is trained on it.
+Of the remaining pairs, a share of each label is the validation split: nothing is trained on it.
 """
 
 from collections.abc import Mapping
@@ -112,7 +112,7 @@ def validation_rows(labels: NDArray[np.int8], share: float, seed: int) -> NDArra
 
 
 def related_pairs(names: list[str], benchmarks: BenchmarkData, counters: Counters) -> dict[str, PairSet]:
-    """Read the test splits of the sets that are here, note the others; raises InputError for one without ratings."""
+    """Read the test splits of the sets that are present, note the others; raises InputError for one without ratings."""
     here = {name: benchmarks.pairs(name, "test") for name in benchmarks.present(names, "pairs.also")}
     for name, pairs in here.items():
         if pairs.scores is None:

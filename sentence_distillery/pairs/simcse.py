@@ -1,19 +1,19 @@
-"""SimCSE, an encoder tuned by contrast (Gao, Yao and Chen 2021); one of the systems that paper 1 compares with.
+"""SimCSE, an encoder fine-tuned by contrastive learning (Gao, Yao and Chen 2021), a baseline of paper 1.
 
     loss_i = - log  exp(cos(h_i, h_i+) / t) / ( sum_j exp(cos(h_i, h_j+) / t) + sum_j exp(cos(h_i, h_j-) / t) )
 
 h is the mean of the token outputs, t the temperature, j runs over the batch.
 
     unsupervised   h_i and h_i+ are the same sentence of the corpus under two draws of dropout; there is no h-
-    supervised     h_i+ is what h_i entails, h- are what sentences of the batch contradict, both from SICK train;
-                   pairs with a sentence that evaluation scores on are dropped, and counted: if SICK's own test
+    supervised     h_i entails h_i+, and h- contradict sentences of the batch, both from SICK train;
+                   pairs with an evaluation sentence are dropped and counted: if SICK's own test
                    split is among the sets, 30 of 4,500 pairs are left, 9 of them entailments
 
 Worked example: with cosines of 1 to its own positive and 0 to the other one, t = 1, the loss of a sentence is
 log(1 + 1/e) = 0.313; with t = 0.05 it is log(1 + e^-20), which is nearly nothing.
 
-The order of the batches and each draw of dropout depend on the seed and the step alone, so a run that goes on from a
-checkpoint ends as one that was never interrupted.
+The order of the batches and each draw of dropout depend on the seed and the step alone. So a run that resumes from a
+checkpoint ends like one that was never interrupted.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, what is to be near it, and what is to be far from it, if anything."""
+    """A sentence, a positive sentence that should be near it, and perhaps a negative one that should be far."""
 
     anchor: str
     positive: str
@@ -80,9 +80,9 @@ def entailments(
     for one, other, label in clean:
         if label == "CONTRADICTION":
             contradicted |= {one: other, other: one}
-    found = [Example(one, other, contradicted.get(one)) for one, other, label in clean if label == "ENTAILMENT"]
-    counters.drop("no entailment", len(clean) - len(found))
-    return found
+    examples = [Example(one, other, contradicted.get(one)) for one, other, label in clean if label == "ENTAILMENT"]
+    counters.drop("no entailment", len(clean) - len(examples))
+    return examples
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Tensor:
@@ -95,7 +95,7 @@ def embed(encoder: Encoder, texts: list[str]) -> Tensor:
 
 
 def batches(examples: list[Example], params: Simcse) -> Iterator[list[Example]]:
-    """Yield batches, every epoch in an order of its own; leave a last batch of one example out: it has no other."""
+    """Yield batches, every epoch in a different order; leave out a last batch of one example: it has no negatives."""
     for epoch in range(params.epochs):
         order = np.random.default_rng((params.seed, epoch)).permutation(len(examples))
         for start in range(0, len(order), params.batch_size):
@@ -109,7 +109,7 @@ def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint:
 
     Args:
         encoder: the encoder.
-        examples: what to train on.
+        examples: the training examples.
         params: how to train.
         checkpoint: the file from which an interrupted training of the same data and options goes on.
 
@@ -158,7 +158,7 @@ def _step(
 
 @dataclass(frozen=True)
 class Sources:
-    """Where examples come from: a corpus, `part-*.parquet` in `sentences`, and the benchmark sets."""
+    """The sources of examples: a corpus, `part-*.parquet` in `sentences`, and the benchmark sets."""
 
     sentences: Path
     benchmarks: BenchmarkData
@@ -186,7 +186,7 @@ def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[
 
 
 def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters) -> tuple[Encoder, list[float]] | str:
-    """Tune an encoder by contrast.
+    """Tune an encoder by contrastive learning.
 
     Args:
         params: the encoder to start from, the objective, and how to train.

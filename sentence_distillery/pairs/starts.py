@@ -54,7 +54,7 @@ class Start:
 
 
 def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
-    """Write a start, apart from the weights of an encoder that was tuned; `about` says whether it was."""
+    """Write a start without the weights of a tuned encoder; `about` says whether it was tuned."""
     write_tensors(directory / VECTORS, {"vectors": vectors})
     write_json(directory / START, {"absent": None, "pooling": encoder.pooling.value, **about})
 

@@ -1,14 +1,14 @@
 """Train bi-encoders by the strategies of paper 2's matrix: each sentence is encoded alone.
 
-    cosine      the start as it is                                   table 1, table 7 "Baseline"
+    cosine      the unchanged start                                   table 1, table 7 "Baseline"
     siamese     pairwise margin loss                                 table 2, table 7 "Siam"
     triplet     triplet loss                                         table 3, table 7 "Triplet"
     logistic    logistic regression on combined vectors              table 5, table 7 "LR"
     cosent      CoSENT, section `modern_learning`                    not in the paper
     ranking     multiple negatives ranking, the same, paraphrases only
 
-If the start is a cross-encoder (mean-combined), this is the combined approach of section 4.2.5. All seeds go on from
-the same start, so that their spread is of the second step alone. Of several seeds and their model soup, the one with
+If the start is a cross-encoder (mean-combined), this is the combined approach of section 4.2.5. All seeds continue from
+the same start, so their spread is that of the second step alone. Of several seeds and their model soup, the one with
 the best validation accuracy is kept.
 """
 

@@ -1,6 +1,6 @@
 """Decide by a threshold: a pair is a paraphrase if its score is at least the threshold.
 
-The threshold is chosen by cross-validation: a rule chooses one on all folds but one, and it is tried on the left-out
+The threshold is chosen by cross-validation: a rule chooses one on all folds but one, and it is tested on the left-out
 fold. The final threshold is the median over the folds; their mean accuracy estimates its quality without any test pair.
 There are two rules:
 
@@ -27,7 +27,7 @@ Labels = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Folds:
-    """The number of folds, the seed that assigns the pairs to them, and the rule that is tried on them."""
+    """The number of folds, the seed that assigns the pairs to them, and the rule that is tested on them."""
 
     count: int
     seed: int
@@ -53,7 +53,7 @@ def best_threshold(scores: Floats, labels: Labels) -> float:
     positives = np.concatenate([[0], np.cumsum(labels[order] == 1)])
     right = negatives + positives[-1] - positives  # with the threshold before the sentence of this rank
     bounds = np.concatenate([[-np.inf], ascending, [np.inf]])
-    right[1:-1][np.diff(ascending) == 0] = -1  # no threshold parts equal scores
+    right[1:-1][np.diff(ascending) == 0] = -1  # no threshold separates equal scores
     best = np.flatnonzero(right == right.max())
     place = int(best[len(best) // 2])
     low, high = max(bounds[place], ascending[0] - 1), min(bounds[place + 1], ascending[-1] + 1)
@@ -63,7 +63,8 @@ def best_threshold(scores: Floats, labels: Labels) -> float:
 def even_odds(scores: Floats, labels: Labels) -> float:
     """Return the score at which logistic regression gives both labels the same odds.
 
-    If high scores speak against a paraphrase there is no such score; then it is the threshold of the best accuracy.
+    If high scores are evidence against a paraphrase, there is no such score; then the threshold of the best accuracy is
+    returned.
     """
     middle, width = float(scores.mean()), float(scores.std()) or 1.0
     fitted = LogisticRegression().fit(((scores - middle) / width)[:, None], labels)
@@ -75,7 +76,7 @@ RULES: dict[ThresholdRule, Callable[[Floats, Labels], float]] = {"accuracy": bes
 
 
 def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
-    """Choose a threshold by cross-validation; each fold has its share of either label.
+    """Choose a threshold by cross-validation; each fold has its share of both labels.
 
     Args:
         scores: (pairs,) float32, higher for paraphrases.

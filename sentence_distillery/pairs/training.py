@@ -1,7 +1,7 @@
 """Train an encoder on pairs: batches, learning rate, the loop, and scores.
 
 Every batch and each draw of dropout depends on the seed and the step alone, and a checkpoint after each epoch holds the
-rest. So a run that was killed and goes on ends with the same weights as one that was not.
+rest. So a killed and resumed run ends with the same weights as an uninterrupted one.
 
 While only the head is trained (the first `head_epochs`), the encoder's vectors do not change, and it is not run.
 """
@@ -69,7 +69,7 @@ class Examples:
     frozen: Floats | None = None
 
     def vectors(self, encoder: PairEncoder, batch: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Encode a batch: u and v, (batch, dimension) each; the one vector of a cross-encoder stands for both."""
+        """Encode a batch: u and v, (batch, dimension) each; the one vector of a cross-encoder serves as both."""
         sides = encoder(self.tokens.take(self.rows[batch].T.ravel())).split(len(batch))
         return sides[0], sides[-1]
 
@@ -116,7 +116,7 @@ def batches(rows: NDArray[np.int64], learning: Learning, seed: int, epoch: int) 
         orders = [np.random.default_rng((seed, number)).permutation(count) for number in passes]
         stream = rows[np.concatenate(orders)[first - passes.start * count :][: last - first]]
     for start in range(0, len(stream), size):
-        if len(batch := stream[start : start + size]) > 1:  # a single pair has no other to compare with
+        if len(batch := stream[start : start + size]) > 1:  # a single pair has nothing to compare with
             yield batch
 
 
@@ -138,7 +138,7 @@ def rate(step: int, steps: int, peak: float, learning: Learning) -> float:
 
 
 def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
-    """Return SGD with Nesterov momentum and L2, or AdamW; the head is a group of its own.
+    """Return SGD with Nesterov momentum and L2, or AdamW; the head is a separate group.
 
     Fused, it passes once over the table of tokens, which is most of a small encoder, instead of five times. But all
     parameters of a group must start together, and the head may be trained first.
@@ -155,8 +155,8 @@ def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
 class Training:
     """One training of a model: its strategy, its settings, and its checkpoint.
 
-    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the accuracy on the
-    validation split of the model as it is then.
+    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the current model's
+    accuracy on the validation split.
     """
 
     model: PairModel
@@ -171,7 +171,7 @@ class Training:
     def run(self, examples: Examples) -> Notes:
         """Train in place, and note loss, validation accuracy and seconds of each epoch.
 
-        With patience the model ends as it was after the best epoch, otherwise as after the last. Raises InputError if
+        With patience the model ends in the state after the best epoch, otherwise after the last. Raises InputError if
         there are fewer than two pairs, or if the loss is not finite, with the step and the batch.
         """
         self.model.encoder.precision = self.learning.precision
@@ -196,7 +196,7 @@ class Training:
         return notes
 
     def _left(self, notes: Notes) -> Iterator[int]:
-        """Yield the epochs to come, until the last, or until `patience` of them were no better."""
+        """Yield the remaining epochs, until the last, or until `patience` of them were not better."""
         patience = self.learning.patience
         while len(notes) < self.learning.epochs:
             if patience is not None and notes and len(notes) - 1 - _best(notes) >= patience:

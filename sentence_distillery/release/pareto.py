@@ -7,7 +7,7 @@
                 parameters in float32
 
 Quality is Pearson and Spearman x 100 of cosines. Megabytes are 10^6 bytes of all files, milliseconds the median of
-loading, in a process that has imported the libraries. Speed is the best of some runs, which a busy machine distorts
+loading, in a process that has imported the libraries. Speed is the best of several runs, which a busy machine distorts
 least.
 """
 
@@ -78,7 +78,7 @@ PUBLISHED: list[Row] = [
 
 @dataclass(frozen=True)
 class Workload:
-    """What every variant encodes: the corpus sentences that it is timed on, and the benchmark sets."""
+    """The input of every variant: the corpus sentences that it is timed on, and the benchmark sets."""
 
     sentences: list[str]
     benchmarks: BenchmarkData
@@ -93,7 +93,7 @@ def token_counts(encoder: StaticEncoder, words: Path) -> NDArray[np.int64]:
 
     Args:
         encoder: The student.
-        words: The table of the corpus' words and their counts, which stands beside the soft labels.
+        words: The table of the corpus' words and their counts, which is stored with the soft labels.
 
     Returns:
         How often the corpus has each token; 0 for pieces of words.
@@ -170,7 +170,7 @@ def teacher_rows(options: Teacher, batch_tokens: int, workload: Workload) -> Ite
 
 @dataclass(frozen=True)
 class _Words:
-    """Means of word vectors with the `encode` of the others."""
+    """Means of word vectors, with the same `encode` as the others."""
 
     system: WordSystem
 
@@ -179,7 +179,7 @@ class _Words:
 
 
 class _Teacher:
-    """The teacher with the `encode` of the others."""
+    """The teacher, with the same `encode` as the others."""
 
     def __init__(self, options: Teacher, batch_tokens: int) -> None:
         self.encoder = load_encoder(options)
@@ -190,7 +190,7 @@ class _Teacher:
 
 
 def _row(system: str, kind: str, shape: tuple[str, int, float], load: Callable[[], Any], workload: Workload) -> Row:
-    """Measure one encoder; `shape` is precision, dimension and megabytes, and what `load` returns has `encode`."""
+    """Measure one encoder; `shape` is precision, dimension and megabytes, and `load` gives an object with `encode`."""
     precision, dimension, size = shape
     encode = load().encode
     return {
@@ -227,7 +227,7 @@ def milliseconds(load: Callable[[], object]) -> float:
 
 
 def rate(encode: Encode, sentences: list[str]) -> float:
-    """Measure sentences a second, the best of RUNS."""
+    """Measure sentences per second, the best of RUNS."""
     encode(sentences[:1_000])  # warm up
     best = np.inf
     for _ in range(RUNS):

@@ -1,14 +1,13 @@
-"""Make the student that ships: smaller than the trained one, and not worse than the one before.
+"""Make the released student: smaller than the trained one, and not worse than the previous release.
 
     student -> common words, fewer dimensions, 255 levels -> release, 16 MB at most
 
-It is in git and in the wheel. Common words are the first 40,000 of GloVe; from then on, any other word is cut into
-pieces. A smaller vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK trial
-(docs/levers.md).
+It is in git and in the wheel. Common words are the first 40,000 of GloVe; any other word is cut into pieces. A smaller
+vocabulary leaves room for more dimensions: 40,000 were chosen on STS-B dev and SICK trial (docs/levers.md).
 
-A release replaces another only if no figure on a dev split gets worse by more than TOLERANCE. Both are scored now, on
-the same benchmark files, so a figure from another day or another copy of a set decides nothing; neither does a test
-split. To begin anew, remove the released directory by hand.
+A release replaces another only if no figure on a dev split gets worse by more than TOLERANCE. Both are scored in the
+same run, on the same benchmark files, so figures from another day or another copy of a set do not matter; neither does
+a test split. To start again, remove the released directory by hand.
 """
 
 from collections.abc import Sequence
@@ -31,13 +30,13 @@ from sentence_distillery.word_vectors.glove import glove_words
 PROFILE = "best"
 MEGABYTES = 16.0
 CARD_MEGABYTES = 0.05  # the model card and small files
-MULTIPLE = 8  # of the dimension
-TOLERANCE = 0.001  # of a correlation: 0.1 where they are x 100
+MULTIPLE = 8  # the dimension is a multiple of it
+TOLERANCE = 0.001  # of a correlation: 0.1 if they are x 100
 COMMON = 40_000  # of GloVe's words, which it lists by their frequency
 
 
 def with_common_words(encoder: StaticEncoder) -> StaticEncoder:
-    """Keep of the student's words GloVe's first COMMON, single characters and the continuations of words."""
+    """Keep the student's words among GloVe's first COMMON, single characters and the continuations of words."""
     common = set(glove_words()[:COMMON])
     names = sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])
     kept = {
@@ -73,7 +72,7 @@ def worse(before: dict[str, float], after: dict[str, float]) -> list[str]:
 
 @dataclass(frozen=True)
 class Source:
-    """What a release is made from: the student's directory, the table of its corpus' words, and the run's profile.
+    """The inputs of a release: the student's directory, the table of its corpus' words, and the run's profile.
 
     `corpus` are the files that the corpus was read from.
     """
@@ -108,7 +107,7 @@ def trained_on(paths: Sequence[str]) -> dict[str, str]:
 def card(
     config: dict[str, Any], corpus: Sequence[str], benchmarks: BenchmarkData, figures: dict[str, float]
 ) -> dict[str, Any]:
-    """Return what the model card and config.json say apart from the shape."""
+    """Return the content of the model card and config.json, apart from the shape."""
     sets = benchmarks.provenance()["sets"]
     names = list(dict.fromkeys(name for name, _ in SETS))
     return {
@@ -124,7 +123,7 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
     """Replace the released student.
 
     Args:
-        source: What the release is made from.
+        source: The inputs of the release.
         benchmarks: The directory with STS-B and SICK, which the former and the new release are scored on.
         target: The directory of the release.
 
@@ -132,8 +131,8 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
         Its figures in [-1, 1], by "<set>/<split>/<metric>".
 
     Raises:
-        InputError: If the student is of another profile, is worse than the release before, or is too large; what was
-            released before stays then.
+        InputError: If the student is of another profile, is worse than the previous release, or is too large; then the
+            previous release stays.
     """
     require_benchmarks(benchmarks)
     student, config = read_source(source)

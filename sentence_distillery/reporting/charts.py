@@ -1,4 +1,4 @@
-"""Where the parts of a chart stand, in SVG user units; templates/charts.html draws them.
+"""The positions of the parts of a chart, in SVG user units; templates/charts.html draws them.
 
 y grows downwards, as in SVG. Positions are rounded to a tenth, so that the same figures give the same bytes.
 """
@@ -27,7 +27,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Axis:
-    """What stands on the horizontal axis of a scatter chart: its name, its unit, how a value is written, its label."""
+    """The horizontal axis of a scatter chart: its name, its unit, the format of a value, its label."""
 
     name: str
     unit: str
@@ -118,7 +118,7 @@ def scatter(
     axis: Axis = SPEED,
     ours: Collection[str] = ("student",),
 ) -> Scatter:
-    """Systems as {name: (place on the axis > 0, Spearman x 100)}; the axis is logarithmic, `ours` have a colour."""
+    """Draw systems as {name: (place on the axis > 0, Spearman x 100)} on a logarithmic axis; `ours` have a colour."""
     frame = SCATTER
     logs = [math.log10(place) for place, _ in points.values()]
     decades = [float(power) for power in range(math.floor(min(logs)), math.floor(max(logs)) + 2)]
@@ -163,7 +163,7 @@ def _marks(
 
 
 def _anchor(name: str, places: Mapping[str, tuple[float, float]], frame: Frame) -> str:
-    """Marks of the right half have their label on the left and the others on the right, but not on another mark."""
+    """Choose a side for each label: left for marks of the right half, else right, but never over another mark."""
     x, y = places[name]
     reach = LABEL_OFFSET + LETTER * len(name)
     near = [
@@ -204,7 +204,7 @@ def heat_map(
     cosines: Sequence[Sequence[float]],
     left_out: Sequence[str],
 ) -> HeatMap:
-    """Draw a square for each two words; the labels stand left of the rows and, slanted, above the columns."""
+    """Draw a square for each two words; the labels are left of the rows and, slanted, above the columns."""
     left, top = (
         12.0 + LETTER * max((len(word) for word in words), default=0) * part
         for words, part in ((rows, 1), (columns, 0.75))
@@ -243,7 +243,7 @@ def heat_map(
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """About `count` round numbers that enclose [low, high]: ticks(31, 50) is 30, 35, 40, 45, 50."""
+    """Choose about `count` round numbers that enclose [low, high]: ticks(31, 50) is 30, 35, 40, 45, 50."""
     span = high - low or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / count))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= span / count * (1 - 1e-9))

@@ -21,7 +21,7 @@ def is_speed(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Headline:
-    """`sets` are names as shown; quality is {system: Spearman x 100 or None, for each set}; speed is {system: rate}."""
+    """The headline figures: display names of sets, {system: Spearman x 100 or None, for each set}, {system: rate}."""
 
     sets: list[str]
     quality: dict[str, list[float | None]]
@@ -40,24 +40,24 @@ class Headline:
         return [own / teacher if own and teacher and min(own, teacher) > 0 else None for own, teacher in pairs]
 
     def times(self, system: str) -> float | None:
-        """Speed over the teacher's."""
+        """Divide a system's speed by its teacher's."""
         known = system in self.speed and TEACHER in self.speed
         return self.speed[system] / self.speed[TEACHER] if known else None
 
 
 def headline(rows: Sequence[Row], sets: Mapping[str, Any]) -> Headline:
-    """Pick the headline figures from results.csv; `sets` is what provenance.json says of each set."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    """Pick the headline figures from results.csv; `sets` is the content of provenance.json on each set."""
+    by_set: dict[tuple[str, str], dict[str, float]] = {}
     speed = {}
     for row in rows:
         value = number(row)
         if value is not None and (row["protocol"], row["metric"]) == ("mean", "spearman"):
-            found.setdefault((row["dataset"], row["split"]), {})[row["system"]] = value * 100
+            by_set.setdefault((row["dataset"], row["split"]), {})[row["system"]] = value * 100
         elif value and is_speed(row):
             speed[row["system"]] = value
-    places = [place for place in HEADLINE if place in found] or [place for place in FALLBACK if place in found]
-    systems = unique(system for place in places for system in found[place])
-    quality = {system: [found[place].get(system) for place in places] for system in systems}
+    places = [place for place in HEADLINE if place in by_set] or [place for place in FALLBACK if place in by_set]
+    systems = unique(system for place in places for system in by_set[place])
+    quality = {system: [by_set[place].get(system) for place in places] for system in systems}
     return Headline([title(*place, sets) for place in places], quality, speed)
 
 
@@ -89,9 +89,9 @@ def panels(figures: Headline) -> list[charts.Scatter]:
         }
         for place in range(len(figures.sets))
     ]
-    return [charts.scatter(name, found) for name, found in zip(figures.sets, points, strict=True) if found]
+    return [charts.scatter(name, systems) for name, systems in zip(figures.sets, points, strict=True) if systems]
 
 
 def rounded(value: float) -> str:
-    """Two significant digits: 1697 is 1,700 and 0.714 is 0.71."""
+    """Show two significant digits: 1697 is 1,700 and 0.714 is 0.71."""
     return f"{float(f'{value:.2g}'):,.12g}"

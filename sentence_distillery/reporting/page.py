@@ -1,7 +1,7 @@
-"""The page that a person reads: one HTML file that needs nothing else.
+"""The page for readers: one HTML file that needs nothing else.
 
-A page is a header and sections. `own_sections` makes those of a run's figures, training, corpus and benchmarks from
-what the run left behind; each paper's reproduction makes its own with `rendered`, and `render` puts all together.
+A page is a header and sections. `own_sections` makes those of a run's figures, training, corpus and benchmarks from the
+run's outputs; each paper's reproduction makes its own with `rendered`, and `render` combines them.
 """
 
 import csv
@@ -48,7 +48,7 @@ Columns = Mapping[str, list[float]]  # of a training curve
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page: its anchor, its title, and its content, which is HTML already."""
+    """A section of the page: its anchor, its title, and its content as HTML."""
 
     key: str
     title: str
@@ -57,7 +57,7 @@ class Section:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run left behind, as far as the page's own sections show it.
+    """The outputs of a run, as far as the page's own sections show them.
 
     `rows` are those of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the order
     of the stages; `curves` has refine, repulsion (empty if it was not measured) and student; `student` is its
@@ -88,7 +88,7 @@ def read_curve(path: Path) -> dict[str, list[float]]:
 
 
 def read_cleaning(path: Path) -> list[dict[str, str]]:
-    """Read how well sentences and boilerplate are found; raises InputError if the table is missing."""
+    """Read the scores of finding sentences and boilerplate; raises InputError if the table is missing."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
@@ -146,7 +146,7 @@ def spread(rows: Sequence[Row], seeds: Sequence[Sequence[Row]]) -> tables.Table 
 
 
 def overlaps(sets: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, int]]]:
-    """List what splits share as (set/split, set/split, counts), each two once."""
+    """List the overlaps of splits as (set/split, set/split, counts), each pair once."""
     shared: dict[frozenset[str], tuple[str, str, Mapping[str, int]]] = {}
     for name, entry in sets.items():
         for split, others in entry["overlaps"].items():
@@ -156,7 +156,7 @@ def overlaps(sets: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, int]]
 
 
 def documents(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what became of the documents, as the clean stage counts them: kept, and dropped by reason."""
+    """Return the document counts of the clean stage: kept, and dropped by reason."""
     prefix = "documents dropped: "
     dropped = {key.removeprefix(prefix): value for key, value in details.items() if key.startswith(prefix)}
     return {"kept": details.get("documents kept", 0), "dropped": dropped}
@@ -173,7 +173,7 @@ def growth(points: list[list[int]]) -> charts.Curve | None:
 
 
 def context(run: RunReport) -> dict[str, Any]:
-    """Compute all that the header and the page's own sections show."""
+    """Compute the content of the header and of the page's own sections."""
     sets = run.provenance["sets"]
     figures = headline(run.rows, sets)
     return {
@@ -234,8 +234,8 @@ def render(run: RunReport, papers: Sequence[Section]) -> tuple[str, list[Section
     """Compose the page.
 
     Args:
-        run: What the run left behind.
-        papers: The sections of the reproduced papers, which stand after the results.
+        run: The outputs of the run.
+        papers: The sections of the reproduced papers, which come after the results.
 
     Returns:
         The page as HTML, and its sections in their order.
@@ -249,5 +249,5 @@ def render(run: RunReport, papers: Sequence[Section]) -> tuple[str, list[Section
 
 
 def tree_page(drawings: Sequence[Drawing]) -> str:
-    """Render dependency trees as a page of their own."""
+    """Render dependency trees as a separate page."""
     return str(rendered("tree.html", {"trees": drawings}))

@@ -2,11 +2,11 @@
 
     results, other seeds   ->  a table of the run       command, date and machine in its first line
     kept runs              ->  the results in a README
-    a matrix of cells      ->  <sets>.csv in a directory, beside the cells that earlier runs made, also of more sets or
+    a matrix of cells      ->  <sets>.csv in a directory, with the cells that earlier runs made, also of more sets or
                                seeds; paper 2's intervals, curves and orders in a .json of the same name, paper 3's
                                gains with their intervals in gains.json
 
-Kept files are read under today's names of systems and sets, whatever names they have.
+Kept files are read under today's names of systems and sets, even if they have former names.
 """
 
 import math
@@ -44,7 +44,7 @@ def keep_run(results: Path, seeds: Sequence[Path], target: Path, command: str, d
         results: The run's table of figures.
         seeds: The tables of other seeds.
         target: The file to write.
-        command: What made the run.
+        command: The command of the run.
         date: The day of the run, as 2026-11-21.
 
     Raises:
@@ -56,12 +56,12 @@ def keep_run(results: Path, seeds: Sequence[Path], target: Path, command: str, d
 
 
 def keep_matrix(source: Path, directory: Path, command: str, date: str) -> Path:
-    """Keep the cells of a matrix beside those of earlier runs.
+    """Keep the cells of a matrix together with those of earlier runs.
 
     Args:
         source: The table of this run's cells.
         directory: Where the matrices of this kind are kept.
-        command: What made the run.
+        command: The command of the run.
         date: The day of the run, as 2026-11-21.
 
     Returns:
@@ -106,13 +106,13 @@ def _cell(row: dict[str, str]) -> tuple[str, ...]:
 
 
 def keep_cells(source: Path, target: Path) -> None:
-    """Keep the cells of paper 2's JSON beside those of earlier runs on as many test pairs, as `keep_matrix` does.
+    """Keep the cells of paper 2's JSON with those of earlier runs on as many test pairs, like `keep_matrix`.
 
     The order of the strategies of an encoder and pooling is that of the last run which compared as many.
     """
-    found = read_json(source)
-    pairs, orders = found["pairs"]["test"], found["orders"]
-    made = {_place(cell): cell for cell in found["cells"] if not cell["absent"]}
+    matrix = read_json(source)
+    pairs, orders = matrix["pairs"]["test"], matrix["orders"]
+    made = {_place(cell): cell for cell in matrix["cells"] if not cell["absent"]}
     if target.exists() and (former := current_content(read_json(target)))["pairs"] == pairs:
         made |= {
             _place(cell): cell
@@ -130,9 +130,9 @@ def _place(cell: dict[str, Any]) -> tuple[str, ...]:
 
 
 def keep_gains(source: Path, target: Path) -> None:
-    """Keep the gains in paper 3's JSON beside those of earlier runs on as many pairs.
+    """Keep the gains in paper 3's JSON with those of earlier runs on as many pairs.
 
-    A gain of both is the new one, unless the former is of more seeds.
+    If both have a gain, the new one counts, unless the former has more seeds.
     """
     gains = read_json(source)["gains"]
     former = {_gain(gain): gain for gain in current_content(read_json(target))} if target.exists() else {}
@@ -145,7 +145,7 @@ def keep_gains(source: Path, target: Path) -> None:
 
 
 def _gain(gain: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a gain is of, in the order of a table: weights by size, behind them those that are learnt."""
+    """Return the key of a gain, by which tables are sorted: weights by size, then learnt ones."""
     weight = gain["weight"]
     place = (math.inf, weight) if isinstance(weight, str) else (weight, "")
     return gain["encoder"], gain["task"], gain["metric"], *place
@@ -188,5 +188,5 @@ def readme_with(tables: str, readme: str, path: Path) -> str:
 
 
 def comment_of(run: Path) -> str:
-    """Return the first line of a kept run: what made it, when, and on which machine."""
+    """Return the first line of a kept run: its command, date and machine."""
     return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

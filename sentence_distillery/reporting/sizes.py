@@ -15,8 +15,8 @@ from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import Row
 
 QUALITY = "stsb/test/spearman"
-SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # what a chart has room for
-LEAST = 70.0  # worse ones are in the table alone, or the others would lie on top of each other
+SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # fits in a chart
+LEAST = 70.0  # worse ones are only in the table; else the marks of the others would overlap
 
 
 def read_pareto(path: Path) -> list[dict[str, str]]:

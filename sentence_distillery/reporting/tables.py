@@ -1,7 +1,7 @@
 """Rows of results.csv as tables: a row for each system, a group of columns for each protocol, the best figure marked.
 
-A system, set, protocol or metric that this module has never heard of gets its row or column like any other; its values
-then stand as results.csv has them. Figures that share a cell stand one below the other.
+A system, set, protocol or metric that this module does not know gets its row or column like any other; its values are
+shown as in results.csv. Figures that share a cell are one below the other.
 """
 
 import math
@@ -17,7 +17,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Metric:
-    """How a metric is shown: value times factor, so many digits; `better` is 1, -1 (less is more) or 0 (unknown)."""
+    """The display of a metric: value times factor, with `digits`; `better` is 1, -1 (less is better) or 0 (unknown)."""
 
     label: str
     unit: str = ""
@@ -80,7 +80,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """Rows under a subtitle of their own."""
+    """Rows under their own subtitle."""
 
     title: str
     rows: Sequence[Row]
@@ -91,7 +91,7 @@ Lines = list[tuple[str, list[list[Figure]]]]
 
 @dataclass(frozen=True)
 class Table:
-    """`groups` are (label, metrics), `blocks` are (subtitle, [(name, cells)]), a cell is a list of figures."""
+    """A table: `groups` are (label, metrics), `blocks` are (subtitle, [(name, cells)]), a cell is a list of figures."""
 
     caption: str
     size: str
@@ -149,7 +149,7 @@ def build(blocks: Sequence[Block], by: str, caption: str, size: str) -> Table:
 
 
 def _lines(block: Block, by: str, columns: list[tuple[str, str]]) -> Lines:
-    """(system, a cell for each column), in the order of the rows."""
+    """List (system, a cell for each column), in the order of the rows."""
     cells: dict[tuple[str, str, str], list[Figure]] = defaultdict(list)
     for row in block.rows:
         cells[row["system"], row[by], row["metric"]].append(figure(row))
@@ -161,14 +161,14 @@ def mark_best(lines: Lines, better: Sequence[int]) -> Lines:
     """Mark the best figure of each column; `better` says for each which end is the best."""
     columns = zip(*(cells for _, cells in lines), strict=True)
     best = [
-        _best((found.value for cell in column for found in cell), sign)
+        _best((figure.value for cell in column for figure in cell), sign)
         for column, sign in zip(columns, better, strict=True)
     ]
     return [
         (
             system,
             [
-                [replace(found, best=found.value is not None and found.value == top) for found in cell]
+                [replace(figure, best=figure.value is not None and figure.value == top) for figure in cell]
                 for cell, top in zip(cells, best, strict=True)
             ],
         )
@@ -183,7 +183,7 @@ def _best(values: Iterable[float | None], better: int) -> float | None:
 
 
 def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
-    """Make a table for each set and split; protocols with other metrics (a classifier's, say) get one of their own."""
+    """Make a table for each set and split; protocols with other metrics (a classifier's, say) get a separate one."""
     metrics: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for row in rows:
         metrics[row["dataset"], row["split"], row["protocol"]].add(row["metric"])
@@ -191,11 +191,11 @@ def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
     for row in sorted(rows, key=lambda row: (rank(row["dataset"], ORDER), row["split"] != "test")):
         family = frozenset(metrics[row["dataset"], row["split"], row["protocol"]])
         tables[row["dataset"], row["split"], family].append(row)
-    return [build([Block("", found)], "protocol", *_caption(found, sets)) for found in tables.values()]
+    return [build([Block("", lines)], "protocol", *_caption(lines, sets)) for lines in tables.values()]
 
 
 def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:
-    """Say what a table is about, and on how many pairs."""
+    """Say what a table shows, and on how many pairs."""
     others = [protocol for protocol in unique(row["protocol"] for row in rows) if protocol not in PROTOCOLS]
     name = ", ".join([title(rows[0]["dataset"], rows[0]["split"], sets), *others])
     note = "; in italics: as the paper printed it" if any(row["published"] for row in rows) else ""
@@ -203,7 +203,7 @@ def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def word_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
-    """Every word set in one table; its size says how many pairs have two known words."""
+    """Make one table of all word sets; its size says how many pairs have two known words."""
     covered = []
     for dataset in unique(row["dataset"] for row in rows):
         known = size([row for row in rows if row["dataset"] == dataset], sets).removesuffix(" pairs")
@@ -235,6 +235,6 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 def rank(name: str, order: Iterable[str]) -> int:
-    """Place of `name` in `order`; unknown names come after all others."""
+    """Return the place of `name` in `order`; unknown names come after all others."""
     places = list(order)
     return places.index(name) if name in places else len(places)

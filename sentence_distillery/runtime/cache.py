@@ -1,4 +1,4 @@
-"""Where work that outlives a run is kept: converted teacher packages, models fetched from a hub."""
+"""The cache for work that outlives a run: converted teacher packages, models fetched from a hub."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ VARIABLE = "DISTILLERY_CACHE"
 def cache_directory() -> Path:
     """Return the directory that DISTILLERY_CACHE names, else `sentence-distillery` in the user's cache directory.
 
-    It need not exist: who writes there makes it.
+    It need not exist: the code that writes there creates it.
     """
     if named := os.environ.get(VARIABLE):
         return Path(named)

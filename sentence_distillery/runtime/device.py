@@ -38,7 +38,7 @@ def autocast(where: torch.device, precision: Precision) -> torch.autocast:
 
 @cache
 def multiplies_bfloat16(kind: str) -> bool:
-    """Return whether a device of this kind (cpu, cuda) has instructions for products of bfloat16."""
+    """Tell whether a device of this kind (cpu, cuda) has instructions for products of bfloat16."""
     if kind == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return any(there for name, there in torch.cpu.get_capabilities().items() if name.endswith("bf16"))

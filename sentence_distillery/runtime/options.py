@@ -6,7 +6,7 @@ from sentence_distillery.io.options import Count, Section
 
 
 class Shards(Section):
-    """Where shards are processed. No stage depends on these options, since they do not change a byte of its outputs."""
+    """The place where shards are processed. No stage depends on these options: they change no byte of its outputs."""
 
     processes: Count | None = Field(title="how many processes; 1 uses the stage's own, null uses all cores")
     dask: str | None = Field(

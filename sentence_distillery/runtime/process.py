@@ -1,4 +1,4 @@
-"""Processes that know of each other: a lock that says who holds it, and an end together with who started it."""
+"""Coordinate processes: a lock that says who holds it, and an end together with the parent process."""
 
 import ctypes
 import fcntl
@@ -13,14 +13,14 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 class HeldError(Exception):
-    """Another process holds the lock; the message is what it wrote of itself."""
+    """Another process holds the lock; the message is the text that it wrote about itself."""
 
 
 @contextmanager
 def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock `path` in the name of `holder`; raises HeldError at once where another does, or waits for it.
+    """Hold the lock `path` in the name of `holder`; if another process holds it, raise HeldError at once, or wait.
 
-    The system lets it go when the process ends, however it ends.
+    The system releases it when the process ends, however it ends.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
@@ -43,5 +43,5 @@ def end_with_parent() -> None:
     if sys.platform == "linux":
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended just before
+        if os.getppid() != parent:  # the parent ended just before
             os.kill(os.getpid(), signal.SIGTERM)

@@ -20,7 +20,7 @@ _shown: ContextVar[bool | None] = ContextVar("shown", default=None)
 
 @contextmanager
 def progress(shown: bool | None) -> Iterator[None]:
-    """Say how `track` shows progress within the block.
+    """Set how `track` shows progress within the block.
 
     True draws bars, False shows nothing; None draws bars in a terminal and logs a line every ten seconds elsewhere.
     """

@@ -1,16 +1,17 @@
 """Map a function over shards, as the options `Shards` say; the results are the same, in the same order.
 
-    processes: 1                 here, one shard after the other
+    processes: 1                 in this process, one shard after the other
     processes: 4                 in four processes; null: one for each core
     dask: tcp://10.0.0.1:8786    on that Dask cluster, whatever `processes` says
 
 Each shard travels to its worker and its result comes back, so a worker needs no file of this machine: only the same
 code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an environment with the same packages),
-and whatever else the function reads there. The function must stand in a module that workers can import, so not in the
-module that is run, and what it loads it keeps for the next shard.
+and whatever else the function reads there. The function must be in a module that workers can import, so not in the
+module that is run. What it loads stays loaded for the next shard.
 
-What takes long to load can be loaded once for all processes here: `prepare()` is called while they start, and gives
-what each of them calls before its first shard. They map its arrays, and the function's, instead of copying them.
+Data that take long to load can be loaded once for all processes of this machine: `prepare()` is called while they
+start, and returns a function that each of them calls before its first shard. They map its arrays, and the function's,
+instead of copying them.
 
 Both ends of a Dask connection trust each other with pickles: give only the address of a scheduler that is yours.
 """
@@ -36,25 +37,25 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.runtime.machine import cores
 
-if TYPE_CHECKING:  # which workers need not load
+if TYPE_CHECKING:  # workers need not load these
     from sentence_distillery.runtime.options import Shards
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Submit = Callable[[Item], Callable[[], Result]]  # hands a shard out at once, and waits for its result when called
 Prepare = Callable[[], Callable[[], None]]
-Places = list[tuple[int, int]]  # where the pieces of a file begin and end
+Places = list[tuple[int, int]]  # begin and end of the pieces of a file
 
-AHEAD = 8  # shards handed out for each worker, which goes on with them while the caller writes a file
+AHEAD = 8  # shards handed out to each worker in advance, so that it is busy while the caller writes a file
 ALIGNMENT = 64  # bytes, of each piece of a file that is mapped
-DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny starts a killed worker anew within a few
+DASK_SECONDS = 30.0  # without a scheduler or a worker; a nanny restarts a killed worker within a few seconds
 
 
 @contextmanager
 def map_shards(
     function: Callable[[Item], Result], shards: Iterable[Item], where: "Shards", prepare: Prepare | None = None
 ) -> Iterator[Iterator[Result]]:
-    """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends what still runs.
+    """Yield the iterator over `function(shard)` for each of `shards`; leaving the block ends unfinished work.
 
     Shards are drawn as workers need them, AHEAD for each at most, so that memory stays bounded. Raises InputError
     if the function or `prepare` does, a worker dies, or the cluster cannot be reached.
@@ -89,9 +90,9 @@ def _in_order(submit: Submit[Item, Result], shards: Iterable[Item], ahead: int) 
 class _Worker(Generic[Item, Result]):
     """A process that applies the function in the file `program` to one shard at a time.
 
-    It is started anew, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads
-    that release them; and not by multiprocessing, whose children first import all that the parent has imported. It has
-    a pipe of its own, so that its death, even halfway through a result, is the end of that pipe.
+    It is not forked, since a forked child would hold the locks of torch's and Arrow's threads, but not the threads that
+    release them. It is not started by multiprocessing either, whose children first import all that the parent has
+    imported. It has its own pipe, so that its death, even halfway through a result, ends that pipe.
     """
 
     def __init__(self, program: IO[bytes]) -> None:
@@ -119,7 +120,7 @@ class _Worker(Generic[Item, Result]):
 
     def close(self) -> None:
         self.process.wait()
-        with suppress(BrokenPipeError):  # of what it did not take any more
+        with suppress(BrokenPipeError):  # for data that the worker did not read any more
             self._pipe.close()
 
 
@@ -129,7 +130,7 @@ def _file(end: socket.socket) -> BufferedRWPair:
 
 
 def _send(pipe: BufferedRWPair, value: object) -> None:
-    """Pickle `value`, but send the buffers of its tables and arrays as they are, which a pickle would copy."""
+    """Pickle `value`, but send the buffers of its tables and arrays directly, since a pickle would copy them."""
     buffers: list[pickle.PickleBuffer] = []
     message = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     pickle.dump((message, [buffer.raw().nbytes for buffer in buffers]), pipe)
@@ -153,7 +154,7 @@ def _ending(status: int) -> str:
 
 
 def serve(handle: int, program: int) -> None:
-    """Work as a worker process until the pipe ends. Both are file descriptors, of the pipe and of a file."""
+    """Work as a worker process until the pipe ends; both arguments are file descriptors, of the pipe and of a file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends its workers
     pipe = _file(socket.socket(fileno=handle))
     with suppress(EOFError, pickle.UnpicklingError, OSError):
@@ -165,7 +166,7 @@ def serve(handle: int, program: int) -> None:
 
 
 def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare: Prepare | None) -> Places:
-    """Write what a worker needs, the buffers of its arrays beside the pickle; return where each piece stands."""
+    """Write the input of a worker, the buffers of its arrays outside the pickle; return the places of the pieces."""
     buffers: list[pickle.PickleBuffer] = []
     message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
     pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
@@ -200,7 +201,7 @@ def _answer(function: Callable[[Item], Result], shard: Item) -> tuple[Exception 
 def _pool(
     function: Callable[[Item], Result], prepare: Prepare | None, processes: int
 ) -> Iterator[Submit[Item, Result]]:
-    """Yield what hands a shard to one of up to `processes` workers, which a thread each serves; the block ends them."""
+    """Yield a function that hands a shard to one of up to `processes` workers, each with a thread, for the block."""
     workers: list[_Worker[Item, Result]] = []
     idle: SimpleQueue[_Worker[Item, Result]] = SimpleQueue()
     threads = ThreadPoolExecutor(processes)
@@ -213,7 +214,7 @@ def _pool(
             idle.put(worker)
 
     def submit(shard: Item) -> Callable[[], Result]:
-        if len(workers) < processes:  # no more of them than there are shards
+        if len(workers) < processes:  # never more workers than shards
             workers.append(_Worker(program))
             idle.put(workers[-1])
         return threads.submit(work, shard).result
@@ -233,8 +234,8 @@ def _pool(
 
 @contextmanager
 def _cluster(function: Callable[[Item], Result], address: str) -> Iterator[tuple[Submit[Item, Result], int]]:
-    """Yield what hands a shard to the cluster at `address`, and the number of its workers' threads."""
-    from distributed import Client  # half a second, which a run without a cluster should not wait
+    """Yield a function that hands a shard to the cluster at `address`, and the number of its workers' threads."""
+    from distributed import Client  # takes half a second, needed only with a cluster
 
     try:
         client: Any = Client(address, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
@@ -248,7 +249,7 @@ def _cluster(function: Callable[[Item], Result], address: str) -> Iterator[tuple
         call = pickle.dumps(function)
 
         def submit(shard: Item) -> Callable[[], Result]:
-            # As bytes, since Dask looks for keys of its own in lists of strings.
+            # As bytes, since Dask looks for its own keys in lists of strings.
             return partial(_result, client, client.submit(_apply, call, pickle.dumps(shard), pure=False), address)
 
         yield submit, sum(client.nthreads().values())
@@ -260,14 +261,14 @@ def _apply(call: bytes, shard: bytes) -> Any:
 
 
 def _result(client: Any, future: Any, address: str) -> Any:
-    """Wait for a result from the cluster as long as it has workers, which Dask itself does not ask for."""
+    """Wait for a result from the cluster while it has workers; Dask itself would wait without any."""
     from distributed import CancelledError, KilledWorker, wait
 
     while True:
         try:
             wait(future, timeout=DASK_SECONDS)  # type: ignore[no-untyped-call]
             break
-        except TimeoutError:  # of this wait; that of a shard comes with its result
+        except TimeoutError:  # of this wait; a shard's own TimeoutError comes with its result
             _wait_for_worker(client, address)
         except (CancelledError, OSError) as error:
             raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error

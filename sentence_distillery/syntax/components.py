@@ -10,11 +10,11 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
     dobj, iobj                             obj, iobj
     pobj: object of a preposition          obl or obl:agent with a `case`: a prepositional object of the predicate. A
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
-    the relation's head                    a predicate: the verb, or in "the bag is black" what is said of the subject
+    the relation's head                    a predicate: the verb, or in "the bag is black" the adjective
 
-Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) stand
-for them and verbs (VB*) for the predicates, in the order of the sentence. If there are none of these either, the
-component is the whole sentence, so that it is never empty. Words stand in the order of the relations: predicate by
+Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) take
+their place and verbs (VB*) that of the predicates, in the order of the sentence. If there are none of these either, the
+component is the whole sentence, so that it is never empty. Words are in the order of the relations: predicate by
 predicate, its subjects, itself, its objects, and each word's negation before it.
 
     An Asian woman in a crowd is not carrying a black bag      woman not carrying bag
@@ -41,10 +41,10 @@ NEGATIONS = {"no", "not", "n't", "never", "neither", "nor", "none", "nobody", "n
 
 @dataclass(frozen=True)
 class Component:
-    """The words that carry a sentence, and how they were chosen.
+    """The main words of a sentence, and how they were chosen.
 
-    `rows` are their places in the sentence, from 0 on. `roles` has one role for each word; a negation has the role of
-    the word that follows it. Nouns and verbs that stand for subjects and predicates have their roles. If the component
+    `rows` are their places in the sentence, from 0. `roles` has one role for each word; a negation has the role of
+    the word that follows it. Nouns and verbs in place of subjects and predicates have their roles. If the component
     is the whole sentence, every word is a predicate.
     """
 
@@ -55,7 +55,7 @@ class Component:
 
     @property
     def text(self) -> str:
-        """Join the words as a sentence."""
+        """Join the words to a sentence."""
         return " ".join(self.words)
 
 
@@ -95,14 +95,14 @@ def _by_relations(tree: Tree) -> dict[int, Role]:
             kind.setdefault(tree.heads[row] - 1, []).append(row)
     governors = subjects.keys() | objects.keys()
     controlled = {row for row in range(len(tree.tokens)) if _is_controlled(tree, row, governors)}
-    found: dict[int, Role] = {}
+    roles: dict[int, Role] = {}
     for predicate in sorted(governors | controlled):
         for row in subjects.get(predicate, []):
-            found.setdefault(row, "subject")
-        found.setdefault(predicate, "predicate")
+            roles.setdefault(row, "subject")
+        roles.setdefault(predicate, "predicate")
         for row in objects.get(predicate, []):
-            found.setdefault(row, "object")
-    return found
+            roles.setdefault(row, "object")
+    return roles
 
 
 def _is_object(tree: Tree, row: int) -> bool:
@@ -122,7 +122,7 @@ def _dependents(tree: Tree, row: int) -> Iterator[tuple[int, str]]:
 
 
 def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
-    """Add each negation of the sentence: before the word it depends on, or else before the next word kept."""
+    """Add each negation of the sentence before the word that it depends on, or else before the next kept word."""
     negations = [row for row, token in enumerate(tree.tokens) if _plain(token) in NEGATIONS and row not in roles]
     placed: dict[int, list[int]] = {}
     last: list[int] = []
@@ -130,8 +130,8 @@ def _with_negations(tree: Tree, roles: dict[int, Role]) -> dict[int, Role]:
         head = tree.heads[row] - 1
         target = head if head in roles else min((other for other in roles if other > row), default=None)
         (last if target is None else placed.setdefault(target, [])).append(row)
-    found = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
-    return found | dict.fromkeys(last, "predicate")
+    placed_roles = {row: role for word, role in roles.items() for row in (*placed.get(word, []), word)}
+    return placed_roles | dict.fromkeys(last, "predicate")
 
 
 def _word(tree: Tree, row: int) -> str:

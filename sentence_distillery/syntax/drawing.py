@@ -1,7 +1,7 @@
 """Lay out a dependency tree as lines and letters, for an SVG that a template writes.
 
-Words stand side by side; an arc runs from a head to its dependent, above every arc that it spans; a root has a line
-from the top. Units are those of the SVG's viewBox.
+Words are in one line. An arc runs from a head to its dependent, above every arc that it spans; a root has a line from
+the top. Units are those of the SVG's viewBox.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from sentence_distillery.syntax.trees import Tree
 CHARACTER = 8.6  # mean width of a letter at 15 units
 GAP = 22.0
 LEVEL = 24.0  # between two arcs, one above the other
-SHIFT = 5.0  # of an arc at its head, so that it does not meet the arc that comes in
+SHIFT = 5.0  # of an arc at its head, so that it does not meet the incoming arc
 SMALL = 6.8  # width of a letter of a tag or a relation
 
 
 @dataclass(frozen=True)
 class Word:
-    x: float  # its middle
+    x: float  # the middle of the word
     text: str
     tag: str
     kept: bool  # in the component
@@ -26,7 +26,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Arc:
-    """From a head down to its dependent at `x`; `label` stands at the middle, (`label_x`, `label_y`)."""
+    """An arc from a head down to its dependent at `x`; `label` is at the middle, (`label_x`, `label_y`)."""
 
     path: str
     label: str
@@ -54,17 +54,17 @@ def draw(tree: Tree) -> Drawing:
     Returns:
         Places and paths in the units of the SVG's viewBox.
     """
-    found = component(tree)
+    kept_part = component(tree)
     middles, width = _middles(tree)
     levels = _levels(tree.heads)
     top = max(levels, default=0) + 1
     base = top * LEVEL + 16
     words = [
-        Word(x, text, tag, row in found.rows)
+        Word(x, text, tag, row in kept_part.rows)
         for row, (x, text, tag) in enumerate(zip(middles, tree.tokens, tree.upos, strict=True))
     ]
     arcs = [_arc(tree, row, middles, base, levels[row], top) for row in range(len(words))]
-    return Drawing(words, arcs, width, base, base + 46, found.text)
+    return Drawing(words, arcs, width, base, base + 46, kept_part.text)
 
 
 def _middles(tree: Tree) -> tuple[list[float], float]:

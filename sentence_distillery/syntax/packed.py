@@ -1,7 +1,7 @@
 """Stanza's models as safetensors: the weights in half precision, all else as JSON in the file's metadata.
 
 Stanza keeps a model as a pickle that `torch.load(weights_only=True)` opens. Here it is packed for shipping, and
-unpacked for Stanza's loader into a temporary directory of the process, which goes away once the pipeline is loaded.
+unpacked for Stanza's loader into a temporary directory of the process, which is removed once the pipeline is loaded.
 """
 
 import base64
@@ -20,14 +20,14 @@ BYTES = "base64:"
 
 
 def pack(model: dict[str, Any], target: Path) -> None:
-    """Write what Stanza saved as one safetensors file.
+    """Write a model that Stanza saved as one safetensors file.
 
     Args:
-        model: what `torch.load(weights_only=True)` gives for a model of Stanza.
+        model: the result of `torch.load(weights_only=True)` for a model of Stanza.
         target: the file; it appears once it is whole.
 
     Raises:
-        InputError: a value would not come back as it is; the message has its path and its type.
+        InputError: a value would not come back unchanged; the message has its path and its type.
     """
     tensors: dict[str, Tensor] = {}
     rest = json.dumps(_taken_out(model, "", tensors), ensure_ascii=False)
@@ -36,7 +36,7 @@ def pack(model: dict[str, Any], target: Path) -> None:
 
 
 def _taken_out(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """Return `value` as JSON has it, and move each tensor in it to `tensors` under its path."""
+    """Convert `value` for JSON, and move each tensor in it to `tensors` under its path."""
     if isinstance(value, Tensor):
         tensors[name] = value.detach().to(torch.float16 if value.is_floating_point() else value.dtype).contiguous()
         return {"tensor": name}
@@ -54,7 +54,7 @@ def _taken_out(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def unpack(path: Path) -> dict[str, Any]:
-    """Read what `pack` was given.
+    """Read a model that `pack` wrote.
 
     Args:
         path: a file that `pack` wrote.
@@ -94,5 +94,5 @@ def _put_back(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Turn a list back into the tuple that it was as a key: JSON has no tuples."""
+    """Convert a list back to a tuple, which it was as a key: JSON does not have tuples."""
     return tuple(value) if isinstance(value, list) else value

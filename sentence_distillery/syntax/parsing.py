@@ -1,7 +1,7 @@
 """Parse every sentence of some benchmark sets, shard by shard.
 
 A `Shelf` keeps the trees between runs: one file for each 2,000 texts, named by the hash of the models and the texts. An
-interrupted run goes on after its last shard, and no set is parsed twice.
+interrupted run resumes after its last shard, and no set is parsed twice.
 """
 
 import hashlib
@@ -53,15 +53,15 @@ class Shelf:
     maximum_words: int
 
     def path(self, texts: list[str]) -> Path:
-        """Return the file of a shard; its name changes with whatever changes a tree."""
+        """Return the file of a shard; its name depends on everything that changes a tree."""
         digest = hashlib.sha256(f"{self.models} {self.maximum_words}".encode())
         for text in texts:
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return self.directory / f"{digest.hexdigest()}.parquet"
 
     def has(self, texts: list[str]) -> bool:
-        """Say whether a shard is here and whole."""
-        with suppress(InputError):  # not there yet, or damaged
+        """Tell whether a shard exists and is complete."""
+        with suppress(InputError):  # does not exist yet, or is damaged
             read_table(self.path(texts), UNPARSED)
             return True
         return False
@@ -74,7 +74,7 @@ class Shelf:
         write_table(self.path(texts), table.append_column(UNPARSED.field("reason"), pa.array(reasons, pa.string())))
 
     def get(self, texts: list[str]) -> pa.Table:
-        """Read a shard, in the columns of UNPARSED; raises InputError if it is not here."""
+        """Read a shard, in the columns of UNPARSED; raises InputError if it does not exist."""
         return read_table(self.path(texts), UNPARSED)
 
 
@@ -82,16 +82,16 @@ def parse_missing(shelf: Shelf, shards: list[list[str]], models: Path, where: Sh
     """Parse shards and put them on the shelf.
 
     Args:
-        shelf: where they are kept.
-        shards: texts that it does not have yet.
+        shelf: the shelf for the results.
+        shards: texts that the shelf does not have yet.
         models: the directory of the parser's models.
         where: the processes, or the Dask cluster, that work on them.
 
     Returns:
-        How many texts were parsed, and how many texts a second.
+        The number of parsed texts, and the number per second.
     """
     most = processes_here(where) if device().type == "cpu" else 1  # processes would share one GPU
-    processes = max(1, min(most, len(shards)))  # one shard is not worth a process of its own
+    processes = max(1, min(most, len(shards)))  # a single shard does not need a separate process
     parser = ShardParser(str(models), shelf.maximum_words, max(1, cores() // processes))
     texts, seconds = 0, 0.0
     with map_shards(parser, shards, where.model_copy(update={"processes": processes})) as parsed:
@@ -102,7 +102,7 @@ def parse_missing(shelf: Shelf, shards: list[list[str]], models: Path, where: Sh
 
 
 def write_trees(shelf: Shelf, shards: list[list[str]], directory: Path, counters: Counters) -> None:
-    """Write the trees of all shards, part by part, and dropped.parquet with each text that has none and why.
+    """Write the trees of all shards, part by part, and dropped.parquet with each text without a tree and the reason.
 
     Without any shard there is one part without rows. Raises InputError if the shelf lacks a shard.
     """

@@ -29,7 +29,7 @@ ENHANCEMENTS = (  # options of the script that concern enhanced trees; these are
 
 
 def raw_text(conllu: str) -> str:
-    """Return the text of a CoNLL-U file: the sentences of a paragraph in a line, a blank line between paragraphs."""
+    """Return the text of a CoNLL-U file: the sentences of a paragraph on one line, a blank line between paragraphs."""
     paragraphs: list[str] = []
     for sentence in conllu.strip().split("\n\n"):
         lines = sentence.split("\n")
@@ -41,7 +41,7 @@ def raw_text(conllu: str) -> str:
 
 
 def scores(reference: str, parsed: str) -> dict[str, float]:
-    """Return F1 of each metric, in percent, of one CoNLL-U text against another one of the same characters."""
+    """Return F1 of each metric, in percent, of one CoNLL-U text against another with the same characters."""
     options = dict.fromkeys(ENHANCEMENTS, 0)
     sides = [
         load_conllu(io.StringIO(text), name, options) for name, text in (("treebank", reference), ("parser", parsed))

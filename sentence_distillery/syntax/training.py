@@ -1,19 +1,19 @@
 """Train the five small Stanza models of a parser on UD English EWT.
 
     tokenize   Stanza's own recipe, 2,000 steps
-    mwt        Stanza's own recipe: where a token such as "don't" is split into words
+    mwt        Stanza's own recipe: splits tokens such as "don't" into words
     lemma      a dictionary of (word, part of speech), most frequent lemma
     pos        BiLSTM of two layers over word, GloVe and character vectors
     depparse   BiLSTM of two layers and biaffine scores (Dozat and Manning 2017) over word, lemma, GloVe and tags
 
-Stanza's defaults are made for a GPU and for size without limit. Here both networks are small, and the learning rate
-falls linearly to zero. In half of the sentences of an epoch the parser gets the treebank's tags; in the other half each
+Stanza's defaults are made for a GPU and for models of any size. Here both networks are small, and the learning rate
+falls linearly to zero. In half of the sentences of an epoch the parser gets the treebank's tags. In the other half each
 word has its most frequent tag, which is wrong about as often as a tagger is, so the parser learns not to trust tags. A
-second, shorter round uses the tags of our own tagger. Only GloVe's `GLOVE_WORDS` most frequent words ship; their
+second, shorter round uses the tags of our own tagger. Only GloVe's `GLOVE_WORDS` most frequent words are shipped; their
 vectors are not trained. All decisions were taken on the dev split; the test split was scored once.
 
-Each finished model is a file in the directory `work`. A run that was killed goes on after the last one, and inside the
-tagger and the parser after the last epoch.
+Each finished model is a file in the directory `work`. A killed run resumes after the last one, and within the tagger
+and the parser after the last epoch.
 """
 
 import hashlib
@@ -82,10 +82,10 @@ class ParserTraining:
     work: Path
 
     def run(self, glove: Callable[[], WordVectors], models: Path) -> None:
-        """Train what is not trained yet, and pack all models into a directory.
+        """Train the models that are not trained yet, and pack all models into a directory.
 
         Args:
-            glove: loads the word vectors, most frequent word first; it is called if their file is not made yet.
+            glove: loads the word vectors, most frequent word first; it is called if their file does not exist yet.
             models: the directory of the packed models. Scores of other models in it are cleared.
 
         Raises:
@@ -95,7 +95,7 @@ class ParserTraining:
         for name, make in self._steps(glove).items():
             target = self.model(name)
             if target.is_file():
-                continue  # of an earlier run
+                continue  # an earlier run made it
             log.info("training %s", name)
             unfinished = self.work / "unfinished" / target.name  # Stanza saves while it trains
             unfinished.parent.mkdir(exist_ok=True)
@@ -103,10 +103,10 @@ class ParserTraining:
             unfinished.rename(target)
         for name in (*PROCESSORS, PRETRAIN):
             pack(torch.load(self.model(name), weights_only=True), models / f"{name}.safetensors")
-        write_json(models / SCORES, {})  # those that stood there are other models'
+        write_json(models / SCORES, {})  # the former scores were of other models
 
     def _steps(self, glove: Callable[[], WordVectors]) -> dict[str, Callable[[Path], None]]:
-        """Return what makes each model, in the order of the training."""
+        """Return the function that makes each model, in the order of the training."""
         return {
             PRETRAIN: lambda target: save_pretrain(target, glove()),
             "tokenize": self.train_tokenizer,
@@ -176,7 +176,7 @@ class ParserTraining:
         args = tagger.parse_args([*TAGGER.split(), *ADAM.replace("--weight_decay 0", "").split(), "--shorthand", SHORT])
         pretrain, document, dev = self.pretrain(), self.read("train"), self.read("dev")
         data = Dataset(document, args, pretrain)
-        data.has_tags["feats"] = False  # nothing here reads them, and their two dozen losses slow down the tags
+        data.has_tags["feats"] = False  # nothing reads them, and their two dozen losses slow the tags down
         trainer = TaggerTrainer(args, data.vocab, pretrain, device="cpu")
         loader = partial(data.to_loader, batch_size=TAGGER_SENTENCES, shuffle=True)
         reference = dev.get([UPOS, XPOS])
@@ -196,7 +196,7 @@ class ParserTraining:
         data = DataLoader(document, PARSER_WORDS, args, pretrain)
         trainer = GraphTrainer(args, data.vocab, pretrain, device="cpu")
         sentences = data.dataset.data
-        trusted = [list(sentence[2:4]) for sentence in sentences]  # tags by number, the root's before them
+        trusted = [list(sentence[2:4]) for sentence in sentences]  # tags by number, the root's first
         unit = {name: data.vocab[name].map for name in ("upos", "xpos")}
         words = data.dataset.load_doc(document)
         doubtful = {
@@ -216,7 +216,7 @@ class ParserTraining:
         self._fit_parser(trainer, batches, Round(target.stem, PARSER_EPOCHS, LEARNING_RATE), self.read("dev"), target)
 
     def train_second(self, target: Path) -> None:
-        """Train the parser's second round, on the tagger's own tags, which it will get in use."""
+        """Train the parser's second round on the tagger's own tags, which it gets in use."""
         args = parser.parse_args([*PARSER.split(), *ADAM.split(), "--no_second_optim", "--shorthand", SHORT])
         pretrain, document, dev = self.pretrain(), self.read("train"), self.read("dev")
         trained = TaggerTrainer(model_file=str(self.model("pos")), pretrain=pretrain, device="cpu")
@@ -287,7 +287,7 @@ class Round:
 
 
 def save_pretrain(target: Path, glove: WordVectors) -> None:
-    """Write the vectors of GloVe's most frequent words as Stanza keeps them; the mean stands for every other word."""
+    """Write the vectors of GloVe's most frequent words as Stanza keeps them; the mean serves for every other word."""
     rows = np.asarray(glove.vectors[:GLOVE_WORDS], dtype=np.float16).astype(np.float32)
     lines = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip(glove.words, rows.tolist(), strict=False))
     text = target.with_suffix(".txt")

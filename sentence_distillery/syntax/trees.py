@@ -1,6 +1,6 @@
 """Dependency trees as Parquet rows: the tokens of a sentence, and for each its lemma, tags, head and relation.
 
-A head is the number of another token, from 1 on, and 0 at a root, as in CoNLL-U. For "A man attacks a woman":
+A head is the number of another token, from 1, and 0 at a root, as in CoNLL-U. For "A man attacks a woman":
 
     tokens     A    man    attacks  a    woman
     xpos       DT   NN     VBZ      DT   NN

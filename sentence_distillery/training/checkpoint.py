@@ -1,4 +1,4 @@
-"""The state of a training on disk, so that a run that was killed goes on where it was.
+"""The state of a training on disk, so that a killed run can resume.
 
 A checkpoint holds the tensors of the model and of its optimizer, and notes (the losses so far, say), under a key that
 names everything the result depends on: one made from other data or parameters is ignored, and so is, with a warning,
@@ -28,7 +28,7 @@ Notes = list[Any]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a training of `model` by `optimizer` is kept; `key` as the module says."""
+    """The file of a training of `model` by `optimizer`; the module's docstring explains `key`."""
 
     path: Path
     key: str
@@ -60,17 +60,17 @@ class Checkpoint:
         return notes
 
     def _step_count(self, tensor: Tensor) -> Tensor | int:
-        """SparseAdam counts its steps in an int, Adam in a tensor."""
+        """Convert a step count: SparseAdam has an int, Adam a tensor."""
         return int(tensor) if isinstance(self.optimizer, SparseAdam) else tensor
 
 
 def save_weights(path: Path, key: str, model: nn.Module) -> None:
-    """Write the weights alone: those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
+    """Write only the weights, those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
     _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
 
 
 def has_weights(path: Path, key: str) -> bool:
-    """Return whether the weights of this key are there and whole: without them its checkpoint is worth nothing."""
+    """Tell whether the weights of this key exist and are complete: without them its checkpoint is useless."""
     return _read(path, key) is not None
 
 
@@ -85,7 +85,7 @@ def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
             if about.get("key") != key:
-                return None  # made from something else
+                return None  # made from other data or parameters
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
             raise SafetensorError("its bytes are not those that were written")

@@ -11,15 +11,15 @@ right side are unrelated if they are of different articles. As s falls, s · los
 an unrelated sentence has to be farther than the related one by the margin, and from there on it no longer matters. The
 loss of a batch is the mean over i, taken from left to right and from right to left.
 
-Unlike in its sibling `kld` there is something that attracts, and the sentence vectors have length 1: without that the
-loss is lowered by longer vectors alone, and a softmax of vectors as short as ours is nearly uniform. The lengths of the
-word vectors are free. They become weights: a word that says little of its sentence gets short.
+Unlike its sibling `kld`, this loss has a term that attracts, and the sentence vectors have length 1. Otherwise longer
+vectors alone would lower the loss, and a softmax of vectors as short as ours is nearly uniform. The lengths of the word
+vectors are free. They become weights: the vector of a word that says little about its sentence becomes short.
 
-What to expect: under mean weighting the skip-gram vectors of 205,000 news and caption sentences go from 49.1 to 61.5
-Spearman on STS-B test (five seeds, standard deviation 0.2) and from 53.1 to 57.2 on SICK test, in three passes of 16 s.
-Mean weighting is then better than SIF's (59.3) and DPCS's (59.4), whose part the learnt lengths play. What matters, on
-STS-B dev, where skip-gram has 59.6: neighbours alone 60, one sentence twice alone 70.5, both 71 to 72; without unit
-length 54 to 59; with hinges over all unrelated pairs in place of the loss above 42 to 61.
+What to expect: the skip-gram vectors of 205,000 news and caption sentences, under mean weighting, go from 49.1 to 61.5
+Spearman on STS-B test (five seeds, standard deviation 0.2). On SICK test they go from 53.1 to 57.2, in three passes of
+16 s. Mean weighting is then better than SIF (59.3) and DPCS (59.4), since the learnt lengths take their role. What
+matters, on STS-B dev, where skip-gram has 59.6: neighbours alone 60, one sentence twice alone 70.5, both 71 to 72;
+without unit length 54 to 59; with hinges over all unrelated pairs in place of the loss above 42 to 61.
 
 Worked example: d = ((0.2, 1.2), (0.7, 0.2)), m = 0.5, s = 0.5: from left to right the losses are log(1 + e^-1) = 0.3133
 and log(1 + e^0) = 0.6931, from right to left log(1 + e^0) and log(1 + e^-1), so the batch's loss is 0.5032.
@@ -40,7 +40,7 @@ from sentence_distillery.word_vectors import kld
 from sentence_distillery.word_vectors.options import Contrastive
 
 OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
-MINIMUM_WORDS = 2  # of a sentence with one word there are no two views
+MINIMUM_WORDS = 2  # a sentence with one word does not have two views
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Corpus:
 
 
 def related_pairs(corpus: Corpus, distance: int) -> NDArray[np.int64]:
-    """Usable sentences of one article up to `distance` apart, (pairs, 2); first each sentence with itself."""
+    """Pair usable sentences of an article up to `distance` apart, (pairs, 2); first each sentence with itself."""
     usable, documents = corpus.usable, corpus.documents
     pairs = []
     for apart in range(min(distance + 1, len(usable))):
@@ -83,13 +83,13 @@ def drop_words(sentences: TokenIds, probability: float, generator: np.random.Gen
 
 
 def unit_means(vectors: Tensor, sentences: TokenIds) -> Tensor:
-    """u of each sentence, (sentences, dimension); a zero vector stays zero."""
+    """Compute u of each sentence, (sentences, dimension); a zero vector stays zero."""
     ids, starts = torch.from_numpy(sentences.ids).long(), torch.from_numpy(sentences.offsets[:-1])
     return F.normalize(F.embedding_bag(ids, vectors, starts, mode="mean"), dim=1)
 
 
 def divergences(left: Tensor, right: Tensor, temperature: float) -> Tensor:
-    """d of all pairs as one matrix product, (left, right); rows of both are unit vectors."""
+    """Compute d of all pairs as one matrix product, (left, right); rows of both are unit vectors."""
     log_p, log_q = F.log_softmax(left / temperature, dim=1), F.log_softmax(right / temperature, dim=1)
     p = log_p.exp()
     return (p * log_p).sum(dim=1, keepdim=True) - p @ log_q.T
@@ -108,7 +108,7 @@ def batches(
 ) -> Iterator[tuple[TokenIds, TokenIds, Tensor]]:
     """Yield left sides, right sides and a mask of the unrelated ones, in random order.
 
-    A pair takes no part if a side has lost all its words, nor does a batch in which nothing is unrelated.
+    A pair is left out if a side has lost all its words, and so is a batch without unrelated pairs.
     """
     order = generator.permutation(len(pairs))
     for first in range(0, len(order), params.batch_size):

@@ -27,7 +27,7 @@ NGRAMS = "ngrams.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class SubwordVectors:
-    """Word vectors, and ngrams (buckets, dimension) float32 of which other words are composed."""
+    """Word vectors, and ngrams (buckets, dimension) float32 that compose the vectors of other words."""
 
     model: WordVectors
     ngrams: NDArray[np.float32]
@@ -35,7 +35,7 @@ class SubwordVectors:
     maximum_n: int
 
     def extended(self, words: Iterable[str]) -> WordVectors:
-        """Return the vocabulary and, behind it, each other word of `words` that has an n-gram, with a count of 1."""
+        """Return the vocabulary and, after it, each other word of `words` that has an n-gram, with a count of 1."""
         spans = {word: self._buckets(word) for word in dict.fromkeys(words) if word not in self.model.index}
         new = {word: buckets for word, buckets in spans.items() if buckets}
         composed = np.empty((len(new), self.model.dimension), dtype=np.float32)

@@ -8,11 +8,11 @@
 The second form of equation 1 turns all pairs of a batch into one matrix product.
 
 How we read "for each sentence pair (i, j) in batches of size batch_size": a batch is `batch_size` consecutive
-sentences, the same ones in each iteration; its pairs are all ordered pairs i != j; there is one step of plain SGD a
-batch, on the sum over its pairs, not the mean. As printed there is one step a pair, and to first order in the learning
-rate the steps of a batch add up to the one step on the sum, so that the printed learning rate keeps its meaning. A
-sentence whose vector is zero takes part in no pair (lines 12-14). `compute_sentence_vector` is the "weighted average
-method" of section 3.1, whose weights sum to 1; equation 8 of section 3.2 divides by |S| instead.
+sentences, the same ones in each iteration; its pairs are all ordered pairs i != j; there is one step of plain SGD per
+batch, on the sum over its pairs, not the mean. As printed there is one step per pair. To first order in the learning
+rate the steps of a batch add up to the one step on the sum, so the printed learning rate keeps its meaning. A sentence
+whose vector is zero is in no pair (lines 12-14). `compute_sentence_vector` is the "weighted average method" of section
+3.1, whose weights sum to 1; equation 8 of section 3.2 divides by |S| instead.
 
 What to expect: the loss as printed has no term that pulls similar sentences together, so it is repulsion alone. After
 the paper's 50 iterations at 1e-4 on 3,000 news sentences the table of vectors has moved by 0.4 % of its norm, and

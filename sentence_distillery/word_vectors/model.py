@@ -51,7 +51,7 @@ class WordVectors:
         """Write the model, which replaces `directory`.
 
         Args:
-            directory: where to.
+            directory: The directory to write.
             config: the content of config.json, without the shape of the vectors.
             others: more files of tensors in the same directory, by name.
 

@@ -1,7 +1,7 @@
 """Refinement of word vectors by Kullback-Leibler divergence (paper 1, section 3.1).
 
-`repel` is Algorithm 1 as printed, which only repels (word_vectors/kld.py). `contrast` does what the paper says that the
-algorithm is for: related sentences closer, unrelated ones farther apart (word_vectors/contrastive.py).
+`repel` is Algorithm 1 as printed, which only repels (word_vectors/kld.py). `contrast` does what the paper gives as the
+algorithm's aim: related sentences closer, unrelated ones farther apart (word_vectors/contrastive.py).
 """
 
 import csv
@@ -27,7 +27,7 @@ Curve = Sequence[kld.Iteration]
 
 
 def draw(sentences: TokenIds, params: Refine) -> TokenIds:
-    """Draw `params.sentences` sentences in random order, or all if there are fewer; a seed always draws the same."""
+    """Draw `params.sentences` sentences in random order, or all if there are fewer; the seed decides the draw."""
     order = np.random.default_rng(params.seed).permutation(len(sentences))
     return sentences.take(order[: params.sentences])
 
@@ -42,7 +42,7 @@ def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Cou
         counters: counts the sentences that are drawn.
 
     Returns:
-        The refined vectors, and what each iteration did.
+        The refined vectors, and the figures of each iteration.
 
     Raises:
         InputError: the sentences make no pair, or training diverges.
@@ -80,7 +80,7 @@ def contrast(
         counters: counts the sentences of the corpus.
 
     Returns:
-        The refined vectors, and what each pass did.
+        The refined vectors, and the figures of each pass.
 
     Raises:
         InputError: no two sentences are unrelated, or training diverges.

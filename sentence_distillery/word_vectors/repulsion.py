@@ -1,7 +1,7 @@
 """Measure the effect of paper 1's Algorithm 1 on word vectors, over learning rates and iterations.
 
 A point for each of them: how far the vectors have moved, and the Spearman correlation of human ratings with the cosines
-of mean vectors, on the first set of CHOICES that is present. If none is, there are no points.
+of mean vectors, on the first set of CHOICES that is present. If none is present, there are no points.
 """
 
 import csv
@@ -56,7 +56,7 @@ def sides(pairs: PairSet, tokens: Literal["all", "content"], index: Mapping[str,
 def course(
     model: WordVectors, batches: list[kld.Batch], learning_rate: float, iterations: list[int]
 ) -> Iterator[tuple[int, float, Floats]]:
-    """Yield each of `iterations` with displacement and vectors, float32; end early if the loss is not finite."""
+    """Yield each of `iterations` with displacement and float32 vectors; end early if the loss is not finite."""
     vectors = torch.from_numpy(model.vectors).double()
     if 0 in iterations:
         yield 0, 0.0, model.vectors

@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 
 
 class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
-    """The corpus as gensim reads it, once an epoch, with a line in the log after each epoch.
+    """The corpus as gensim reads it, once per epoch, with a line in the log after each epoch.
 
-    gensim reads it in a separate thread, where an error would leave training waiting for ever. So the error ends the
+    gensim reads it in a separate thread, where an error would leave training waiting for ever. So an error ends the
     sentences instead, and is raised when the epoch is over.
     """
 
@@ -50,7 +50,7 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
 
 @dataclass(frozen=True)
 class WordCounts:
-    """The count of each word in a corpus of so many `sentences`."""
+    """The count of each word in a corpus, and the number of its `sentences`."""
 
     words: Counter[str]
     sentences: int

@@ -11,9 +11,9 @@ fitting them on test sentences would leak the test set into its own figures.
     DPCS   v - sum_{j > k} (v · u_j) u_j           u_j: principal components, k: see below (paper 1, equation 12)
 
 So the two remove opposite ends: SIF the strongest direction, DPCS the weakest. `dpcs+common` removes both: DPCS's, and
-then SIF's direction of the remainder; it lies in the space that DPCS keeps, so all removed rows are orthonormal.
-Centring: SIF's vectors are not centred, as in Arora et al.; DPCS's eigenvalues are variances, so its vectors are
-centred to find the components, and as equation 12 has no mean, v itself is not centred when they are taken out of it.
+then SIF's direction of the remainder. That lies in the space that DPCS keeps, so all removed rows are orthonormal.
+Centring: SIF's vectors are not centred, as in Arora et al. DPCS's eigenvalues are variances, so its vectors are centred
+    to find the components. As equation 12 has no mean, v itself is not centred when they are removed from it.
 
 Worked example: (3, 1), (-3, 1), (3, -1), (-3, -1) have the mean (0, 0) and the variances 9 along u_1 = (1, 0) and 1
 along u_2 = (0, 1): contributions 0.9 and 0.1. DPCS with T = 0.85 keeps k = 1 component and (2, 5) becomes (2, 0); with
@@ -85,7 +85,7 @@ def token_weights(weighting: Weighting, corpus: Frequencies, smoothing: float = 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Directions that are taken out of sentence vectors: removed (directions, dimension) float32, orthonormal rows."""
+    """Directions to remove from sentence vectors: removed (directions, dimension) float32, orthonormal rows."""
 
     removed: Floats
 
@@ -95,7 +95,7 @@ class Components:
         return int(self.removed.shape[1] - self.removed.shape[0])
 
     def apply(self, vectors: Floats) -> Floats:
-        """Take the directions out of (sentences, dimension) float32 vectors; a zero vector stays zero."""
+        """Remove the directions from (sentences, dimension) float32 vectors; a zero vector stays zero."""
         if vectors.ndim != 2 or vectors.shape[1] != self.removed.shape[1]:
             raise ValueError(
                 f"vectors of shape {vectors.shape} do not fit components of dimension {self.removed.shape[1]}; "

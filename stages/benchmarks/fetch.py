@@ -1,4 +1,4 @@
-"""Fill data/external with benchmark data, from a directory of the user's or from its public homes.
+"""Fill data/external with benchmark data, from a local directory or from its public homes.
 
     python -m stages.benchmarks.fetch --from DIR     # copy from DIR/<set>/<file>
     python -m stages.benchmarks.fetch                # download

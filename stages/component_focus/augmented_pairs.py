@@ -1,7 +1,7 @@
 """The stage `augmented_pairs@{task}`: more training pairs for a task of paper 3's grid, scored by a fine-tuned teacher.
 
-Reads data/benchmarks, fine-tunes the teacher on the task's train split with each seed, scores new pairs of its
-sentences, and mixes a share of the teacher's scores into the human ratings. Writes data/augmented_pairs/<task>:
+Reads data/benchmarks and fine-tunes the teacher on the task's train split with each seed. The teacher scores new pairs
+of its sentences, and a share of its scores is mixed into the human ratings. Writes data/augmented_pairs/<task>:
 pairs.parquet, and augmented.json, which has null or the reason why the task has no pairs.
 """
 
@@ -23,7 +23,7 @@ log = logging.getLogger("stages")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Pairs scored by a teacher, for a task of paper 3's grid.")
-    parser.add_argument("task", help="one of component_focus.tasks; pairs are made for one +augmented")
+    parser.add_argument("task", help="one of component_focus.tasks; pairs are made only if it ends in +augmented")
     task: str = parser.parse_args().task
     with (
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),

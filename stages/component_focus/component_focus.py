@@ -23,11 +23,11 @@ log = logging.getLogger("stages")
 
 
 def arguments() -> CellKey:
-    """Read which cell it is from the command line."""
+    """Read the cell from the command line."""
     parser = argparse.ArgumentParser(description="Train one cell of paper 3's grid.")
     parser.add_argument("encoder", help="name in section `encoders`")
-    parser.add_argument("task", help="a benchmark set of scored pairs with train, dev and test, or one +labels")
-    parser.add_argument("weight", type=weight_of, help="W_cf, of the component; or how it is learnt: one, roles, gate")
+    parser.add_argument("task", help="set of rated pairs with train, dev and test; +labels or +augmented may follow")
+    parser.add_argument("weight", type=weight_of, help="weight of the component, or how it is learnt: one, roles, gate")
     options = parser.parse_args()
     return CellKey(options.encoder, options.task, options.weight)
 

@@ -16,13 +16,13 @@ from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.papers.paper3.results import (
     DRAWS,
+    CellPredictions,
     Frozen,
-    Outcome,
     at_inference,
+    cell_figures,
     gains_over_none,
     learnt_weights,
-    outcome_figures,
-    read_outcomes,
+    read_predictions,
     shown,
 )
 from sentence_distillery.syntax.trees import read_trees
@@ -35,21 +35,21 @@ def main() -> None:
         focus, trees = params.component_focus, read_trees(paths.TREES)
         frozen = Frozen(Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), trees, focus)
         grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
-        cells = [cell for place in grid for cell in read_outcomes(CellKey(*place), paths.COMPONENT_FOCUS)]
+        cells = [cell for place in grid for cell in read_predictions(CellKey(*place), paths.COMPONENT_FOCUS)]
         functions: dict[str, Embed] = {"student": StaticEncoder.load(paths.STUDENT).encode}
         functions |= {name: load_function(reference) for name, reference in focus.functions.items()}
         for name, embed in functions.items():
             cells += at_inference(name, embed, frozen, counters)
         learnt = learnt_weights(functions, frozen, paths.COMPONENT_FOCUS, counters)
         cells += [cell for cell, _ in learnt]
-        series: dict[tuple[str, str], list[Outcome]] = {}
+        series: dict[tuple[str, str], list[CellPredictions]] = {}
         for cell in cells:
             counters.drop(cell.absent) if cell.absent else counters.keep()
             series.setdefault((cell.encoder, cell.task), []).append(cell)
         measured = [gain for group in series.values() for gain in gains_over_none(group)]
         write_results(
             paths.COMPONENT_RESULTS,
-            [row for group in series.values() for cell in group for row in outcome_figures(cell)],
+            [row for group in series.values() for cell in group for row in cell_figures(cell)],
         )
         about = {"gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured], "trees": shown(trees)}
         about["learnt"] = [

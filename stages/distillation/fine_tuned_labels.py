@@ -13,7 +13,7 @@ from stages.stage import stage
 
 
 def tuned_teachers(teachers: list[Teacher]) -> list[Teacher]:
-    """Return the teachers as stage `fine_tuned_teacher` wrote them."""
+    """Return the teachers that the stage `fine_tuned_teacher` wrote."""
     return [
         Teacher(
             reference=str(paths.FINE_TUNED_TEACHER / str(number)),

@@ -23,7 +23,7 @@ def main() -> None:
         stage("fine_tuned_student", unit="pairs") as (params, counters),
         atomic_directory(paths.FINE_TUNED_STUDENT) as directory,
     ):
-        torch.set_num_threads(1)  # more of them only wait for each other, and change the last bits
+        torch.set_num_threads(1)  # more threads only wait for each other, and change the last bits
         absent = read_json(paths.FINE_TUNED_LABELS / VARIANT)["absent"]
         if absent is None:
             corpus = LabelledCorpus(paths.SENTENCES, paths.FINE_TUNED_LABELS)

@@ -22,7 +22,7 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "mlp_head.safetensors"
 
 def main() -> None:
     with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(paths.MLP_HEAD) as directory:
-        torch.set_num_threads(1)  # on a machine that others use, more of them wait for each other five times as long
+        torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
         student = StaticEncoder.load(paths.STUDENT)
         absent = why_no_head(student, params.mlp_head)
         if absent is None:

@@ -1,6 +1,6 @@
 """Test whether encoders notice word order, negation, antonyms and numbers: `python -m stages.evaluation.probes`.
 
-Reads data/samples/probes.csv, scores the student, its teacher and the student with an MLP head on it, writes
+Reads data/samples/probes.csv and scores the student, its teacher and the student with an MLP head on it. Writes
 reports/probes.json, and prints a line for each encoder and kind of probe.
 """
 

@@ -3,7 +3,7 @@
     python -m stages.pairs.predict "The storm closed the port." "A gale shut the harbour."
     python -m stages.pairs.predict --file pairs.csv --output decided.csv     columns sentence1, sentence2
 
-The model is the winner of the matrix, models/paraphraser, or any cell of it: `--model models/pairs/cells/<cell>` for a
+The model is the winner of the matrix, models/paraphraser, or any other cell: `--model models/pairs/cells/<cell>` for a
 bi-encoder, `--model models/pairs/starts/<cell>` for a cross-encoder.
 """
 

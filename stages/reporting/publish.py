@@ -32,7 +32,7 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
     if matrix not in MATRICES:
         raise InputError(f"--matrix {matrix} is not a matrix; give {' or '.join(map(str, MATRICES))}.")
     about = matrix.with_suffix(".json")
-    read_json(about)  # before anything is kept
+    read_json(about)  # fails before anything is kept
     target = keep_matrix(matrix, MATRICES[matrix], command, date)
     if matrix == paths.COMPONENT_RESULTS:
         keep_gains(about, MATRICES[matrix] / GAINS)

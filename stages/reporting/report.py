@@ -42,7 +42,7 @@ STAGES = (
 
 
 def read_run(params: Params) -> RunReport:
-    """Read what the run left behind."""
+    """Read the outputs of the run."""
     counters = {name: read_json(paths.COUNTERS / f"{name}.json") for name in STAGES}
     curves = {name: read_curve(paths.CURVES / f"{name}.csv") for name in ("refine", "student")}
     measured = counters["repulsion"]["kept"]

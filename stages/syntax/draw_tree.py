@@ -1,4 +1,4 @@
-"""Draw the dependency trees of any sentences as an HTML page, with their components in bold, as in the report.
+"""Draw the dependency trees of sentences as an HTML page, with their components in bold, as in the report.
 
 python -m stages.syntax.draw_tree "A man attacks a woman" > tree.html
 
@@ -33,9 +33,9 @@ def page(sentences: list[str], models: Path, maximum_words: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Draw the dependency trees of sentences as an HTML page.")
-    parser.add_argument("sentence", nargs="+", help="each is drawn on its own")
+    parser.add_argument("sentence", nargs="+", help="a sentence to draw")
     options = parser.parse_args()
-    os.environ.setdefault(cache.VARIABLE, str(paths.DATA_CHECKPOINTS.absolute()))  # where the stage `parse` has models
+    os.environ.setdefault(cache.VARIABLE, str(paths.DATA_CHECKPOINTS.absolute()))  # as in the stage `parse`
     try:
         syntax = load_params().syntax
         print(page(options.sentence, models_of(syntax.model), syntax.maximum_words))

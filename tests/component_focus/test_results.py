@@ -17,12 +17,12 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.papers.paper3 import results as focus
 from sentence_distillery.papers.paper3 import section as paper_3
 from sentence_distillery.papers.paper3.results import (
-    Outcome,
+    CellPredictions,
+    cell_figures,
     drawn_pearson,
     draws,
     gains,
-    outcome_figures,
-    read_outcomes,
+    read_predictions,
 )
 from sentence_distillery.syntax.trees import Tree
 from tests.workspace import demo_params
@@ -30,12 +30,14 @@ from tests.workspace import demo_params
 RATINGS = np.random.default_rng(0).random(200, dtype=np.float32)
 
 
-def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> Outcome:
+def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> CellPredictions:
     """Make cosines that follow the human ratings up to `noise`; the first share of the labels is right."""
     made = np.random.default_rng(7)
     found = np.stack([RATINGS + noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)])
     labels = np.arange(len(RATINGS)) < right * len(RATINGS)
-    return Outcome("tiny", "sick", weight, RATINGS, found, np.stack([labels] * seeds), seeds=tuple(range(seeds)))
+    return CellPredictions(
+        "tiny", "sick", weight, RATINGS, found, np.stack([labels] * seeds), seeds=tuple(range(seeds))
+    )
 
 
 def test_each_draw_is_scored_as_numpy_scores_it() -> None:
@@ -76,7 +78,7 @@ def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
 
 
 def test_figures_are_means_over_the_seeds() -> None:
-    pearson, spearman, accuracy = outcome_figures(outcome(0.2, 0.3))
+    pearson, spearman, accuracy = cell_figures(outcome(0.2, 0.3))
     single = [np.corrcoef(row, RATINGS)[0, 1] for row in outcome(0.2, 0.3).cosines]
     assert pearson.value == pytest.approx(np.mean(single), abs=1e-6)
     assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
@@ -87,7 +89,7 @@ def test_figures_are_means_over_the_seeds() -> None:
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
     cell = replace(outcome(0.2, 0.3), weight="roles", right=focus.NO_LABELS)
-    rows = outcome_figures(cell)
+    rows = cell_figures(cell)
     assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
     assert paper_3.grid([row(rows[0].system, "sick", "pearson", 0.8), *ROWS]) == paper_3.grid(ROWS)
     counts = draws(len(RATINGS), 100)
@@ -155,13 +157,13 @@ def write_cell(cells: Path, weight: float, absent: str | None, seeds: list[int |
 
 def test_a_cell_on_disk(tmp_path: Path) -> None:
     write_cell(tmp_path, 0.2, None, [None, 1, 2, MODEL_SOUP])
-    trained, mean, untrained = read_outcomes(CellKey("tiny", "sick", 0.2), tmp_path)
+    trained, mean, untrained = read_predictions(CellKey("tiny", "sick", 0.2), tmp_path)
     assert [each.encoder for each in (trained, mean, untrained)] == ["tiny", "tiny, model soup", "tiny, untrained"]
     assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MODEL_SOUP,), (None,)]
     assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
     assert untrained.right.tolist() == [[True, False, True]]
     write_cell(tmp_path, 0.3, "weights not available here", [])
-    rows = outcome_figures(read_outcomes(CellKey("tiny", "sick", 0.3), tmp_path)[0])
+    rows = cell_figures(read_predictions(CellKey("tiny", "sick", 0.3), tmp_path)[0])
     assert {str(row.value) for row in rows} == {"undefined: weights not available here"}
 
 

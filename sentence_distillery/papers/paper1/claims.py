@@ -1,4 +1,4 @@
-"""What paper 1 claims, and whether this run bears it out; each verdict is computed from the figures of the run.
+"""Test the claims of paper 1: each verdict is computed from the figures of this run.
 
     reproduced      the run shows what the paper says
     partly          it does for some of the systems, metrics or pairs that the claim is about
@@ -49,7 +49,7 @@ class Run:
     """The figures of a run: results.csv by key, and cosines of the examples."""
 
     figures: Mapping[tuple[str, str, str, str, str], float]
-    reviews: Mapping[str, int]  # how many of IMDB's a system was tested on, and trained on as many
+    reviews: Mapping[str, int]  # the number of IMDB reviews that a system was trained on, and tested on
     examples: Mapping[str, Any]
     refinement: Refinement
 
@@ -62,7 +62,7 @@ Finding = tuple[str, str]  # verdict, evidence
 
 
 def claims(rows: Sequence[Row], examples: Mapping[str, Any], refinement: Refinement) -> list[Claim]:
-    """Every claim of the abstract, the introduction and sections 3 to 5 that a figure can speak to."""
+    """Judge every claim of the abstract, the introduction and sections 3 to 5 that a figure can test."""
     reviews = {row["system"]: int(row["n"]) for row in rows if row["dataset"] == "imdb"}
     run = Run(values(rows), reviews, examples, refinement)
     return [Claim(text, place, *check(run)) for text, place, check in CLAIMS]
@@ -86,7 +86,7 @@ def _share(held: int, possible: int) -> str:
 
 
 def algorithm_1(run: Run) -> Finding:
-    """Algorithm 1 with the printed settings makes the vectors better at similarity."""
+    """Test whether Algorithm 1 with the printed settings makes the vectors better at similarity."""
     course, benchmark = run.refinement.course, run.refinement.benchmark
     if len(course) < 2:
         return UNTESTED, "its course was not measured in this run"
@@ -106,7 +106,7 @@ def _by_another_loss(run: Run, verdict: str, evidence: str) -> Finding:
 
 
 def refined(run: Run) -> Finding:
-    """The refined vectors are better at similarity than the skip-gram ones under each weighting of the paper."""
+    """Test whether refined vectors are better at similarity than skip-gram ones under each weighting of the paper."""
     parts, held, possible = [], 0, 0
     for protocol in ("mean", "tf-idf", "dpcs"):
         before, after = (run.stsb(system, protocol, "spearman") for system in ("skip-gram", "refined"))
@@ -119,7 +119,7 @@ def refined(run: Run) -> Finding:
 
 
 def pairs_before_after(run: Run) -> Finding:
-    """Table 1: the related pair comes closer, the unrelated one moves apart, by more than 0.05."""
+    """Test table 1: the related pair comes closer, the unrelated one moves apart, by more than 0.05."""
     cosines = run.examples["cosines"]
     before, after = (cosines.get(name, [None, None]) for name in ("skip-gram", "refined"))
     moves = [b - a if a is not None and b is not None else None for a, b in zip(before[:2], after[:2], strict=True)]
@@ -137,7 +137,7 @@ def pairs_before_after(run: Run) -> Finding:
 def best_under(
     protocol: str, rivals: Sequence[str] = RIVALS, metrics: Sequence[str] = METRICS
 ) -> Callable[[Run], Finding]:
-    """MyModel is better than each of `rivals` in each of `metrics`."""
+    """Test whether MyModel is better than each of `rivals` in each of `metrics`."""
 
     def check(run: Run) -> Finding:
         own = {name: run.stsb("MyModel", protocol, name) for name in metrics}
@@ -170,7 +170,7 @@ def best_under(
 
 
 def transformers_ahead(run: Run) -> Finding:
-    """SBERT and SimCSE have the higher Spearman under the mean."""
+    """Test whether SBERT and SimCSE have the higher Spearman under the mean."""
     own = run.stsb("MyModel", "mean", "spearman")
     if own is None:
         return UNTESTED, NO_STSB
@@ -184,7 +184,7 @@ def transformers_ahead(run: Run) -> Finding:
 
 
 def weighting(one: str, other: str, name: str) -> Callable[[Run], Finding]:
-    """The weighting `one` is better than `other` for every system in the metric `name`."""
+    """Test whether the weighting `one` is better than `other` for every system in the metric `name`."""
 
     def check(run: Run) -> Finding:
         systems = dict.fromkeys(key[0] for key in run.figures if key[1:4] == ("stsb", "test", one))
@@ -203,7 +203,7 @@ def weighting(one: str, other: str, name: str) -> Callable[[Run], Finding]:
 
 
 def _calibrated(run: Run, one: str, other: str) -> str:
-    """How many systems the weighting `one` serves better than `other` once their cosines are calibrated."""
+    """Count the systems for which the weighting `one` is better than `other` once cosines are calibrated."""
     systems = dict.fromkeys(key[0] for key in run.figures if key[1:] == ("stsb", "test", one, CALIBRATED))
     both = [(run.stsb(system, other, CALIBRATED), run.stsb(system, one, CALIBRATED)) for system in systems]
     known = [(a, b) for a, b in both if a is not None and b is not None]
@@ -212,14 +212,14 @@ def _calibrated(run: Run, one: str, other: str) -> str:
 
 
 def sentiment_best(run: Run) -> Finding:
-    """MyModel has the best F1 on IMDB, of those that learnt from as many reviews."""
-    found = {key[0]: value for key, value in run.figures.items() if key[1:] == ("imdb", "test", "sgd", "f1")}
-    if our_name("MyModel") not in found:
+    """Test whether MyModel has the best F1 on IMDB, of the systems that learnt from as many reviews."""
+    f1 = {key[0]: value for key, value in run.figures.items() if key[1:] == ("imdb", "test", "sgd", "f1")}
+    if our_name("MyModel") not in f1:
         return UNTESTED, NO_IMDB
-    own = found[our_name("MyModel")]
-    there = [name for name in RIVALS if our_name(name) in found]
+    own = f1[our_name("MyModel")]
+    there = [name for name in RIVALS if our_name(name) in f1]
     fewer = [name for name in there if run.reviews[our_name(name)] != run.reviews[our_name("MyModel")]]
-    rivals = {name: found[our_name(name)] for name in there if name not in fewer}
+    rivals = {name: f1[our_name(name)] for name in there if name not in fewer}
     won = sum(better(own, value, "f1") > 0 for value in rivals.values())
     verdict = _share(won, len(rivals))
     listed = ", ".join(f"{name} {shown(value, 'f1')}" for name, value in rivals.items())
@@ -233,7 +233,7 @@ def sentiment_best(run: Run) -> Finding:
 
 
 def word2vec_fails(run: Run) -> Finding:
-    """Word2Vec finds next to no positive review: recall 0.02 in the paper; here below 0.2 counts as that."""
+    """Test whether Word2Vec finds almost no positive review: recall 0.02 in the paper; here below 0.2."""
     recall, f1 = (run.figures.get(("skip-gram", "imdb", "test", "sgd", name)) for name in ("recall", "f1"))
     if recall is None or f1 is None:
         return UNTESTED, NO_IMDB
@@ -241,7 +241,7 @@ def word2vec_fails(run: Run) -> Finding:
 
 
 def efficient(run: Run) -> Finding:
-    """The distilled model needs a fraction of its teacher's time: here, a tenth or less."""
+    """Test whether the distilled model needs a fraction of its teacher's time: here, a tenth or less."""
     student, teacher = (
         run.figures.get((our_name(name), "corpus", "", "encode", "sentences_per_second"))
         for name in ("MyModel", "teacher")
@@ -253,7 +253,7 @@ def efficient(run: Run) -> Finding:
 
 
 def keeps_the_teacher(run: Run) -> Finding:
-    """The distilled model has the quality of its teacher; here, nine tenths of its Spearman correlation."""
+    """Test whether the distilled model has its teacher's quality: here, nine tenths of its Spearman correlation."""
     student, teacher = (run.stsb(name, "mean", "spearman") for name in ("MyModel", "teacher"))
     if student is None or teacher is None:
         return UNTESTED, NO_STSB

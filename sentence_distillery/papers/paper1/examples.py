@@ -32,7 +32,7 @@ class Examples:
         ]  # no cosine if no word is known
         values = cosines(left, right)
         self.cosines[system.name] = [
-            round(float(value), 4) if found else None for value, found in zip(values, known, strict=True)
+            round(float(value), 4) if is_known else None for value, is_known in zip(values, known, strict=True)
         ]
         if isinstance(system, WordSystem) and system.name in WORD_SYSTEMS:
             self.words[system.name] = [word_cosines(system, row.sentence1, row.sentence2) for row in TABLE_1]

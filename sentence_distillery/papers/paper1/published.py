@@ -81,8 +81,8 @@ def with_published(result: Result) -> Result:
     """Set paper, table and published if the paper has the same figure: tables 4 to 6 on STS-B test, table 3 on IMDB."""
     system, metric = PAPER_NAMES.get(result.system, ""), result.metric
     if (result.dataset, result.split) == ("stsb", "test") and metric in ("pearson", "spearman", "mae"):
-        if (found := PAPER_1.get((system, result.protocol))) is not None:
-            return replace(result, paper="1", table=found.table, published=getattr(found, metric))
+        if (printed := PAPER_1.get((system, result.protocol))) is not None:
+            return replace(result, paper="1", table=printed.table, published=getattr(printed, metric))
     elif (result.dataset, result.protocol) == ("imdb", "sgd") and system in PAPER_1_SENTIMENT:
         published = getattr(PAPER_1_SENTIMENT[system], metric)
         return replace(result, paper="1", table=SENTIMENT_TABLE, published=published)

@@ -1,6 +1,6 @@
 """Tables 1 to 6 and figures 2 and 3 of paper 1 as this run has them, compared with the paper's own figures.
 
-A system that the run has no figure for keeps its row, which says why; no other system's figure takes its place.
+A system without a figure in this run keeps its row, which says why; no other system's figure takes its place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ TITLES = {
     "dpcs": ("6", "dynamic principal component smoothing"),
 }
 METRICS = ("pearson", "spearman", "mae")
-OF_OURS = ("mae_calibrated",)  # what the paper does not have
+OF_OURS = ("mae_calibrated",)  # not in the paper
 SENTIMENT_METRICS = ("precision", "recall", "f1")
 COSINE = Metric("cosine", digits=3)
 ON_FIVE = Metric("score", "0–5", digits=2)
@@ -36,21 +36,21 @@ Columns = Sequence[tuple[str, str]]  # (metric, "ours" or "paper")
 
 
 def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
-    """Tables 4, 5, 6 and 3, as far as the run has their set; in the paper's order of systems."""
+    """Make tables 4, 5, 6 and 3, as far as the run has their set; in the paper's order of systems."""
     stsb = [row for row in rows if (row["dataset"], row["split"]) == ("stsb", "test")]
     imdb = [row for row in rows if (row["dataset"], row["split"], row["protocol"]) == ("imdb", "test", "sgd")]
-    found = []
+    made = []
     for protocol, (number_, title) in TITLES.items():
         mine = [row for row in stsb if row["protocol"] == protocol]
         if mine:
             printed = {name: vars(known) for (name, other), known in PAPER_1.items() if other == protocol}
             caption = (f"Table {number_}: {title}", f"STS-B test, {size(mine, sets)}")
-            found.append(_beside(caption, mine, printed, METRICS, OF_OURS))
+            made.append(_beside(caption, mine, printed, METRICS, OF_OURS))
     if imdb:
         printed = {name: vars(known) for name, known in PAPER_1_SENTIMENT.items()}
         caption = ("Table 3: sentiment by an SGD classifier", f"IMDB test, {size(imdb, sets)}")
-        found.append(_beside(caption, imdb, printed, SENTIMENT_METRICS))
-    return found
+        made.append(_beside(caption, imdb, printed, SENTIMENT_METRICS))
+    return made
 
 
 def _beside(
@@ -60,9 +60,9 @@ def _beside(
     metrics: Sequence[str],
     of_ours: Sequence[str] = (),
 ) -> Table:
-    """Make a row for each system of the paper, our figures beside its own; below them the systems that it lacks.
+    """Make a row for each system of the paper, our figures next to its own; below them the systems that it lacks.
 
-    `metrics` have a column for the paper, `of_ours` have none, and are left out if no row has them.
+    `metrics` have a column for the paper; `of_ours` have none, and are left out if no row has them.
     """
     known = {(row["system"], row["metric"]): row for row in rows}
     taken = [our_name(name) for name in printed]
@@ -103,7 +103,7 @@ def _beside(
 
 
 def table_1(examples: Mapping[str, Any]) -> Table:
-    """Cosines of the two pairs before and after refinement."""
+    """Show the cosines of the two pairs before and after refinement."""
     lines = []
     for place, row in enumerate(TABLE_1):
         ours = [
@@ -119,7 +119,7 @@ def table_1(examples: Mapping[str, Any]) -> Table:
 
 
 def table_2(examples: Mapping[str, Any]) -> Table:
-    """Scores of the four pairs, cosines mapped to 0-5 as in the paper."""
+    """Show the scores of the four pairs, cosines mapped to 0-5 as in the paper."""
     systems = list(examples["cosines"])
     lines = []
     for place, row in enumerate(TABLE_2, start=len(TABLE_1)):
@@ -152,12 +152,12 @@ def _notes(lines: Sequence[tuple[str, list[list[Figure]]]]) -> list[str]:
 
 
 def heat_maps(examples: Mapping[str, Any]) -> list[list[charts.HeatMap]]:
-    """Figures 2 and 3: for each pair of table 1 the words before and after refinement."""
+    """Draw figures 2 and 3: for each pair of table 1 the words before and after refinement."""
     names = {"skip-gram": "before", "refined": "after"}
     maps = []
     for place in range(len(TABLE_1)):
-        found = {label: examples["words"][system][place] for system, label in names.items()}
-        maps.append([_heat_map(f"Figure {place + 2}: {label} refinement", words) for label, words in found.items()])
+        by_label = {label: examples["words"][system][place] for system, label in names.items()}
+        maps.append([_heat_map(f"Figure {place + 2}: {label} refinement", words) for label, words in by_label.items()])
     return maps
 
 
@@ -181,7 +181,7 @@ def _heat_map(title: str, words: Mapping[str, Any]) -> charts.HeatMap:
 
 
 def values(rows: Sequence[Row]) -> dict[tuple[str, str, str, str, str], float]:
-    """{(system, dataset, split, protocol, metric): value} of the figures that exist."""
+    """Index the figures that exist: {(system, dataset, split, protocol, metric): value}."""
     keys = ("system", "dataset", "split", "protocol", "metric")
     return {
         tuple(row[key] for key in keys): value  # type: ignore[misc]

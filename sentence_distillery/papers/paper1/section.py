@@ -1,4 +1,4 @@
-"""The section of the page on paper 1: its claims, tables 1 to 6, figures 2 and 3, and what this run says of them.
+"""The section of the page on paper 1: its claims, tables 1 to 6, figures 2 and 3, and this run's verdicts.
 
 Paper 1 is Han and Yang, Mathematics 2024, 12, 3990.
 """
@@ -20,8 +20,8 @@ PRINTED_RATE = 1e-4  # of Algorithm 1
 class PaperStudentRun:
     """How the systems of paper 1 were trained in this run.
 
-    `student` is the paper student's config.json, `simcse` says what SimCSE was tuned on; `refine` and `repulsion` are
-    training curves, `repulsion` empty if it was not measured on the pairs of `benchmark`.
+    `student` is the paper student's config.json, `simcse` says on which data SimCSE was fine-tuned; `refine` and
+    `repulsion` are training curves, `repulsion` empty if it was not measured on the pairs of `benchmark`.
     """
 
     student: Mapping[str, Any]
@@ -32,7 +32,7 @@ class PaperStudentRun:
 
 
 def refinement(run: PaperStudentRun) -> claims.Refinement:
-    """Return what the claims need of refinement: how Algorithm 1 fared at the printed rate, if that was measured."""
+    """Return the figures of refinement that the claims need: Algorithm 1 at the printed rate, if measured."""
     as_printed = "related_kl" not in run.refine
     if not run.repulsion:
         return claims.Refinement(as_printed, {}, "")
@@ -46,7 +46,7 @@ def section(rows: Sequence[Row], sets: Mapping[str, Any], examples: Mapping[str,
 
     Args:
         rows: Those of results.csv.
-        sets: What the provenance of the benchmark sets says of each.
+        sets: The provenance of each benchmark set.
         examples: The cosines of the paper's example pairs, as `Examples.content` gives them.
         run: How the systems were trained.
 

@@ -49,7 +49,7 @@ def static_cost(encode: Callable[[list[str]], Floats], texts: list[str]) -> Entr
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the shortest of REPEATS runs: other programs only add to it."""
+    """Return the time of the shortest of REPEATS runs: other programs only add to it."""
     taken = []
     for _ in range(REPEATS):
         began = time.perf_counter()

@@ -1,12 +1,12 @@
 """Summarise the cells of paper 2's matrix, and choose the best bi-encoder.
 
-Every cell that was made from the pairs of this run counts, whether the grid of this run has it or an earlier one had
-it; a cell of the grid that was not run says so. If a cell has several seeds, their model soup is one more cell. The
-paired bootstrap says how certain the order of two strategies is: the test pairs are drawn again, with replacement,
-2,000 times, and we report the share of draws in which the better strategy stays ahead.
+Every cell that was made from the pairs of this run counts, whether it is in the grid of this run or of an earlier one.
+A cell of the grid that was not run says so. If a cell has several seeds, their model soup is one more cell. The paired
+bootstrap says how certain the order of two strategies is: the test pairs are drawn again, with replacement, 2,000
+times, and we report the share of draws in which the better strategy stays ahead.
 
 The winner is the bi-encoder of the highest cross-validated accuracy on pairs that it was not trained on: the validation
-split, and for an encoder as it is the training split too. The test split decides nothing.
+split, and for an untrained encoder the training split too. The test split decides nothing.
 """
 
 from collections.abc import Sequence
@@ -140,7 +140,7 @@ def read_results(directories: Sequence[Path], data: str, counters: Counters) -> 
 
 
 def model_soups(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the model soup of every cell that has one, as a result of its own."""
+    """Return the model soup of every cell that has one, as a separate result."""
     return [result | {"outcomes": [result["mean"]]} for result in results if result["mean"]]
 
 
@@ -215,7 +215,7 @@ def curve(scores: Floats, labels: NDArray[np.int8]) -> dict[str, list[float]]:
 def place_of(cell: Any) -> dict[str, Any]:
     """Return the place of a cell in paper 2's tables, by its encoder, its start and its strategy.
 
-    A model soup has a place of its own.
+    A model soup has its own place.
     """
     pooling, _, recipe = cell["start"].partition("-")
     strategy = cell["strategy"]
@@ -248,7 +248,7 @@ def orders(results: Sequence[dict[str, Any]], labels: NDArray[np.int8], counts: 
 
 
 def winner(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the result of the bi-encoder with the best validation accuracy of any seed or model soup; None without."""
+    """Return the result of the bi-encoder whose seed or model soup has the best validation accuracy; None without."""
 
     def validation(result: dict[str, Any]) -> float:
         return max(float(one["validation"]) for one in [*result["outcomes"], result["mean"]] if one)
@@ -260,7 +260,7 @@ def winner(results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def table_4(directory: Path, labels: NDArray[np.int8], counts: Floats, data: str) -> list[Cell]:
     """Return a cell of table 4 for each combination of the results in a directory that were made from these pairs.
 
-    Its strategy says also whether the encoder was trained.
+    Its strategy also says whether the encoder was trained.
     """
     cells = []
     for compared in map(read_json, sorted(directory.glob("*.json"))):

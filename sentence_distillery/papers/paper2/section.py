@@ -64,7 +64,7 @@ PACKAGE = "sentence_distillery.papers.paper2"
 
 
 def spelled(name: str) -> str:
-    """Say a strategy in words."""
+    """Describe a strategy in words."""
     strategy, comma, mean = name.partition(", ")
     recipe, _, rest = strategy.rpartition("-")
     return f"{recipe} {NAMES.get(rest, rest)}".strip() + comma + mean
@@ -76,7 +76,7 @@ def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:
 
 
 def figures(cell: Cell | None) -> list[list[Figure]]:
-    """Accuracy and F1 of a cell, or why it is empty."""
+    """Show accuracy and F1 of a cell, or why it is empty."""
     if cell is None or cell["absent"]:
         return [[Figure("—", note=NOT_ASKED if cell is None else cell["absent"])] for _ in COLUMNS]
     return [
@@ -96,13 +96,13 @@ def table(
 
 
 def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
-    """Tables 1, 2, 3, 5, 6 and 7, those of which this run has a cell; then what the paper does not have."""
+    """Make tables 1, 2, 3, 5, 6 and 7 if this run has a cell of them; then those that the paper does not have."""
     known = place(cells)
     encoders = unique(cell["encoder"] for cell in cells)
     poolings = [name for name in POOLINGS if any(cell["pooling"] == name for cell in cells)]
     size = f"{pairs:,} test pairs"
     has: Callable[[str], bool] = lambda name: any(key[2] == name for key in known)  # noqa: E731
-    found = [
+    made = [
         table(
             f"Table {number}: {title}",
             size,
@@ -115,11 +115,11 @@ def tables(cells: Sequence[Cell], pairs: int) -> list[Table]:
     ]
     rows = [f"combined-{name}" for name in COMBINED]
     if any(has(name) for name in rows):
-        found.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
+        made.append(_by_strategy("Table 7: the combined approach", size, known, rows, [*COMBINED.values()]))
     if rows := unique([*filter(has, MODERN), *(name for *_, name in known if name not in PAPER)]):
         titles = [MODERN.get(name, spelled(name)) for name in rows]
-        found.append(_by_strategy("Beside the paper", size, known, rows, titles))
-    return found
+        made.append(_by_strategy("Beside the paper", size, known, rows, titles))
+    return made
 
 
 def _by_strategy(
@@ -137,7 +137,7 @@ def _by_strategy(
 
 
 def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
-    """Logistic regression on six combinations: a table for each encoder and pooling, and for what was trained."""
+    """Make table 4, logistic regression on six combinations, for each encoder, pooling and trained part."""
     groups: dict[str, list[tuple[str, list[Cell | None]]]] = {}
     for cell in cells:
         combination, _, trained = cell["strategy"].rpartition(", ")
@@ -149,22 +149,22 @@ def table_4(cells: Sequence[Cell], pairs: int) -> list[Table]:
 
 def cells_of(rows: Sequence[Row]) -> list[Cell]:
     """Gather the cells behind the rows of a matrix."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         encoder, _, pooling = row["system"].rpartition(" ")
         empty = {"encoder": encoder, "pooling": pooling, "strategy": row["protocol"], "absent": None}
-        cell = found.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
+        cell = by_key.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
         if (value := number(row)) is None:
             cell["absent"] = row["value"].removeprefix("undefined: ")
         else:
             cell[row["metric"]] = value
         if row["spread"]:
             cell["f1_spread" if row["metric"] == "f1" else "spread"] = float(row["spread"])
-    return list(found.values())
+    return list(by_key.values())
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
-    """By encoder and pooling, the strategies as the paper has them and then the modern ones."""
+    """Sort by encoder and pooling; then the paper's strategies in its order, and the modern ones."""
     order = [*PAPER, *MODERN]
 
     def place(row: Row) -> tuple[str, int, int]:
@@ -175,7 +175,7 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def kept(directory: Path) -> list[dict[str, Any]]:
-    """Read the matrices that `publish --matrix` has kept: heat map, tables, and what was kept of curves and orders."""
+    """Read the matrices that `publish --matrix` has kept: heat map, tables, and kept curves and orders."""
     matrices = []
     for path in sorted(directory.glob("*.csv")):
         every_row = read_results(path)
@@ -192,7 +192,7 @@ def kept(directory: Path) -> list[dict[str, Any]]:
 
 
 def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
-    """Test accuracy of every strategy (down) under every encoder and pooling (across); None without a figure.
+    """Draw test accuracy of every strategy (down) with every encoder and pooling (across); None without a figure.
 
     The least accurate cell is the palest, the most accurate one the fullest.
     """
@@ -222,7 +222,7 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
 
 
 def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
-    """Test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
+    """Draw test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
     known = [cell for cell in cells if not cell["absent"]]
     if not known:
         return []
@@ -240,25 +240,26 @@ def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
     ]
 
 
-def details(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only JSON holds: each cell with its interval and threshold, the threshold curves, the order."""
-    cells = found["cells"]
+def details(matrix: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts that only the JSON has: each cell with interval and threshold, threshold curves, the order."""
+    cells = matrix["cells"]
     return {
         "curves": curves(cells),
         "cells": [{**cell, "name": spelled(cell["strategy"])} for cell in cells],
         "orders": [
-            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])} for order in found["orders"]
+            {**order, "first": spelled(order["first"]), "second": spelled(order["second"])}
+            for order in matrix["orders"]
         ],
         "related": unique(name for cell in cells for name in cell["related"] or ()),
     }
 
 
-def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) -> Section:
+def section(matrix: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) -> Section:
     """Render the section.
 
     Args:
-        found: This run's matrix, the content of reports/paraphrase.json.
-        cost: What comparing sentences costs, the content of reports/pair_cost.json.
+        matrix: This run's matrix, the content of reports/paraphrase.json.
+        cost: The cost of comparing sentences, the content of reports/pair_cost.json.
         directory: Where the matrices of longer runs are kept, reports/runs/paraphrase.
 
     Returns:
@@ -267,12 +268,12 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
     Raises:
         InputError: If a kept file cannot be read.
     """
-    cells, pairs = found["cells"], found["pairs"]["test"]
+    cells, pairs = matrix["cells"], matrix["pairs"]["test"]
     values = {
-        **{key: found[key] for key in ("dataset", "pairs", "removed", "winner")},
-        "tables": by_number(cells, found["combinations"], pairs),
+        **{key: matrix[key] for key in ("dataset", "pairs", "removed", "winner")},
+        "tables": by_number(cells, matrix["combinations"], pairs),
         "heat_map": heat_map(cells),
-        **details(found),
+        **details(matrix),
         "cost": cost,
         "kept": kept(directory),
     }
@@ -280,6 +281,6 @@ def section(found: Mapping[str, Any], cost: Mapping[str, Any], directory: Path) 
 
 
 def by_number(cells: Sequence[Cell], fourth: Sequence[Cell], pairs: int) -> list[Table]:
-    """All tables in the paper's order; what has no number comes last."""
-    found = [*tables(cells, pairs), *table_4(fourth, pairs)]
-    return sorted(found, key=lambda table: table.caption if table.caption.startswith("Table") else "~")
+    """Sort all tables in the paper's order; those without a number come last."""
+    unsorted = [*tables(cells, pairs), *table_4(fourth, pairs)]
+    return sorted(unsorted, key=lambda table: table.caption if table.caption.startswith("Table") else "~")

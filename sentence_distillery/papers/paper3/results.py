@@ -1,13 +1,13 @@
-"""Aggregate the cells of paper 3's grid: figures, and whether W_cf > 0 gains anything.
+"""Aggregate the cells of paper 3's grid: figures, and whether W_cf > 0 helps.
 
 A gain is the Pearson correlation (on SICK-E the accuracy) of a cell less that of the cell with W_cf = 0 on the same
-pairs. Its interval comes from the paired bootstrap: the test pairs are drawn anew, with replacement, 2,000 times; both
-cells are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose
-interval holds 0 could be the luck of these test pairs.
+pairs. Its interval comes from the paired bootstrap: the test pairs are drawn 2,000 times, with replacement. Both cells
+are scored on each draw, seed by seed, and the middle 95% of the mean gains are the interval. A gain whose interval
+holds 0 could be the luck of these test pairs.
 
 The static student takes its component at inference alone, as the Universal Sentence Encoder does in the paper, and so
-does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is scored so as
-well, before any training, and its weight is learnt while it stays as it is (component_focus/frozen_weights.py).
+does every function of `component_focus.functions` (encoders/functions.py). Each encoder of the grid is also scored in
+this way, before any training, and its weight is learnt while the encoder is frozen (component_focus/frozen_weights.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,20 +54,20 @@ SHORT = 14  # words of a tree that fits on the page
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The test predictions of a cell by seed; `right` says whether SICK-E's label was found, (0, 0) without labels."""
+class CellPredictions:
+    """The test predictions of a cell by seed; `right` marks correct labels of SICK-E, (0, 0) without labels."""
 
     encoder: str
     task: str
     weight: float | Kind  # W_cf, or how it was learnt
-    gold: NDArray[np.float32]  # (pairs,)
+    ratings: NDArray[np.float32]  # (pairs,) human ratings
     cosines: Floats  # (seeds, pairs)
     right: NDArray[np.bool_]  # (seeds, pairs)
     absent: str = ""
     seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
 
-    def of(self, seeds: Sequence[int | None]) -> "Outcome":
-        """What these seeds have left, in their order."""
+    def of(self, seeds: Sequence[int | None]) -> "CellPredictions":
+        """Select the predictions of these seeds, in their order."""
         rows = [self.seeds.index(seed) for seed in seeds]
         right = self.right[rows] if self.right.size else NO_LABELS
         return replace(self, cosines=self.cosines[rows], right=right, seeds=tuple(seeds))
@@ -99,13 +99,13 @@ class Gain:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
 
 
-def read_outcomes(key: CellKey, cells: Path) -> list[Outcome]:
+def read_predictions(key: CellKey, cells: Path) -> list[CellPredictions]:
     """Read one cell: trained; the model soup of its seeds; before any training, if W_cf is a number."""
     encoder, task, weight = key.encoder, key.task, key.weight
     directory = cells / str(key)
     absent = read_json(directory / CELL)["absent"]
     if absent:
-        return [Outcome(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
+        return [CellPredictions(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
     table = read_table(directory / PREDICTIONS, SCHEMA)
     table = table.filter(pc.equal(table["split"], "test"))
     seeds = table["seed"]
@@ -114,28 +114,28 @@ def read_outcomes(key: CellKey, cells: Path) -> list[Outcome]:
         f"{encoder}, {MEAN}": table.filter(pc.equal(seeds, MODEL_SOUP)),
         f"{encoder}, {UNTRAINED}": table.filter(pc.is_null(seeds)),
     }
-    return [_outcome(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
+    return [_predictions_of(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
 
 
-def _outcome(name: str, task: str, weight: Weight, table: pa.Table) -> Outcome:
+def _predictions_of(name: str, task: str, weight: Weight, table: pa.Table) -> CellPredictions:
     seeds = tuple(dict.fromkeys(table["seed"].to_pylist()))
-    gold, found, labels, predicted = (
+    ratings, cosine, labels, predicted = (
         table[column].to_numpy().reshape(len(seeds), -1) for column in ("score", "cosine", "label", "predicted")
     )
     right = labels == predicted if table["predicted"].null_count == 0 else NO_LABELS
-    return Outcome(name, task, weight, gold[0], found, right, seeds=seeds)
+    return CellPredictions(name, task, weight, ratings[0], cosine, right, seeds=seeds)
 
 
-def outcome_figures(cell: Outcome) -> list[Result]:
-    """Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
-    system, n = cell.system, len(cell.gold)
+def cell_figures(cell: CellPredictions) -> list[Result]:
+    """Compute Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
+    system, n = cell.system, len(cell.ratings)
     if cell.absent:
         names = ("pearson", "spearman")
         return [_row(system, cell.task, name, Undefined(cell.absent), 0, 1, None, "5") for name in names]
-    found = [correlations(row, cell.gold) for row in cell.cosines]
+    by_seed = [correlations(row, cell.ratings) for row in cell.cosines]
     rows = []
     for name in ("pearson", "spearman"):
-        values = [figures[name] for figures in found]
+        values = [figures[name] for figures in by_seed]
         rows.append(_mean(system, cell.task, name, values, n, "5"))
     if cell.right.size:
         rates: list[float | Undefined] = [float(row.mean()) for row in cell.right]
@@ -161,31 +161,31 @@ def _row(
 
 
 def draws(pairs: int, count: int = DRAWS) -> Floats:
-    """How often each pair stands in each draw, (count, pairs) float32."""
+    """Count how often each pair is in each draw, (count, pairs) float32."""
     rows = np.random.default_rng(0).integers(0, pairs, (count, pairs))
     return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
 
 
-def drawn_pearson(found: Floats, gold: NDArray[np.float32], counts: Floats) -> Floats:
-    """Pearson of each draw, (draws,), by products of the counts with the values."""
+def drawn_pearson(cosine: Floats, ratings: NDArray[np.float32], counts: Floats) -> Floats:
+    """Compute Pearson of each draw, (draws,), by products of the counts with the values."""
     total = counts.sum(axis=1)
-    one, other = found.astype(np.float64) - found.mean(), gold.astype(np.float64) - gold.mean()
+    one, other = cosine.astype(np.float64) - cosine.mean(), ratings.astype(np.float64) - ratings.mean()
     x, y, xx, yy, xy = (counts @ column / total for column in (one, other, one * one, other * other, one * other))
     return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
 
 
-def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
-    """The gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have; or nothing."""
+def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[Gain]:
+    """Compute the gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have, if any."""
     both = [seed for seed in cell.seeds if seed in base.seeds]
     if not both:
         return []
     base, cell = base.of(both), cell.of(both)
-    every = np.ones((1, len(base.gold)), dtype=np.float32)
+    every = np.ones((1, len(base.ratings)), dtype=np.float32)
     differences = {
         "pearson": np.mean(
             [
-                drawn_pearson(new, base.gold, np.concatenate([every, counts]))
-                - drawn_pearson(old, base.gold, np.concatenate([every, counts]))
+                drawn_pearson(new, base.ratings, np.concatenate([every, counts]))
+                - drawn_pearson(old, base.ratings, np.concatenate([every, counts]))
                 for old, new in zip(base.cosines, cell.cosines, strict=True)
             ],
             axis=0,
@@ -194,30 +194,30 @@ def gains(base: Outcome, cell: Outcome, counts: Floats) -> list[Gain]:
     if base.right.size and cell.right.size:
         better = cell.right.mean(axis=0) - base.right.mean(axis=0)
         differences["accuracy"] = np.concatenate([every, counts]) @ better / len(better)
-    found = []
+    measured = []
     for name, values in differences.items():
         low, high = np.quantile(values[1:], [0.025, 0.975])
         shared = (cell.encoder, cell.task, name, cell.weight)
-        found.append(Gain(*shared, float(values[0]), float(low), float(high), len(base.gold), len(base.cosines)))
-    return found
+        measured.append(Gain(*shared, float(values[0]), float(low), float(high), len(base.ratings), len(base.cosines)))
+    return measured
 
 
-def gains_over_none(cells: Sequence[Outcome]) -> list[Gain]:
-    """What each weight of an encoder and task gains over 0; nothing where that cell is absent.
+def gains_over_none(cells: Sequence[CellPredictions]) -> list[Gain]:
+    """Compute the gain of each weight of an encoder and task over 0; nothing if the cell of 0 is absent.
 
-    The mean of weights gains nothing of its own: its seeds are compared.
+    The model soup has no separate gain: its seeds are compared.
     """
     there = [cell for cell in cells if not cell.absent and not cell.encoder.endswith(MEAN)]
     base = next((cell for cell in there if cell.weight == 0), None)
     if base is None:
         return []
-    counts = draws(len(base.gold))
+    counts = draws(len(base.ratings))
     return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """What encoders that stay as they are are scored on: pairs, the tree of each sentence, the tasks and weights."""
+    """The data for scoring frozen encoders: pairs, the tree of each sentence, the tasks and weights."""
 
     inputs: Inputs
     trees: dict[str, Tree]
@@ -225,13 +225,13 @@ class Frozen:
 
     @property
     def sets(self) -> list[str]:
-        """The benchmark sets of the tasks that are here."""
+        """The benchmark sets of the tasks that are present."""
         return benchmarks_of(self.focus.tasks, self.inputs.benchmarks)
 
 
-def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) -> list[Outcome]:
-    """Score an encoder with the component at inference alone: every weight, and 0, on the test split of each task."""
-    found = []
+def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) -> list[CellPredictions]:
+    """Score an encoder with the component only at inference: every weight, and 0, on the test split of each task."""
+    cells = []
     for task in frozen.sets:
         test = frozen.inputs.benchmarks.pairs(task, "test")
         texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
@@ -239,42 +239,42 @@ def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) ->
         rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
         basic, part = embed(texts), embed(components_of(texts, frozen.trees, counters))
         weights = sorted({0.0, *(weight for weight in frozen.focus.weights if isinstance(weight, float))})
-        found += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
-    return found
+        cells += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
+    return cells
 
 
-def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Outcome:
-    """An encoder's vectors (sentences, dimension) as a cell; `rows` (pairs, 2) are places in them."""
+def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> CellPredictions:
+    """Predict from an encoder's vectors (sentences, dimension); `rows` (pairs, 2) index them."""
     one, other = rows.T
-    gold = test.scores if test.scores is not None else NOTHING
+    ratings = test.scores if test.scores is not None else NOTHING
     labels = entailment(vectors, rows, test.labels)
     right = NO_LABELS if labels is None else np.array([labels]) == np.array([test.labels])
-    found = cosines(vectors[one], vectors[other])[None, :]
-    return Outcome(f"{name}, {UNTRAINED}", test.name, weight, gold, found, right)
+    cosine = cosines(vectors[one], vectors[other])[None, :]
+    return CellPredictions(f"{name}, {UNTRAINED}", test.name, weight, ratings, cosine, right)
 
 
 def learnt_weights(
     functions: Mapping[str, Embed], frozen: Frozen, cells: Path, counters: Counters
-) -> list[tuple[Outcome, Learnt]]:
-    """Learn the weights for functions of texts, and read those that the directory of cells has for each encoder."""
-    found = {
+) -> list[tuple[CellPredictions, Learnt]]:
+    """Learn the weights for functions of texts, and read those of each encoder from the directory of cells."""
+    learnt = {
         (name, task): learn_all(task, embed, frozen.trees, frozen.inputs, counters)
         for name, embed in functions.items()
         for task in frozen.sets
     }
     for name in frozen.focus.encoders:
         tasks: dict[str, list[dict[str, Any]]] = read_json(cells / f"{name}-learnt" / LEARNT)["learnt"]
-        found |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
-    return [(_learnt(name, task, each), each) for (name, task), every in found.items() for each in every]
+        learnt |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
+    return [(_learnt(name, task, each), each) for (name, task), every in learnt.items() for each in every]
 
 
-def _learnt(name: str, task: str, learnt: Learnt) -> Outcome:
-    gold, found = np.array(learnt.gold, np.float32), np.array([learnt.cosines], np.float32)
-    return Outcome(f"{name}, {UNTRAINED}", task, learnt.kind, gold, found, NO_LABELS)
+def _learnt(name: str, task: str, learnt: Learnt) -> CellPredictions:
+    ratings, cosine = np.array(learnt.gold, np.float32), np.array([learnt.cosines], np.float32)
+    return CellPredictions(f"{name}, {UNTRAINED}", task, learnt.kind, ratings, cosine, NO_LABELS)
 
 
 def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:
-    """Some trees that fit on a page, spread over the run."""
+    """Choose some trees that fit on a page, spread over the run."""
     short = [text for text, tree in sorted(trees.items()) if 5 <= len(tree.tokens) <= SHORT]
     step = max(1, len(short) // SHOWN)
     return [{"text": text} | asdict(trees[text]) for text in short[::step][:SHOWN]]

@@ -111,23 +111,23 @@ def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
 
 
 def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
-    """Tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
+    """Make tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
 
     Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; if there are others, Spearman and
     the accuracy have a grid, too.
     """
-    found = []
+    made = []
     listed = [row for row in rows if weight_of(row) in (None, 0.0, CLAIMED)]
     for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
         mine = [row for row in listed if row["metric"] in metrics]
         if mine:
             paper = printed_rows(metrics, unique(row["dataset"] for row in mine))
             blocks = [Block("The paper", _in_groups(paper, mine)), Block(whose, _in_groups(mine, mine))]
-            found.append(build([block for block in blocks if block.rows], "group", title, "test split"))
+            made.append(build([block for block in blocks if block.rows], "group", title, "test split"))
     grids = {"pearson": "Table 7: Pearson over the weight of the component"}
     if len(listed) < len(rows):
         grids |= {"spearman": "Spearman over the weight", "accuracy": "Accuracy of the entailment over the weight"}
-    return found + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
+    return made + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
 
 
 def _encoder(row: Row) -> str:
@@ -154,7 +154,7 @@ def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
-    """Make a row for each line, a column for each weight."""
+    """Make a table with a row for each line and a column for each weight."""
     weights = sorted({weight for _, cells in lines for weight in cells})
     shown = [
         (name, [[Figure(PERCENT.text(cells[w]), cells[w])] if w in cells else [Figure("")] for w in weights])
@@ -172,7 +172,7 @@ def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
 
 
 def grid(rows: Sequence[Row], metric: str = "pearson") -> list[tuple[str, dict[float, float]]]:
-    """(name, figure by weight) of each encoder and task, the paper's CF-BERT-large before ours."""
+    """List (name, figure by weight) for each encoder and task, the paper's CF-BERT-large before ours."""
     own: dict[tuple[str, str], dict[float, float]] = {}
     known = [row for row in rows if row["metric"] == metric]
     for row in _in_groups(known, known):
@@ -203,12 +203,12 @@ def kept(directory: Path) -> dict[str, Any]:
     rows.sort(key=place)
     path = directory / GAINS
     gains = current_content(read_json(path)) if path.exists() else []
-    found = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
-    return found | {"gains": gains, "claimed": CLAIMED}
+    content = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
+    return content | {"gains": gains, "claimed": CLAIMED}
 
 
 def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
-    """Draw what each weight gains in Pearson x 100, up to W_cf = 1 as in the paper; ours at 0 has the same seeds."""
+    """Draw each weight's gain in Pearson x 100, up to W_cf = 1 as in the paper; ours at 0 has the same seeds."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for gain in gains:
         task, weight = gain["task"], gain["weight"]
@@ -226,7 +226,7 @@ def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
 def statement(gains: Sequence[Mapping[str, Any]]) -> str:
     """Say whether W_cf = 0.2 is better than 0 in this run: a sentence for trained encoders, one for untrained ones.
 
-    On the paper's own tasks: the project's sample pairs are too few to say.
+    Only the paper's own tasks count: the project's sample pairs are too few.
     """
     mine = [gain for gain in gains if gain["weight"] == CLAIMED and gain["task"] in TABLE_7]
     if not mine:
@@ -262,7 +262,7 @@ def largest(weights: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Sentences a second: those that the static student encodes, and those that the parser parses, if known."""
+    """Sentences per second: encoded by the static student, and parsed by the parser, if known."""
 
     student: str | None
     parsed: float | None
