@@ -27,6 +27,8 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.device import device
+from sentence_distillery.training.batches import Batches
+from sentence_distillery.training.trainer import Hooks, Trainer
 from stages import paths
 from stages.params import Params, load_params
 
@@ -36,11 +38,17 @@ WARM_UP = 32
 
 def ours(params: ComponentTraining, data: TokenizedTask, encoder: PairEncoder) -> float:
     """Seconds of an epoch of our own."""
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
     cell = Cell(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
-    cell.epoch(first(data, WARM_UP), optimizer, 0)
+
+    def epoch(pairs: TokenizedTask) -> None:
+        optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
+        batches = Batches(np.arange(len(pairs.rows["train"])), params.batch_size, seed=1, smallest=1)
+        trainer = Trainer(encoder, optimizer, batches, 1, hooks=Hooks(before=lambda number: encoder.train()))
+        trainer.run(lambda batch: {"loss": cell.loss(pairs, batch)})
+
+    epoch(first(data, WARM_UP))
     started = time.monotonic()
-    cell.epoch(data, optimizer, 0)
+    epoch(data)
     return time.monotonic() - started
 
 

@@ -11,6 +11,7 @@ All weights start at 0, the encoder alone, and take STEPS steps of Adam over all
 random, so there is no seed. The step with the best Spearman on dev counts; it may be the start.
 """
 
+import copy
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.trees import Tree
+from sentence_distillery.training.batches import InOrder
+from sentence_distillery.training.trainer import Best, Hooks, Trainer
 
 Kind = Literal["one", "roles", "tags", "gate"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -145,19 +148,24 @@ def embedded(parts: Sequence[dict[str, str]], names: Sequence[str], embed: Embed
 def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides: dict[Split, Sides]) -> Learnt:
     """Learn on train, choose the step on dev, and compute the cosines of test."""
     mixture = Mixture(len(names), basic.shape[1], kind == "gate")
-    optimizer = torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE)
+    start = copy.deepcopy(mixture)
     train, dev, test = (Products.of(sides[split], basic, parts) for split in SPLITS)
     ratings = torch.from_numpy(train.ratings)
-    state, best, at = {}, -np.inf, 0
-    for step in range(STEPS + 1):
-        if (figure := _spearman(mixture, dev)) > best:
-            state, best, at = {name: value.clone() for name, value in mixture.state_dict().items()}, figure, step
-        optimizer.zero_grad()
-        (-torch.corrcoef(torch.stack([mixture(train), ratings]))[0, 1]).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    mixture.load_state_dict(state)
-    weights = dict(zip(names, mixture.weights.tolist(), strict=True))
-    return Learnt(kind, weights, at, best, _cosines(mixture, test).tolist(), test.ratings.tolist())
+    trainer = Trainer(
+        mixture,
+        torch.optim.Adam(mixture.parameters(), lr=LEARNING_RATE),
+        InOrder([train]),
+        STEPS,
+        best=Best("dev"),
+        hooks=Hooks(after=lambda means: {"dev": _spearman(mixture, dev)}),
+        unit="steps",
+    )
+    curve = trainer.run(lambda pairs: {"loss": -torch.corrcoef(torch.stack([mixture(pairs), ratings]))[0, 1]})
+    figures = [_spearman(start, dev), *(note["dev"] for note in curve)]
+    step = int(np.argmax(figures))
+    chosen = mixture if step else start
+    weights = dict(zip(names, chosen.weights.tolist(), strict=True))
+    return Learnt(kind, weights, step, figures[step], _cosines(chosen, test).tolist(), test.ratings.tolist())
 
 
 @torch.inference_mode()

@@ -23,7 +23,6 @@ A checkpoint is saved after each epoch. An interrupted cell resumes there, with 
 """
 
 import hashlib
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,6 @@ import pyarrow as pa
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import Split
@@ -63,16 +61,15 @@ from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.options import ScoredTraining
-from sentence_distillery.runtime.progress import track
 from sentence_distillery.syntax.trees import Tree
-from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
+from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.schedules import warm_up
+from sentence_distillery.training.trainer import Best, Curve, Hooks, Saving, Trainer
 
 NONE = -1  # in place of a part that a sentence lacks
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
 
-Notes = dict[int, list[dict[str, float]]]  # by seed and epoch: loss, dev Spearman, learnt weights
-
-log = logging.getLogger(__name__)
+Notes = dict[int, Curve]  # by seed and epoch: loss, dev Spearman, learnt weights
 
 
 @dataclass(frozen=True)
@@ -168,74 +165,44 @@ class Cell:
         """The modules that are kept after the training."""
         return nn.ModuleList([self.encoder, self.weights])
 
-    def run(self, data: TokenizedTask, key: str) -> list[dict[str, float]]:
-        """Train in place and return notes of each epoch; encoder and weights end as after the best epoch."""
-        self.encoder.precision = self.params.precision
+    def run(self, data: TokenizedTask, key: str) -> Curve:
+        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
         lasting = self.lasting.to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
         model.to(self.encoder.transformer.device)
-        optimizer = torch.optim.Adam(model.parameters(), lr=self.params.learning_rate, fused=True)
-        state = Checkpoint(self.checkpoint, key, model, optimizer)
-        best = self.checkpoint.with_suffix(".best")
-        notes = state.resume() if has_weights(best, key) else []
-        with torch.random.fork_rng():
-            for epoch in track(range(len(notes), self.params.epochs), self.params.epochs, "epochs", done=len(notes)):
-                loss = self.epoch(data, optimizer, epoch)
-                notes.append({"loss": loss, "dev": self.judge(data)} | self.weights.learnt())
-                if _best(notes) == epoch:
-                    save_weights(best, key, lasting)
-                state.save(notes)
-        self.encoder.precision = "float32"
-        lasting.load_state_dict(load_file(best))
-        return notes
+        params = self.params
+        batches = Batches(np.arange(len(data.rows["train"])), params.batch_size, self.seed, smallest=1)
+        trainer = Trainer(
+            model,
+            torch.optim.Adam(model.parameters(), lr=params.learning_rate, fused=True),
+            batches,
+            params.epochs,
+            warm_up(batches.steps * params.epochs, params.warm_up),
+            Saving(self.checkpoint, key),
+            Best("dev", module=lasting),
+            dropout_seed=self.seed,
+            hooks=Hooks(
+                before=lambda epoch: self.encoder.train(),
+                after=lambda means: {"dev": self.judge(data)} | self.weights.learnt(),
+            ),
+            remedy=f"Lower learning_rate, which is {params.learning_rate}.",
+        )
+        with self.encoder.in_precision(params.precision):
+            return trainer.run(lambda batch: {"loss": self.loss(data, batch)})
 
-    def epoch(self, data: TokenizedTask, optimizer: torch.optim.Optimizer, epoch: int) -> float:
-        """Pass once over the training pairs and return the mean loss; raises InputError if it is not finite."""
-        rows, ratings = data.rows["train"], torch.from_numpy(data.ratings["train"])
-        order = np.random.default_rng((self.seed, epoch)).permutation(len(rows))
-        size = self.params.batch_size
-        steps = -(-len(rows) // size)
-        planned = steps * self.params.epochs
-        self.encoder.train()
-        total = 0.0
-        for number in range(steps):
-            step = epoch * steps + number
-            torch.manual_seed(self.seed * 1_000_003 + step)  # dropout of this step
-            for group in optimizer.param_groups:
-                group["lr"] = self.params.learning_rate * rise_and_fall(step, planned, self.params.warm_up)
-            batch = order[number * size : (number + 1) * size]
-            vectors = focused(self.encoder, data, rows[batch].T.ravel(), self.weights)
-            u, v = vectors[: len(batch)], vectors[len(batch) :]
-            loss = F.mse_loss(F.cosine_similarity(u, v), ratings[batch].to(vectors.device))
-            if self.labels is not None:
-                loss = loss + self.labels(u, v, batch)
-            if not torch.isfinite(loss):
-                raise InputError(
-                    f"The loss is {loss.item()} at step {step + 1}, on the batch of pairs {batch[:5].tolist()} and "
-                    f"{max(len(batch) - 5, 0)} more; lower its learning_rate."
-                )
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            total += loss.item()
-        log.info("W_cf %s, seed %d, epoch %d: loss %.4f", self.weights.weight, self.seed, epoch + 1, total / steps)
-        return total / steps
+    def loss(self, data: TokenizedTask, batch: Rows) -> Tensor:
+        """Return the loss of a batch of training pairs."""
+        vectors = focused(self.encoder, data, data.rows["train"][batch].T.ravel(), self.weights)
+        u, v = vectors[: len(batch)], vectors[len(batch) :]
+        ratings = torch.from_numpy(data.ratings["train"][batch]).to(vectors.device)
+        loss = F.mse_loss(F.cosine_similarity(u, v), ratings)
+        return loss if self.labels is None else loss + self.labels(u, v, batch)
 
     def judge(self, data: TokenizedTask) -> float:
         """Compute Spearman on dev; -1 if it is undefined."""
         predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
         figure = correlations(predicted, data.ratings["dev"])
         return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
-
-
-def rise_and_fall(step: int, steps: int, warm_up: float) -> float:
-    """Scale the learning rate at a step of `steps`: linearly up to 1 at `warm_up`, then linearly down to 0."""
-    rise = warm_up * steps
-    return (step + 1) / (rise + 1) if step < rise else (steps - step) / (steps - rise)
-
-
-def _best(notes: list[dict[str, float]]) -> int:
-    return int(np.argmax([note["dev"] for note in notes]))
 
 
 def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
@@ -282,7 +249,7 @@ def trained(
     seed: int,
     path: Path,
     labels: bool = False,
-) -> tuple[Cell, list[dict[str, float]]]:
+) -> tuple[Cell, Curve]:
     """Train a cell from the weights of `teacher`; returns it with notes of each epoch. Checkpoints are at `path`.
 
     `labels` says whether it also learns from the labels of the pairs.

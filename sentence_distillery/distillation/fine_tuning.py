@@ -19,7 +19,6 @@ so the result is a student like any other. Pairs with an evaluation sentence are
 Worked example: cosines 0.1, 0.5, 0.9 and the ratings 1, 3, 5 lie on a line, so the loss is -1; for 5, 3, 1 it is 1.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +38,9 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
-from sentence_distillery.runtime.progress import track
+from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.schedules import linear
+from sentence_distillery.training.trainer import Trainer
 
 BENCHMARK = "stsb"
 
@@ -101,16 +102,6 @@ def pearson_loss(cosines: Tensor, ratings: Tensor) -> Tensor:
     return loss
 
 
-def batches(count: int, params: FineTunedStudent) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each batch, every epoch in a different order; a last batch of one pair is left out."""
-    for epoch in range(params.epochs):
-        order = np.random.default_rng((params.seed, epoch)).permutation(count)
-        for start in range(0, count, params.batch_size):
-            rows = order[start : start + params.batch_size]
-            if len(rows) > 1:
-                yield rows
-
-
 def tune(encoder: StaticEncoder, pairs: RatedPairs, params: FineTunedStudent) -> StaticEncoder:
     """Tune a student on rated pairs; all learning rates fall linearly to 0.
 
@@ -132,19 +123,17 @@ def tune(encoder: StaticEncoder, pairs: RatedPairs, params: FineTunedStudent) ->
         model.direction: params.direction_learning_rate,
     }
     optimizer = torch.optim.Adam([{"params": [values], "lr": rate} for values, rate in rates.items()])
-    planned = list(batches(len(pairs.ratings), params))
-    for step, rows in enumerate(track(planned, len(planned), "steps")):
+    batches = Batches(np.arange(len(pairs.ratings)), params.batch_size, params.seed)
+
+    def loss(rows: Rows) -> dict[str, Tensor]:
         cosines = F.cosine_similarity(model(pairs.left.take(rows)), model(pairs.right.take(rows)))
-        optimizer.zero_grad()
-        pearson_loss(cosines, torch.from_numpy(pairs.ratings[rows])).backward()  # type: ignore[no-untyped-call]
-        for group, rate in zip(optimizer.param_groups, rates.values(), strict=True):
-            group["lr"] = rate * (1 - step / len(planned))
-        optimizer.step()
+        return {"loss": pearson_loss(cosines, torch.from_numpy(pairs.ratings[rows]))}
+
+    remedy = "Lower map_learning_rate, token_weight_learning_rate or direction_learning_rate."
+    trainer = Trainer(model, optimizer, batches, params.epochs, linear(params.epochs, batches.steps), remedy=remedy)
+    trainer.run(loss)
     if not all(torch.isfinite(values).all() for values in model.parameters()):
-        raise InputError(
-            "The fine-tuned student is not finite; lower map_learning_rate, token_weight_learning_rate or "
-            "direction_learning_rate."
-        )
+        raise InputError(f"The fine-tuned student is not finite. {remedy}")
     return model.folded(encoder.tokenizer)
 
 

@@ -19,13 +19,22 @@ from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.distillation.options import MlpHead
 from sentence_distillery.distillation.static_student import principal_directions, project
-from sentence_distillery.distillation.student import PROBE, LabelledCorpus, read_labelled, relational_remedy, watching
-from sentence_distillery.distillation.training import Batch, Training, refuse_collapsed
+from sentence_distillery.distillation.student import (
+    PROBE,
+    LabelledCorpus,
+    read_labelled,
+    relational_remedy,
+    student_trainer,
+    watching,
+)
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.runtime.device import device
+from sentence_distillery.training.batches import Rows
+from sentence_distillery.training.collapse import refuse_collapsed
+from sentence_distillery.training.trainer import Saving
 
 
 class HiddenLayer(nn.Module):
@@ -88,14 +97,15 @@ def train_mlp_head(
     def deepened() -> StaticEncoder:
         return StaticEncoder(encoder.tokenizer, encoder.table, hidden=model.layer())
 
-    def loss(rows: Batch) -> dict[str, Tensor]:
+    def loss(rows: Rows) -> dict[str, Tensor]:
         teacher = torch.from_numpy(targets[rows].astype(np.float32)).to(model.widen.device)
         vectors = model(torch.from_numpy(sums[rows]).to(teacher.device))
         return distillation_loss(vectors, teacher, params.relational_weight, params.temperature)
 
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, checkpoint, labelled.key(params, encoder.table), decay=True)
-    training.run(loss, len(sums), params, watching(encoder, lambda tokens: deepened().embed(tokens), development))
+    saving = Saving(checkpoint, labelled.key(params, encoder.table))
+    watch = watching(encoder, lambda tokens: deepened().embed(tokens), development)
+    student_trainer(model, optimizer, len(sums), params, saving, watch).run(loss)
     probe = labelled.tokens.take(range(min(PROBE, len(sums))))
     refuse_collapsed(deepened().embed(probe), "student with an MLP head", relational_remedy(params))
     return deepened()

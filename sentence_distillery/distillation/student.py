@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
@@ -32,13 +33,16 @@ from sentence_distillery.distillation.static_student import (
     principal_directions,
     project,
 )
-from sentence_distillery.distillation.training import Curve, Training, Watch, refuse_collapsed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.runtime.device import device
+from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.collapse import refuse_collapsed
+from sentence_distillery.training.schedules import constant, linear
+from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
 from sentence_distillery.word_vectors.model import WordVectors
 
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
@@ -46,6 +50,7 @@ PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
 
 Embed = Callable[[TokenIds], Floats]
+Watch = Callable[[], dict[str, float]]  # figures of the model as it is, for the curve
 
 
 @dataclass(frozen=True)
@@ -183,11 +188,33 @@ def train_static(
         params.temperature,
     )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, checkpoint, key, decay=True)
     watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
-    curve = training.run(loss, len(labelled.tokens), params, watch)
+    curve = student_trainer(model, optimizer, len(labelled.tokens), params, Saving(checkpoint, key), watch).run(loss)
     return TrainedStudent(
         StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, relational_remedy(params)
+    )
+
+
+def student_trainer(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    count: int,
+    params: Student | PaperStudentOptions | MlpHead,
+    saving: Saving,
+    watch: Watch,
+    decay: bool = True,
+) -> Trainer[Rows]:
+    """Return what trains a student on shuffled batches of `count` sentences; with `decay` the rate falls to 0."""
+    batches = Batches(np.arange(count), params.batch_size, params.seed)
+    return Trainer(
+        model,
+        optimizer,
+        batches,
+        params.epochs,
+        linear(params.epochs, batches.steps) if decay else constant,
+        saving,
+        hooks=Hooks(after=lambda means: watch()),
+        remedy=f"Lower learning_rate, which is {params.learning_rate}.",
     )
 
 
@@ -227,9 +254,9 @@ def train_paper(
     labelled = read_labelled(encoder, corpus, counters)
     loss = PaperLoss(model, labelled.tokens.means(table), labelled.targets)
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
-    training = Training(model, optimizer, checkpoint, labelled.key(params, table), decay=False)
+    saving = Saving(checkpoint, labelled.key(params, table))
     watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens), development)
-    curve = training.run(loss, len(labelled.tokens), params, watch)
+    curve = student_trainer(model, optimizer, len(labelled.tokens), params, saving, watch, decay=False).run(loss)
     remedy = (
         f"Lower learning_rate, which is {params.learning_rate}, and see whether the soft labels and the refined word "
         "vectors differ from each other."

@@ -11,7 +11,8 @@ A batch goes through the transformer in groups of similar length, without paddin
 weights, unless they are padded and the table of tokens is cut.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -155,6 +156,15 @@ class PairEncoder(nn.Module):
         hidden = self.transformer(**inputs).last_hidden_state
         with self._autocast("float32"):
             return pool(hidden.float(), inputs["attention_mask"], self.pooling)
+
+    @contextmanager
+    def in_precision(self, precision: Precision) -> Iterator[None]:
+        """Compute matrix products in `precision` within the block."""
+        self.precision = precision
+        try:
+            yield
+        finally:
+            self.precision = "float32"
 
     def _autocast(self, precision: Precision) -> torch.autocast:
         return autocast(self.transformer.device, precision)

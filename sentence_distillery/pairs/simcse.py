@@ -17,6 +17,7 @@ checkpoint ends like one that was never interrupted.
 """
 
 import hashlib
+import itertools
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -37,12 +38,12 @@ from sentence_distillery.encoders.transformer import AbsentModelError, Encoder, 
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs.options import Simcse
-from sentence_distillery.runtime.progress import track
-from sentence_distillery.training.checkpoint import Checkpoint
+from sentence_distillery.training.batches import Batches
+from sentence_distillery.training.schedules import linear
+from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
 
 CONFIG = "simcse.json"
-SAVE_EVERY = 500  # steps
-LOG_EVERY = 50
+ROUND = 50  # steps
 
 log = logging.getLogger(__name__)
 
@@ -94,17 +95,35 @@ def embed(encoder: Encoder, texts: list[str]) -> Tensor:
     return weighted_mean(hidden, padded["attention_mask"].to(hidden.dtype))
 
 
-def batches(examples: list[Example], params: Simcse) -> Iterator[list[Example]]:
-    """Yield batches, every epoch in a different order; leave out a last batch of one example: it has no negatives."""
-    for epoch in range(params.epochs):
-        order = np.random.default_rng((params.seed, epoch)).permutation(len(examples))
-        for start in range(0, len(order), params.batch_size):
-            batch = [examples[row] for row in order[start : start + params.batch_size].tolist()]
-            if len(batch) > 1:
-                yield batch
+@dataclass(frozen=True)
+class Rounds:
+    """Batches of several passes over the examples, in rounds of ROUND steps, after each of which the state is saved."""
+
+    planned: list[list[Example]]
+
+    @classmethod
+    def of(cls, examples: list[Example], params: Simcse) -> "Rounds":
+        """Plan the batches of all epochs."""
+        batches = Batches(np.arange(len(examples)), params.batch_size, params.seed)
+        passes = (batches(epoch) for epoch in range(params.epochs))
+        return cls([[examples[row] for row in rows.tolist()] for rows in itertools.chain.from_iterable(passes)])
+
+    @property
+    def steps(self) -> int:
+        """Steps in a round."""
+        return ROUND
+
+    @property
+    def count(self) -> int:
+        """The number of rounds."""
+        return -(-len(self.planned) // ROUND)
+
+    def __call__(self, epoch: int) -> Iterator[list[Example]]:
+        """Yield the batches of a round, by its number."""
+        return iter(self.planned[epoch * ROUND : (epoch + 1) * ROUND])
 
 
-def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint: Path) -> list[float]:
+def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint: Path) -> Curve:
     """Tune an encoder in place.
 
     Args:
@@ -114,46 +133,40 @@ def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint:
         checkpoint: the file from which an interrupted training of the same data and options goes on.
 
     Returns:
-        The loss of each step.
+        For each round of ROUND steps the mean loss.
 
     Raises:
         InputError: the examples make no batch, or a loss is not finite.
     """
-    planned = list(batches(examples, params))
-    if not planned:
+    rounds = Rounds.of(examples, params)
+    if not rounds.planned:
         raise InputError(f"SimCSE has {len(examples)} examples, which make no batch; raise sentences.")
-    optimizer = torch.optim.AdamW(encoder.model.parameters(), lr=params.learning_rate, weight_decay=0.0)
     content = json.dumps([encoder.fingerprint, params.model_dump(), [vars(example) for example in examples]])
     key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    state = Checkpoint(checkpoint, key, encoder.model, optimizer)
-    losses: list[float] = state.resume()
-    encoder.model.train()
-    with torch.random.fork_rng():
-        for step in track(range(len(losses), len(planned)), len(planned), "steps", done=len(losses)):
-            torch.manual_seed(params.seed * 1_000_003 + step)  # dropout of this step
-            for group in optimizer.param_groups:
-                group["lr"] = params.learning_rate * (1 - step / len(planned))
-            losses.append(_step(encoder, optimizer, planned[step], params.temperature, step))
-            if len(losses) % SAVE_EVERY == 0:
-                state.save(losses)
+    trainer = Trainer(
+        encoder.model,
+        torch.optim.AdamW(encoder.model.parameters(), lr=params.learning_rate, weight_decay=0.0),
+        rounds,
+        rounds.count,
+        linear(epochs=len(rounds.planned), steps=1),
+        Saving(checkpoint, key),
+        dropout_seed=params.seed,
+        hooks=Hooks(before=lambda number: encoder.model.train()),
+        remedy=f"Lower learning_rate, which is {params.learning_rate}.",
+        unit="rounds",
+    )
+    curve = trainer.run(lambda batch: {"loss": loss(encoder, batch, params.temperature)})
     encoder.model.train(False)
-    return losses
+    return curve
 
 
-def _step(
-    encoder: Encoder, optimizer: torch.optim.Optimizer, batch: list[Example], temperature: float, step: int
-) -> float:
-    optimizer.zero_grad()
+def loss(encoder: Encoder, batch: list[Example], temperature: float) -> Tensor:
+    """Return the loss of a batch."""
     sides = [[example.anchor for example in batch], [example.positive for example in batch]]
     negatives = [example.negative for example in batch if example.negative is not None]
     anchors, positives = (embed(encoder, side) for side in sides)
     far = embed(encoder, negatives) if negatives else positives[:0]
-    loss = info_nce(anchors, positives, far, temperature)
-    if not torch.isfinite(loss):
-        raise InputError(f"The loss of SimCSE is {loss.item()} at step {step + 1}; lower learning_rate.")
-    loss.backward()  # type: ignore[no-untyped-call]
-    optimizer.step()
-    return loss.item()
+    return info_nce(anchors, positives, far, temperature)
 
 
 @dataclass(frozen=True)
@@ -185,7 +198,7 @@ def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[
     return examples[: params.sentences]
 
 
-def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters) -> tuple[Encoder, list[float]] | str:
+def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters) -> tuple[Encoder, Curve] | str:
     """Tune an encoder by contrastive learning.
 
     Args:
@@ -195,7 +208,7 @@ def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters
         counters: counts the examples.
 
     Returns:
-        The tuned encoder and the loss of each step, or why there is none.
+        The tuned encoder and the mean loss of each round, or why there is none.
 
     Raises:
         InputError: the encoder or the examples cannot be read, or training diverges.
@@ -212,7 +225,6 @@ def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters
     return encoder, train(encoder, examples, params, checkpoint)
 
 
-def summary(losses: list[float]) -> dict[str, object]:
-    """Return the number of steps and the mean loss of every 50 of them."""
-    means = [sum(part) / len(part) for part in (losses[at : at + LOG_EVERY] for at in range(0, len(losses), LOG_EVERY))]
-    return {"steps": len(losses), f"loss_every_{LOG_EVERY}_steps": means}
+def summary(curve: Curve) -> dict[str, object]:
+    """Return the number of rounds and the mean loss of each."""
+    return {"rounds": len(curve), f"loss_every_{ROUND}_steps": [note["loss"] for note in curve]}

@@ -6,9 +6,8 @@ rest. So a killed and resumed run ends with the same weights as an uninterrupted
 While only the head is trained (the first `head_epochs`), the encoder's vectors do not change, and it is not run.
 """
 
-import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sentence_distillery.encoders.trainable import PairEncoder, Tokens
@@ -26,12 +24,11 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.losses import margin_loss, triplet_loss
 from sentence_distillery.pairs.options import Learning, MetricLearning
-from sentence_distillery.runtime.progress import track
-from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
+from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.schedules import Schedule, halving, warm_up
+from sentence_distillery.training.trainer import Best, Hooks, Saving, Trainer
 
 Notes = list[dict[str, Any]]
-
-log = logging.getLogger(__name__)
 
 
 class PairModel(nn.Module):
@@ -105,39 +102,13 @@ def _library_loss(strategy: str) -> Callable[[list[Tensor], Tensor], Tensor]:
     return loss
 
 
-def batches(rows: NDArray[np.int64], learning: Learning, seed: int, epoch: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the batches of an epoch: one pass over `rows`, or the next `iterations` batches of endless passes."""
-    count, size = len(rows), learning.batch_size
-    if learning.iterations is None:
-        stream = rows[np.random.default_rng((seed, epoch)).permutation(count)]
-    else:
-        first, last = (place * learning.iterations * size for place in (epoch, epoch + 1))
-        passes = range(first // count, (last - 1) // count + 1)
-        orders = [np.random.default_rng((seed, number)).permutation(count) for number in passes]
-        stream = rows[np.concatenate(orders)[first - passes.start * count :][: last - first]]
-    for start in range(0, len(stream), size):
-        if len(batch := stream[start : start + size]) > 1:  # a single pair has nothing to compare with
-            yield batch
+def schedule_of(learning: Learning, steps: int) -> Schedule:
+    """Return a warm-up, then halvings, or a fall in a straight line to 0; `steps` is the number in an epoch."""
+    then = halving(learning.halve_every * steps) if learning.halve_every is not None else None
+    return warm_up(steps * learning.epochs, learning.warm_up, then)
 
 
-def steps_of(count: int, learning: Learning) -> int:
-    """Return the number of batches in an epoch over `count` pairs."""
-    whole, rest = divmod(count, learning.batch_size)
-    return learning.iterations or whole + (rest > 1)
-
-
-def rate(step: int, steps: int, peak: float, learning: Learning) -> float:
-    """Return the learning rate at a step, of `steps` in an epoch: a warm-up, then halvings, or a linear fall to 0."""
-    total = steps * learning.epochs
-    rise = learning.warm_up * total
-    if step < rise:
-        return peak * (step + 1) / (rise + 1)
-    if learning.halve_every is not None:
-        return float(peak * 0.5 ** (step // steps // learning.halve_every))
-    return peak * (total - step) / (total - rise)
-
-
-def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
+def optimizer_of(model: PairModel, learning: Learning, peak: float) -> torch.optim.Optimizer:
     """Return SGD with Nesterov momentum and L2, or AdamW; the head is a separate group.
 
     Fused, it passes once over the table of tokens, which is most of a small encoder, instead of five times. But all
@@ -147,16 +118,16 @@ def optimizer_of(model: PairModel, learning: Learning) -> torch.optim.Optimizer:
     groups = [{"params": list(module.parameters())} for module in modules]
     decay, momentum = learning.weight_decay, learning.momentum
     if learning.optimizer == "adamw":
-        return torch.optim.AdamW(groups, weight_decay=decay, fused=True)
-    return torch.optim.SGD(groups, momentum=momentum, nesterov=momentum > 0, weight_decay=decay, fused=True)
+        return torch.optim.AdamW(groups, lr=peak, weight_decay=decay, fused=True)
+    return torch.optim.SGD(groups, lr=peak, momentum=momentum, nesterov=momentum > 0, weight_decay=decay, fused=True)
 
 
 @dataclass(frozen=True)
 class Training:
     """One training of a model: its strategy, its settings, and its checkpoint.
 
-    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the current model's
-    accuracy on the validation split.
+    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the accuracy on the
+    validation split of the model as it is then.
     """
 
     model: PairModel
@@ -171,94 +142,65 @@ class Training:
     def run(self, examples: Examples) -> Notes:
         """Train in place, and note loss, validation accuracy and seconds of each epoch.
 
-        With patience the model ends in the state after the best epoch, otherwise after the last. Raises InputError if
+        With patience the model ends as it was after the best epoch, otherwise as after the last. Raises InputError if
         there are fewer than two pairs, or if the loss is not finite, with the step and the batch.
         """
-        self.model.encoder.precision = self.learning.precision
-        optimizer = optimizer_of(self.model, self.learning)
-        state = Checkpoint(self.checkpoint, self.key, self.model, optimizer)
-        lost = self.learning.patience is not None and not has_weights(self._best_path, self.key)
-        notes: Notes = [] if lost else state.resume()
-        usable = examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0
-        rows = np.flatnonzero(usable)
+        rows = np.flatnonzero(examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0)
         if len(rows) < 2:
             raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
-        with torch.random.fork_rng():
-            for _ in track(self._left(notes), self.learning.epochs, "epochs", done=len(notes)):
-                notes.append(self._epoch(examples, rows, optimizer, len(notes)))
-                if self.learning.patience is not None and _best(notes) == len(notes) - 1:
-                    save_weights(self._best_path, self.key, self.model)
-                if not self._alone(len(notes) - 1):  # training the head again takes less time than saving
-                    state.save(notes)
-        if self.learning.patience is not None and _best(notes) < len(notes) - 1:
-            self.model.load_state_dict(load_file(self._best_path))
-        self.model.encoder.precision = "float32"
-        return notes
+        learning, model = self.learning, self.model
+        batches = Batches(rows, learning.batch_size, self.seed, learning.iterations)
+        epochs = Epochs(self)
+        trainer = Trainer(
+            model,
+            optimizer_of(model, learning, self.peak),
+            batches,
+            learning.epochs,
+            schedule_of(learning, batches.steps),
+            # Training the head again takes less time than saving.
+            Saving(self.checkpoint, self.key, learning.head_epochs if model.head is not None else 0),
+            Best("validation", learning.patience) if learning.patience is not None else None,
+            learning.clip_norm,
+            self.seed,
+            Hooks(epochs.begin, epochs.end),
+            f"Lower {self.strategy}_learning_rate, which is {self.peak}.",
+        )
+        with model.encoder.in_precision(learning.precision):
+            return trainer.run(lambda batch: {"loss": self._loss(examples, batch, epochs.alone)})
 
-    def _left(self, notes: Notes) -> Iterator[int]:
-        """Yield the remaining epochs, until the last, or until `patience` of them were not better."""
-        patience = self.learning.patience
-        while len(notes) < self.learning.epochs:
-            if patience is not None and notes and len(notes) - 1 - _best(notes) >= patience:
-                return
-            yield len(notes)
-
-    def _alone(self, epoch: int) -> bool:
-        """Say whether only the head is trained in this epoch."""
-        return self.model.head is not None and epoch < self.learning.head_epochs
-
-    def _epoch(
-        self, examples: Examples, rows: NDArray[np.int64], optimizer: torch.optim.Optimizer, epoch: int
-    ) -> dict[str, Any]:
-        """Train one epoch and return its note."""
-        alone = self._alone(epoch)
-        steps = steps_of(len(rows), self.learning)
-        began = clock(self.model.encoder.transformer.device)
-        self.model.encoder.requires_grad_(not alone)
-        self.model.train()
-        total = 0.0
-        for number, batch in enumerate(batches(rows, self.learning, self.seed, epoch)):
-            step = epoch * steps + number
-            torch.manual_seed(self.seed * 1_000_003 + step)  # dropout of this step
-            for group in optimizer.param_groups:
-                group["lr"] = rate(step, steps, self.peak, self.learning)
-            total += self._step(examples, batch, optimizer, alone, step)
-        self.model.eval()
-        seconds = clock(self.model.encoder.transformer.device) - began
-        judged = self.judge() if self.learning.patience is not None else None
-        log.info("epoch %d of %d: loss %.4f", epoch + 1, self.learning.epochs, total / steps)
-        return {"loss": total / steps, "validation": judged, "seconds": round(seconds, 2)}
-
-    def _step(
-        self, examples: Examples, batch: NDArray[np.int64], optimizer: torch.optim.Optimizer, alone: bool, step: int
-    ) -> float:
-        """Take one step and return its loss."""
+    def _loss(self, examples: Examples, batch: Rows, alone: bool) -> Tensor:
+        """Return the loss of a batch; `alone` says whether only the head is trained."""
         device = self.model.encoder.transformer.device
-        optimizer.zero_grad()
         u, v = examples.frozen_vectors(batch, device) if alone else examples.vectors(self.model.encoder, batch)
         labels = torch.from_numpy(examples.labels[batch]).to(device).float()
         groups = torch.from_numpy(examples.groups[batch]).to(device)
         margin = self.learning.margin if isinstance(self.learning, MetricLearning) else 0.0
-        loss = loss_of(self.strategy, self.model.head, u, v, labels, groups, margin)
-        if not torch.isfinite(loss):
-            raise InputError(
-                f"The loss of {self.strategy} is {loss.item()} at step {step + 1}, on the batch of pairs "
-                f"{batch[:5].tolist()} and {max(len(batch) - 5, 0)} more; lower its learning rate."
-            )
-        loss.backward()  # type: ignore[no-untyped-call]
-        if self.learning.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.learning.clip_norm)
-        optimizer.step()
-        return loss.item()
-
-    @property
-    def _best_path(self) -> Path:
-        return self.checkpoint.with_suffix(".best.safetensors")
+        return loss_of(self.strategy, self.model.head, u, v, labels, groups, margin)
 
 
-def _best(notes: Sequence[dict[str, Any]]) -> int:
-    """Return the epoch of the highest validation accuracy, the first of equal ones."""
-    return int(np.argmax([note["validation"] for note in notes]))
+class Epochs:
+    """What changes from epoch to epoch of a training: whether only the head is trained, and the clock."""
+
+    def __init__(self, training: Training) -> None:
+        self.training = training
+        self.alone = False
+        self.began = 0.0
+
+    def begin(self, epoch: int) -> None:
+        """Set the model up for an epoch, and start the clock."""
+        model = self.training.model
+        self.alone = model.head is not None and epoch < self.training.learning.head_epochs
+        self.began = clock(model.encoder.transformer.device)
+        model.encoder.requires_grad_(not self.alone)
+        model.train()
+
+    def end(self, means: dict[str, float]) -> dict[str, Any]:
+        """Stop the clock, and judge the model if the training may end early."""
+        training = self.training
+        training.model.eval()
+        seconds = clock(training.model.encoder.transformer.device) - self.began
+        judged = training.judge() if training.learning.patience is not None else None
+        return {"validation": judged, "seconds": round(seconds, 2)}
 
 
 def clock(device: torch.device) -> float:

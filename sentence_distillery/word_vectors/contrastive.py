@@ -36,6 +36,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentence_distillery.io.ragged import TokenIds
+from sentence_distillery.training.schedules import linear
+from sentence_distillery.training.trainer import Hooks, Terms, Trainer
 from sentence_distillery.word_vectors import kld
 from sentence_distillery.word_vectors.options import Contrastive
 
@@ -103,47 +105,66 @@ def contrast(d: Tensor, unrelated: Tensor, margin: float, batch_temperature: flo
     return (F.cross_entropy(scores, labels) + F.cross_entropy(scores.T, labels)) / 2
 
 
-def batches(
-    corpus: Corpus, pairs: NDArray[np.int64], params: Contrastive, generator: np.random.Generator
-) -> Iterator[tuple[TokenIds, TokenIds, Tensor]]:
-    """Yield left sides, right sides and a mask of the unrelated ones, in random order.
+Views = tuple[TokenIds, TokenIds, Tensor]  # left sides, right sides, and a mask of the unrelated ones
 
-    A pair is left out if a side has lost all its words, and so is a batch without unrelated pairs.
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Batches of related pairs in random order; one generator draws the order and the words that are left out."""
+
+    corpus: Corpus
+    pairs: NDArray[np.int64]
+    params: Contrastive
+    generator: np.random.Generator
+
+    @property
+    def steps(self) -> int:
+        """Batches in an epoch, at most."""
+        return math.ceil(len(self.pairs) / self.params.batch_size)
+
+    def __call__(self, epoch: int) -> Iterator[Views]:
+        """Yield the batches of the next pass.
+
+        A pair takes no part if a side has lost all its words, nor does a batch in which nothing is unrelated.
+        """
+        order = self.generator.permutation(len(self.pairs))
+        for first in range(0, len(order), self.params.batch_size):
+            chosen = self.pairs[order[first : first + self.params.batch_size]]
+            sides = (self.corpus.sentences.take(chosen[:, side]) for side in (0, 1))
+            left, right = (drop_words(side, self.params.word_dropout, self.generator) for side in sides)
+            whole = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
+            documents = torch.from_numpy(self.corpus.documents[chosen[whole, 0]])
+            unrelated = documents[:, None] != documents[None, :]
+            if unrelated.any():
+                yield left.take(whole), right.take(whole), unrelated
+
+
+def refine(vectors: Tensor, corpus: Corpus, pairs: NDArray[np.int64], params: Contrastive) -> list[Iteration]:
+    """Change `vectors` (vocabulary, dimension) float32 in place, and return the figures of each pass over `pairs`.
+
+    The learning rate falls linearly to 0. Raises DivergedError if the loss is not finite.
     """
-    order = generator.permutation(len(pairs))
-    for first in range(0, len(order), params.batch_size):
-        chosen = pairs[order[first : first + params.batch_size]]
-        sides = (corpus.sentences.take(chosen[:, side]) for side in (0, 1))
-        left, right = (drop_words(side, params.word_dropout, generator) for side in sides)
-        whole = np.flatnonzero((left.lengths > 0) & (right.lengths > 0))
-        documents = torch.from_numpy(corpus.documents[chosen[whole, 0]])
-        unrelated = documents[:, None] != documents[None, :]
-        if unrelated.any():
-            yield left.take(whole), right.take(whole), unrelated
-
-
-def refine(vectors: Tensor, corpus: Corpus, pairs: NDArray[np.int64], params: Contrastive) -> Iterator[Iteration]:
-    """Change `vectors` (vocabulary, dimension) float32 in place, and yield after each pass over `pairs`.
-
-    The learning rate falls linearly to 0. Raises kld.NonFiniteLossError.
-    """
-    generator = np.random.default_rng(params.seed)
     start = vectors.clone()
-    parameter = torch.nn.Parameter(vectors)
-    optimizer = OPTIMIZERS[params.optimizer]([parameter], lr=params.learning_rate)
-    steps = params.epochs * math.ceil(len(pairs) / params.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
-    for iteration in range(1, params.epochs + 1):
-        figures = []
-        for number, (left, right, unrelated) in enumerate(batches(corpus, pairs, params, generator), start=1):
-            optimizer.zero_grad()
-            d = divergences(unit_means(parameter, left), unit_means(parameter, right), params.temperature)
-            loss = contrast(d, unrelated, params.margin, params.batch_temperature)
-            if not torch.isfinite(loss):
-                raise kld.NonFiniteLossError(f"the loss is {loss.item()} in iteration {iteration}, batch {number}")
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            schedule.step()
-            figures.append((d.detach()[unrelated].mean().item(), loss.item(), d.detach().diagonal().mean().item()))
-        mean_kl, mean_loss, related_kl = np.mean(figures, axis=0).tolist() if figures else (0.0, 0.0, 0.0)
-        yield Iteration(iteration, mean_kl, kld.displacement(start, vectors), mean_loss, related_kl)
+    model = torch.nn.ParameterList([torch.nn.Parameter(vectors)])
+
+    def objective(views: Views) -> Terms:
+        left, right, unrelated = views
+        d = divergences(unit_means(model[0], left), unit_means(model[0], right), params.temperature)
+        loss = contrast(d, unrelated, params.margin, params.batch_temperature)
+        return {"loss": loss, "mean_kl": d.detach()[unrelated].mean(), "related_kl": d.detach().diagonal().mean()}
+
+    batches = Batches(corpus, pairs, params, np.random.default_rng(params.seed))
+    trainer = Trainer(
+        model,
+        OPTIMIZERS[params.optimizer](model.parameters(), lr=params.learning_rate),
+        batches,
+        params.epochs,
+        linear(params.epochs, batches.steps),
+        hooks=Hooks(after=lambda means: {"displacement": kld.displacement(start, vectors)}),
+        remedy=f"Lower learning_rate, which is {params.learning_rate}.",
+        unit="passes",
+    )
+    return [
+        Iteration(number, note.get("mean_kl", 0.0), note["displacement"], note["loss"], note.get("related_kl", 0.0))
+        for number, note in enumerate(trainer.run(objective), start=1)
+    ]

@@ -23,7 +23,7 @@ Worked example: v_1 = (0, ln 3) and v_2 = (0, 0) give p_1 = (1/4, 3/4) and p_2 =
 D(p_1 || p_2) = 1/4 ln 1/2 + 3/4 ln 3/2 = 0.1308, D(p_2 || p_1) = 1/2 ln 2 + 1/2 ln 2/3 = 0.1438, loss = -0.2747.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +33,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sentence_distillery.io.ragged import TokenIds
-
-
-class NonFiniteLossError(ArithmeticError):
-    """The loss is infinite or NaN; the message has the iteration and the batch, both from 1."""
+from sentence_distillery.training.batches import InOrder
+from sentence_distillery.training.trainer import Hooks, Note, Terms, Trainer
 
 
 @dataclass(frozen=True)
@@ -84,27 +82,43 @@ def batches(sentences: TokenIds, weights: NDArray[np.float32], batch_size: int) 
     return cut
 
 
-def refine(vectors: Tensor, cut: list[Batch], learning_rate: float, iterations: int) -> Iterator[Iteration]:
-    """Change `vectors` (vocabulary, dimension) float64 in place, and yield after each iteration.
+def refine(
+    vectors: Tensor,
+    cut: list[Batch],
+    learning_rate: float,
+    iterations: int,
+    watch: Callable[[Iteration], object] = lambda iteration: None,
+) -> list[Iteration]:
+    """Change `vectors` (vocabulary, dimension) float64 in place, and return the figures of each iteration.
 
-    `learning_rate` is 1e-4 and `iterations` is 50 in the paper. Raises NonFiniteLossError.
+    `learning_rate` is 1e-4 and `iterations` is 50 in the paper. `watch` gets the figures after each iteration. Raises
+    DivergedError if the loss is not finite.
     """
     start = vectors.clone()
-    parameter = torch.nn.Parameter(vectors)
-    optimizer = torch.optim.SGD([parameter], lr=learning_rate)
-    for iteration in range(1, iterations + 1):
-        total, pairs = 0.0, 0
-        for number, batch in enumerate(cut, start=1):
-            optimizer.zero_grad()
-            kl = kl_matrix(batch.sentence_vectors(parameter))
-            loss = -kl.sum()
-            if not torch.isfinite(loss):
-                raise NonFiniteLossError(f"the loss is {loss.item()} in iteration {iteration}, batch {number}")
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            total -= loss.item()
-            pairs += len(kl) * (len(kl) - 1)
-        yield Iteration(iteration, total / max(pairs, 1), displacement(start, vectors))
+    done: list[Iteration] = []
+    model = torch.nn.ParameterList([torch.nn.Parameter(vectors)])
+
+    def objective(batch: Batch) -> Terms:
+        kl = kl_matrix(batch.sentence_vectors(model[0]))
+        return {"loss": -kl.sum(), "pairs": torch.tensor(float(len(kl) * (len(kl) - 1)))}
+
+    def after(means: dict[str, float]) -> Note:
+        mean_kl = -means["loss"] / (means.get("pairs") or 1.0)
+        done.append(Iteration(len(done) + 1, mean_kl, displacement(start, vectors)))
+        watch(done[-1])
+        return {}
+
+    trainer = Trainer(
+        model,
+        torch.optim.SGD(model.parameters(), lr=learning_rate),
+        InOrder(cut),
+        iterations,
+        hooks=Hooks(after=after),
+        remedy=f"Lower learning_rate, which is {learning_rate}.",
+        unit="iterations",
+    )
+    trainer.run(objective)
+    return done
 
 
 def displacement(start: Tensor, vectors: Tensor) -> float:

@@ -5,7 +5,7 @@ algorithm's aim: related sentences closer, unrelated ones farther apart (word_ve
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from torch import Tensor
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import TokenIds
-from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors import contrastive, kld
 from sentence_distillery.word_vectors.model import WordVectors
 from sentence_distillery.word_vectors.options import Contrastive, Refine
@@ -59,8 +58,8 @@ def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Cou
         )
     counters.keep(kept)
     counters.drop("zero vector", len(drawn) - kept)
-    steps = kld.refine(vectors, batches, params.learning_rate, params.iterations)
-    return train(model, vectors, steps, params.iterations, f"learning_rate, which is {params.learning_rate}")
+    curve = kld.refine(vectors, batches, params.learning_rate, params.iterations)
+    return refined(model, vectors, params), curve
 
 
 def contrast(
@@ -97,22 +96,18 @@ def contrast(
     pairs = contrastive.related_pairs(corpus, params.distance)
     counters.details["pairs"] = len(pairs)
     vectors = torch.from_numpy(model.vectors.copy())
-    steps = contrastive.refine(vectors, corpus, pairs, params)
-    return train(model, vectors, steps, params.epochs, f"learning_rate, which is {params.learning_rate}")
+    curve = contrastive.refine(vectors, corpus, pairs, params)
+    return refined(model, vectors, params), curve
 
 
-def train(
-    model: WordVectors, vectors: Tensor, steps: Iterator[kld.Iteration], iterations: int, setting: str
-) -> tuple[WordVectors, Curve]:
-    """Run `steps`, which change `vectors` in place; raises InputError, which names `setting`, if training diverges."""
-    try:
-        curve = list(track(steps, iterations, "iterations"))
-    except kld.NonFiniteLossError as error:
-        raise InputError(f"{error}; lower {setting}.") from error
-    refined = vectors.float()
-    if not refined.isfinite().all():
-        raise InputError(f"some vectors are not finite in float32 after {iterations} iterations; lower {setting}.")
-    return WordVectors(model.words, model.counts, refined.numpy()), curve
+def refined(model: WordVectors, vectors: Tensor, params: Refine | Contrastive) -> WordVectors:
+    """Return the words of `model` with new vectors; raises InputError if one is not finite in float32."""
+    single = vectors.float()
+    if not single.isfinite().all():
+        raise InputError(
+            f"Some refined vectors are not finite in float32. Lower learning_rate, which is {params.learning_rate}."
+        )
+    return WordVectors(model.words, model.counts, single.numpy())
 
 
 def write_curve(target: Path, curve: Curve) -> None:

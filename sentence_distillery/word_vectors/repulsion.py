@@ -6,6 +6,7 @@ of mean vectors, on the first set of CHOICES that is present. If none is present
 
 import csv
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from sentence_distillery.corpus.text import content_tokens, tokenize
 from sentence_distillery.io.artifacts import atomic_file
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.runtime.progress import track
+from sentence_distillery.training.trainer import DivergedError
 from sentence_distillery.word_vectors import kld
 from sentence_distillery.word_vectors.model import WordVectors
 from sentence_distillery.word_vectors.options import Refine, Repulsion
@@ -55,17 +57,18 @@ def sides(pairs: PairSet, tokens: Literal["all", "content"], index: Mapping[str,
 
 def course(
     model: WordVectors, batches: list[kld.Batch], learning_rate: float, iterations: list[int]
-) -> Iterator[tuple[int, float, Floats]]:
-    """Yield each of `iterations` with displacement and float32 vectors; end early if the loss is not finite."""
+) -> list[tuple[int, float, Floats]]:
+    """Return each of `iterations` with displacement and float32 vectors, up to a loss that is not finite."""
     vectors = torch.from_numpy(model.vectors).double()
-    if 0 in iterations:
-        yield 0, 0.0, model.vectors
-    try:
-        for step in kld.refine(vectors, batches, learning_rate, max(1, *iterations)):
-            if step.iteration in iterations:
-                yield step.iteration, step.displacement, vectors.float().numpy()
-    except kld.NonFiniteLossError:
-        return  # the curve shows that training ends here
+    reached = [(0, 0.0, model.vectors)] if 0 in iterations else []
+
+    def watch(step: kld.Iteration) -> None:
+        if step.iteration in iterations:
+            reached.append((step.iteration, step.displacement, vectors.float().numpy()))
+
+    with suppress(DivergedError):  # the curve shows that training ends here
+        kld.refine(vectors, batches, learning_rate, max(1, *iterations), watch)
+    return reached
 
 
 def sweep(

@@ -12,7 +12,7 @@ import torch
 from scipy.stats import pearsonr
 
 from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
-from sentence_distillery.distillation.fine_tuning import MappedStudent, RatedPairs, batches, pearson_loss, tune
+from sentence_distillery.distillation.fine_tuning import MappedStudent, RatedPairs, pearson_loss, tune
 from sentence_distillery.distillation.options import FineTunedStudent
 from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.encoder.files import CONFIG
@@ -91,13 +91,6 @@ def test_weights_and_map_fold_into_the_student(deep: bool) -> None:
     np.testing.assert_allclose(same.embed(tokens), encoder.embed(tokens), atol=1e-6)
 
 
-def test_every_pair_once_an_epoch() -> None:
-    found = list(batches(33, PARAMS))
-    assert [len(rows) for rows in found] == [16, 16] * PARAMS.epochs  # the 33rd would be alone
-    assert found[0].tolist() != found[2].tolist()
-    assert len(set(np.concatenate(found[:2]).tolist())) == 32
-
-
 def test_the_tuned_student_agrees_better() -> None:
     """fault 27: and two runs write the same bytes."""
     stage.main()
@@ -150,7 +143,9 @@ def test_a_rate_that_is_too_high() -> None:
     scores = np.array([1, 2, 5], np.float32)
     pairs = RatedPairs(TokenIds.from_lists([[1], [2], [3]]), TokenIds.from_lists([[2], [3], [3]]), scores)
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *"abc"]), table(4, 3))
-    with pytest.raises(InputError, match=r"not finite; lower map_learning_rate, token_weight_learning_rate or"):
+    with pytest.raises(
+        InputError, match=r"The loss is nan at .* Lower map_learning_rate, token_weight_learning_rate or"
+    ):
         tune(encoder, pairs, PARAMS.model_copy(update={"token_weight_learning_rate": 1e4}))
 
 

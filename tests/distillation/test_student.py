@@ -207,7 +207,7 @@ def test_a_loss_that_is_not_finite(workspace: Path, kind: str, rate: float) -> N
     student_stage.main()
     before = files(STUDENT)
     student_params(kind, learning_rate=rate)
-    with pytest.raises(SystemExit, match=r"The loss is (nan|inf) at epoch 1, step \d+, on the batch of sentences \["):
+    with pytest.raises(SystemExit, match=r"The loss is (nan|inf) at epoch 1, step \d+, on the batch of examples \["):
         student_stage.main()
     assert files(STUDENT) == before
 

@@ -108,35 +108,37 @@ def test_dropout_makes_the_two_views(tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors, found.embed(found.token_ids(TEXTS), 1_000)[0], atol=1e-5)
 
 
-def test_training_lowers_the_loss(tmp_path: Path) -> None:
+def test_training_lowers_the_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And leaves the encoder out of training mode."""
+    monkeypatch.setattr(simcse, "ROUND", 3)
     found = encoder(tmp_path / "tiny")
-    losses = train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
-    assert len(losses) == 12
-    assert np.mean(losses[-3:]) < 0.8 * np.mean(losses[:3])
+    curve = train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
+    assert len(curve) == 4
+    assert curve[-1]["loss"] < 0.8 * curve[0]["loss"]
     assert not found.model.training
 
 
 def test_an_interrupted_run_ends_as_an_undisturbed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 1 and 27: killed after step 7, it resumes from the checkpoint of step 5, to the same weights."""
-    monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
+    monkeypatch.setattr(simcse, "ROUND", 5)
     examples = draw(TEXTS, 24, seed=1)
     whole = encoder(tmp_path / "whole")
     expected = train(whole, examples, PARAMS, tmp_path / "one")
-    step, calls = simcse._step, []
+    loss, calls = simcse.loss, []
 
-    def killed(*arguments: object) -> float:
-        calls.append(arguments[-1])
-        if calls == list(range(8)):
+    def killed(encoder: Encoder, batch: list[Example], temperature: float) -> torch.Tensor:
+        calls.append(batch)
+        if len(calls) == 8:
             raise KeyboardInterrupt
-        return step(*arguments)  # type: ignore[arg-type]
+        return loss(encoder, batch, temperature)
 
-    monkeypatch.setattr(simcse, "_step", killed)
+    monkeypatch.setattr(simcse, "loss", killed)
     with pytest.raises(KeyboardInterrupt):
         train(encoder(tmp_path / "half"), examples, PARAMS, tmp_path / "two")
     again = encoder(tmp_path / "again")
     assert train(again, examples, PARAMS, tmp_path / "two") == expected
-    assert calls == [*range(8), *range(5, 12)]
+    assert len(calls) == 8 + 7
+    assert calls[8:10] == calls[5:7]  # the sixth and the seventh step again
     torch.testing.assert_close(weights(again), weights(whole), rtol=0, atol=0)
     other = PARAMS.model_copy(update={"temperature": 0.1})  # its checkpoint is another's
     assert train(encoder(tmp_path / "other"), examples, other, tmp_path / "two")[0] != expected[0]
@@ -146,7 +148,7 @@ def test_a_damaged_checkpoint_is_no_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """fault 2: one changed bit in the weights is found by their SHA-256, and training starts again."""
-    monkeypatch.setattr(simcse, "SAVE_EVERY", 5)
+    monkeypatch.setattr(simcse, "ROUND", 5)
     examples, checkpoint = draw(TEXTS, 24, seed=1), tmp_path / "checkpoint"
     expected = train(encoder(tmp_path / "tiny"), examples, PARAMS, checkpoint)
     content = bytearray(checkpoint.read_bytes())
@@ -161,7 +163,7 @@ def test_a_loss_that_is_not_finite(tmp_path: Path) -> None:
     found = encoder(tmp_path / "tiny")
     with torch.no_grad():
         next(found.model.parameters()).fill_(float("nan"))
-    with pytest.raises(InputError, match=r"loss of SimCSE is nan at step 1; lower learning_rate"):
+    with pytest.raises(InputError, match=r"The loss is nan at epoch 1, step 1\. Lower learning_rate"):
         train(found, draw(TEXTS, 24, seed=1), PARAMS, tmp_path / "checkpoint")
 
 

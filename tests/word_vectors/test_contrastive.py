@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sentence_distillery.io.ragged import TokenIds
+from sentence_distillery.training.trainer import DivergedError
 from sentence_distillery.word_vectors import contrastive, kld
 from sentence_distillery.word_vectors.options import Contrastive
 from tests.workspace import demo_params
@@ -33,7 +34,7 @@ def settings(**changes: object) -> Contrastive:
 def course(vectors: Tensor, distance: int = 1, **changes: object) -> list[contrastive.Iteration]:
     whole = corpus()
     pairs = contrastive.related_pairs(whole, distance)
-    return list(contrastive.refine(vectors, whole, pairs, settings(**changes)))
+    return contrastive.refine(vectors, whole, pairs, settings(**changes))
 
 
 def test_worked_example() -> None:
@@ -110,12 +111,12 @@ def test_dropped_words() -> None:
 
 def test_sentences_of_one_article_are_not_pushed_apart() -> None:
     left, right, unrelated = next(
-        contrastive.batches(
+        contrastive.Batches(
             corpus(),
             np.array([[0, 2], [3, 4], [2, 2]]),
             settings(word_dropout=0.0),
             np.random.default_rng(0),
-        )
+        )(0)
     )
     owners = [0 if ids.tolist()[0] < 3 else 1 for ids in np.split(left.ids, left.offsets[1:-1])]
     assert unrelated.tolist() == [[one != other for other in owners] for one in owners]
@@ -125,9 +126,9 @@ def test_sentences_of_one_article_are_not_pushed_apart() -> None:
 def test_a_side_that_lost_all_its_words_takes_no_part() -> None:
     """fault 19: with six words in ten left out many sides are empty; the remaining pairs have words on both sides."""
     found = list(
-        contrastive.batches(
+        contrastive.Batches(
             corpus(), contrastive.related_pairs(corpus(), 2), settings(word_dropout=0.6), np.random.default_rng(3)
-        )
+        )(0)
     )
     assert found
     for left, right, unrelated in found:
@@ -167,7 +168,7 @@ def test_a_word_that_says_nothing_gets_short() -> None:
     whole = topics(common=True)
     before = vectors.norm(dim=1)
     pairs = contrastive.related_pairs(whole, 1)
-    list(contrastive.refine(vectors, whole, pairs, settings(batch_size=32, learning_rate=0.05)))
+    contrastive.refine(vectors, whole, pairs, settings(batch_size=32, learning_rate=0.05))
     ratios = vectors.norm(dim=1) / before
     assert ratios[60] < 0.8 * ratios[:60].mean()
 
@@ -192,7 +193,7 @@ def test_loss_that_is_not_finite() -> None:
     """fault 23: training stops with the iteration and the batch."""
     vectors = word_vectors()
     vectors[4, 0] = math.nan
-    with pytest.raises(kld.NonFiniteLossError, match=r"the loss is nan in iteration 1, batch \d"):
+    with pytest.raises(DivergedError, match=r"The loss is nan at epoch 1, step \d"):
         course(vectors, word_dropout=0.0)
 
 

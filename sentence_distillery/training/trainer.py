@@ -1,0 +1,227 @@
+"""The optimiser loop of everything that is trained here.
+
+    batches = Batches(np.arange(1000), size=32, seed=1)
+    trainer = Trainer(model, Adam(model.parameters(), lr=1e-3), batches, epochs=3)
+    curve = trainer.run(lambda rows: {"loss": ...})          # the mean of each term, for each epoch
+
+It sets the learning rate of each step, stops at a loss that is not finite, clips gradients, saves the state after each
+epoch, keeps the best epoch or the last one, and stops early. The batches and the draws of dropout depend on the seed
+and the step alone, so a training that was killed and resumed ends with the bytes of one that was not.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime.progress import track
+from sentence_distillery.training.batches import Source
+from sentence_distillery.training.checkpoint import Checkpoint, has_weights, save_weights
+from sentence_distillery.training.schedules import Schedule, constant
+
+Item = TypeVar("Item")
+Terms = dict[str, Tensor]
+Objective = Callable[[Item], Terms]
+Note = dict[str, Any]
+Curve = list[Note]
+
+SHOWN_ROWS = 5  # of a batch whose loss is not finite
+STEP_SEEDS = 1_000_003  # more than any training has steps
+
+log = logging.getLogger(__name__)
+
+
+class DivergedError(InputError):
+    """The loss is infinite or NaN; the message has the epoch, the step and the batch, and what to do."""
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Where a training is saved.
+
+    Attributes:
+        path: The checkpoint, written after each epoch.
+        key: Names everything that the result depends on; a checkpoint with another key is ignored.
+        from_epoch: Epochs before this one are not saved, since repeating them takes less time than saving.
+    """
+
+    path: Path
+    key: str
+    from_epoch: int = 0
+
+    @property
+    def best(self) -> Path:
+        """The weights of the best epoch so far."""
+        return self.path.with_suffix(".best")
+
+
+@dataclass(frozen=True)
+class Best:
+    """Which epoch's weights are kept: those with the highest value of a figure, the first of equal ones.
+
+    Attributes:
+        figure: Its name in the notes of an epoch.
+        patience: Stop after so many epochs that were no better; None trains all epochs.
+        module: The part of the model that is kept; None means all of it.
+    """
+
+    figure: str
+    patience: int | None = None
+    module: nn.Module | None = None
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a training does around its epochs.
+
+    Attributes:
+        before: Called with the number of the epoch before its first step.
+        after: Called with the means of the epoch's terms; returns further figures for its note.
+    """
+
+    before: Callable[[int], object] = lambda epoch: None
+    after: Callable[[dict[str, float]], Note] = lambda means: {}
+
+
+@dataclass(frozen=True)
+class Trainer(Generic[Item]):
+    """A model and how to train it.
+
+    Attributes:
+        model: What is trained, and what the checkpoint holds.
+        optimizer: Its groups have the full learning rates.
+        batches: What the objective takes, by epoch.
+        epochs: Passes over the batches.
+        schedule: The share of the learning rates at a step, counted over all epochs.
+        saving: Where the state is saved; None saves nothing.
+        best: Which epoch is kept; None keeps the last. Without `saving` its weights are kept in memory.
+        clip_norm: The largest norm of the gradient.
+        dropout_seed: Makes the random draws of each step repeatable; None leaves torch's generator alone.
+        hooks: What else happens before and after an epoch.
+        remedy: A sentence for the reader of the error about a loss that is not finite.
+        unit: What progress counts.
+    """
+
+    model: nn.Module
+    optimizer: Optimizer
+    batches: Source[Item]
+    epochs: int
+    schedule: Schedule = constant
+    saving: Saving | None = None
+    best: Best | None = None
+    clip_norm: float | None = None
+    dropout_seed: int | None = None
+    hooks: Hooks = field(default_factory=Hooks)
+    remedy: str = "Lower the learning rate."
+    unit: str = "epochs"
+
+    def run(self, objective: Objective[Item]) -> Curve:
+        """Train the model in place.
+
+        Args:
+            objective: Maps a batch to named terms, scalars, of which "loss" is minimised.
+
+        Returns:
+            For each epoch the mean of each term over its steps, and what `hooks.after` adds.
+
+        Raises:
+            DivergedError: If the loss is not finite.
+        """
+        rates = [group["lr"] for group in self.optimizer.param_groups]
+        curve = self._resumed()
+        kept: dict[str, Tensor] = {}
+        with nullcontext() if self.dropout_seed is None else torch.random.fork_rng():
+            for epoch in track(self._left(curve), self.epochs, self.unit, done=len(curve)):
+                self.hooks.before(epoch)
+                means = self._epoch(objective, epoch, rates)
+                curve.append(means | self.hooks.after(means))
+                log.info("%s %d of %d: loss %.4f", self.unit, epoch + 1, self.epochs, means["loss"])
+                self._save(curve, kept)
+        self._restore_best(curve, kept)
+        return curve
+
+    def _epoch(self, objective: Objective[Item], epoch: int, rates: list[float]) -> dict[str, float]:
+        """Take the steps of an epoch and return the mean of each term."""
+        sums = {"loss": 0.0}
+        count = 0
+        for count, batch in enumerate(self.batches(epoch), start=1):
+            step = epoch * self.batches.steps + count - 1
+            if self.dropout_seed is not None:
+                torch.manual_seed(self.dropout_seed * STEP_SEEDS + step)
+            share = self.schedule(step)
+            for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * share
+            for name, value in self._step(objective, batch, f"epoch {epoch + 1}, step {count}").items():
+                sums[name] = sums.get(name, 0.0) + value
+        return {name: value / max(count, 1) for name, value in sums.items()}
+
+    def _step(self, objective: Objective[Item], batch: Item, place: str) -> dict[str, float]:
+        self.optimizer.zero_grad()
+        terms = objective(batch)
+        if not torch.isfinite(terms["loss"]):
+            raise DivergedError(f"The loss is {terms['loss'].item()} at {place}{_shown(batch)}. {self.remedy}")
+        terms["loss"].backward()  # type: ignore[no-untyped-call]
+        if self.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+        self.optimizer.step()
+        return {name: term.item() for name, term in terms.items()}
+
+    def _left(self, curve: Curve) -> Iterator[int]:
+        """Yield the epochs to come: until the last, or until `patience` of them were no better."""
+        patience = self.best.patience if self.best is not None else None
+        while len(curve) < self.epochs:
+            if patience is not None and curve and len(curve) - 1 - self._best_epoch(curve) >= patience:
+                return
+            yield len(curve)
+
+    def _best_epoch(self, curve: Curve) -> int:
+        assert self.best is not None
+        return int(np.argmax([note[self.best.figure] for note in curve]))
+
+    def _resumed(self) -> Curve:
+        """Restore the last state; without the weights of the best epoch so far it is worth nothing."""
+        if self.saving is None:
+            return []
+        if self.best is not None and not has_weights(self.saving.best, self.saving.key):
+            return []
+        return self._checkpoint(self.saving).resume()
+
+    def _save(self, curve: Curve, kept: dict[str, Tensor]) -> None:
+        """Save the state, and before it the weights of an epoch that is the best so far."""
+        if self.best is not None and self._best_epoch(curve) == len(curve) - 1:
+            module = self._kept(self.best)
+            if self.saving is None:
+                kept |= {name: tensor.clone() for name, tensor in module.state_dict().items()}
+            else:
+                save_weights(self.saving.best, self.saving.key, module)
+        if self.saving is not None and len(curve) > self.saving.from_epoch:
+            self._checkpoint(self.saving).save(curve)
+
+    def _restore_best(self, curve: Curve, kept: dict[str, Tensor]) -> None:
+        """Give the model the weights of its best epoch, if that is not the last."""
+        if self.best is not None and self._best_epoch(curve) < len(curve) - 1:
+            state = kept if self.saving is None else load_file(self.saving.best)
+            self._kept(self.best).load_state_dict(state)
+
+    def _kept(self, best: Best) -> nn.Module:
+        return self.model if best.module is None else best.module
+
+    def _checkpoint(self, saving: Saving) -> Checkpoint:
+        return Checkpoint(saving.path, saving.key, self.model, self.optimizer)
+
+
+def _shown(batch: object) -> str:
+    """Name the first examples of a batch, if it is an array of their numbers."""
+    if not isinstance(batch, np.ndarray):
+        return ""
+    more = f" and {len(batch) - SHOWN_ROWS} more" if len(batch) > SHOWN_ROWS else ""
+    return f", on the batch of examples {batch[:SHOWN_ROWS].tolist()}{more}"
