@@ -1,7 +1,7 @@
 """The page for readers: one HTML file that needs nothing else.
 
-A page is a header and sections. `own_sections` makes those of a run's figures, training, corpus and benchmarks from the
-run's outputs; each paper's reproduction makes its own with `rendered`, and `render` combines them.
+A page is a header and sections. `render` makes the page on a run from the run's outputs: its figures, training, corpus
+and benchmarks. A paper's reproduction makes its sections with `rendered`, and `paper_page` composes them.
 """
 
 import csv
@@ -23,8 +23,9 @@ from sentence_distillery.reporting.tables import Row
 from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
-BEFORE_PAPERS = {"quality": "Quality against speed", "results": "Results"}
-AFTER_PAPERS = {
+SECTIONS = {
+    "quality": "Quality against speed",
+    "results": "Results",
     "training": "Training",
     "corpus": "The corpus",
     "benchmarks": "Benchmarks",
@@ -60,8 +61,8 @@ class RunReport:
     """The outputs of a run, as far as the page's own sections show them.
 
     `rows` are those of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the order
-    of the stages; `curves` has refine, repulsion (empty if it was not measured) and student; `student` is its
-    config.json, `provenance` that of the benchmark sets; `pareto` and `cleaning` are rows of their tables.
+    of the stages; `curves` has student; `student` is its config.json, `provenance` that of the benchmark sets;
+    `pareto` and `cleaning` are rows of their tables.
     """
 
     profile: str
@@ -104,18 +105,6 @@ def training(columns: Columns) -> list[charts.Curve]:
         title, factor = CURVE_TITLES.get(name, (name.replace("_", " "), 1.0))
         curves.append(charts.curve(title, x_label, xs, [value * factor for value in values]))
     return curves
-
-
-def repulsion(columns: Columns) -> list[charts.Curve]:
-    """Draw Spearman over the iterations of Algorithm 1, a chart for each rate; none if not measured."""
-    if not columns:
-        return []
-    points = list(zip(*(columns[name] for name in ("learning_rate", "iteration", "spearman")), strict=True))
-    courses = {rate: [(step, value * 100) for own, step, value in points if own == rate] for rate, _, _ in points}
-    return [
-        charts.curve(f"Spearman ×100, learning rate {rate:g}", "iteration", *map(list, zip(*course, strict=True)))
-        for rate, course in courses.items()
-    ]
 
 
 def results(rows: Sequence[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,8 +177,7 @@ def context(run: RunReport) -> dict[str, Any]:
         "spread": spread(run.rows, run.seeds),
         "pareto": sizes(run.pareto),
         "curves": run.curves,
-        "training": {name: training(run.curves[name]) for name in ("refine", "student")},
-        "repulsion": repulsion(run.curves["repulsion"]),
+        "training": {"student": training(run.curves["student"])},
         "counters": run.counters,
         "corpus": run.corpus,
         "growth": growth(run.corpus["growth"]),
@@ -224,18 +212,27 @@ def rendered(template: str, values: Mapping[str, Any], *packages: str) -> Markup
     return Markup(environment(*packages).get_template(template).render(values))
 
 
-def own_sections(values: Mapping[str, Any], titles: Mapping[str, str]) -> list[Section]:
-    """Render the sections of these titles; that of the sample pairs only if the run has figures on them."""
-    shown = [name for name in titles if name != "samples" or values["results"]["samples"]]
-    return [Section(name, titles[name], rendered(f"sections/{name}.html", values)) for name in shown]
+@dataclass(frozen=True)
+class Link:
+    """A link to a page next to this one."""
+
+    address: str
+    title: str
+    citation: str
 
 
-def render(run: RunReport, papers: Sequence[Section]) -> tuple[str, list[Section]]:
-    """Compose the page.
+def own_sections(values: Mapping[str, Any]) -> list[Section]:
+    """Render the page's sections; that of the sample pairs only if the run has figures on them."""
+    shown = [name for name in SECTIONS if name != "samples" or values["results"]["samples"]]
+    return [Section(name, SECTIONS[name], rendered(f"sections/{name}.html", values)) for name in shown]
+
+
+def render(run: RunReport, papers: Sequence[Link]) -> tuple[str, list[Section]]:
+    """Compose the page on a run: the encoder that it made, and how good it is.
 
     Args:
         run: The outputs of the run.
-        papers: The sections of the reproduced papers, which come after the results.
+        papers: The pages of reproduced papers.
 
     Returns:
         The page as HTML, and its sections in their order.
@@ -244,8 +241,22 @@ def render(run: RunReport, papers: Sequence[Section]) -> tuple[str, list[Section
         KeyError: If a content of `run` lacks a field that the page shows.
     """
     values = context(run)
-    sections = [*own_sections(values, BEFORE_PAPERS), *papers, *own_sections(values, AFTER_PAPERS)]
-    return str(rendered("report.html", {**values, "sections": sections})), sections
+    sections = own_sections(values)
+    return str(rendered("report.html", {**values, "sections": sections, "papers": papers})), sections
+
+
+def paper_page(title: str, citation: str, profile: str, sections: Sequence[Section], others: Sequence[Link]) -> str:
+    """Compose the page of a reproduced paper as HTML.
+
+    Args:
+        title: Of the page.
+        citation: Of the paper.
+        profile: Of the run.
+        sections: Its content.
+        others: The pages that it links to.
+    """
+    values = {"title": title, "citation": citation, "profile": profile, "sections": sections, "others": others}
+    return str(rendered("paper.html", values))
 
 
 def tree_page(drawings: Sequence[Drawing]) -> str:

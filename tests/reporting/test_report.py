@@ -19,12 +19,15 @@ from sentence_distillery.reporting.headline import headline, rounded, sentence
 from sentence_distillery.reporting.page import growth
 from sentence_distillery.reporting.publish import GAINS
 from stages import paths
-from stages.reporting import report
+from stages.reporting import paper_pages, report
 from tests.workspace import ROOT, write_params
 
+PAGES = ("index.html", "paper1.html", "paper2.html", "paper3.html")
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 STUDENT, PAPER_STUDENT = (directory / "config.json" for directory in (paths.STUDENT, paths.PAPER_STUDENT))
-SECTIONS = 11
+SIMCSE = paper_pages.FILES["simcse"]
+SECTIONS = 7
+PAPER_STAGES = ("refine", "repulsion", "parse")
 HOSTILE = '<script>alert("x")</script>'
 SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
 REPULSION = """learning_rate,iteration,displacement,spearman
@@ -128,7 +131,7 @@ def write_focus() -> None:
     learnt = {"encoder": HOSTILE, "task": "sick", "kind": "tags", "step": 37, "weights": {HOSTILE: 0.1, "PART": -0.54}}
     about = {"gains": [gain], "learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
     write_json(paths.COMPONENT_REPORT, about)
-    write_json(report.PARSER_SCORES, {"test": {"UAS": 80.25, "LAS": 76.5}})
+    write_json(paper_pages.FILES["parser_scores"], {"test": {"UAS": 80.25, "LAS": 76.5}})
 
 
 def write_paraphrase() -> None:
@@ -188,7 +191,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_student("static")
     write_provenance({})
     write_results(paths.RESULTS, demo())
-    write_json(report.SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
+    write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
     paths.PARETO.write_text(PARETO)
     write_examples()
@@ -198,7 +201,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     counted: dict[str, Any] = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
     counted |= {"details": {"benchmark": "lee/test", "development": "samples/dev", "training rows left out: imdb": 98}}
     counted["details"] |= {"sets": "samples, lee", "sentences a second": 160.5}
-    for name in report.STAGES:
+    for name in (*report.STAGES, *PAPER_STAGES):
         write_json(paths.COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
     return tmp_path
 
@@ -206,6 +209,12 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def page() -> str:
     report.main()
     return paths.PAGE.read_text(encoding="utf-8")
+
+
+def paper(key: str) -> str:
+    """The page on a paper."""
+    paper_pages.main()
+    return (paths.REPORTS / f"{key}.html").read_text(encoding="utf-8")
 
 
 class Outline(HTMLParser):
@@ -257,7 +266,7 @@ def check(text: str) -> Outline:
         assert tag not in ("script", "link", "img", "iframe", "object")
         assert not any(name.startswith("on") or name == "src" for name in attributes)
         if "href" in attributes:
-            assert (attributes["href"] or "").removeprefix("#") in ids
+            assert (attributes["href"] or "").removeprefix("#") in (*ids, *PAGES)
         if tag == "svg" and attributes.get("role") == "img":
             assert attributes["aria-label"]
     assert text.count("<caption>") == text.count("<table>")
@@ -266,17 +275,17 @@ def check(text: str) -> Outline:
 
 
 def test_refinement_by_either_objective(workspace: Path) -> None:
-    assert "Algorithm 1 of paper 1 pushes the sentences of a batch apart" in page()
+    assert "Algorithm 1 of paper 1 pushes the sentences of a batch apart" in paper("paper1")
     rows = "iteration,mean_kl,displacement,loss,related_kl\n1,0.4,0.5,7.5,0.21\n2,0.6,0.9,5.5,0.13\n"
     (paths.CURVES / "refine.csv").write_text(rows)
-    text = " ".join(page().split())
+    text = " ".join(paper("paper1").split())
     assert "of related sentences went from 0.21 to 0.13 and that of unrelated ones went from 0.4 to 0.6 over" in text
     assert "Mean KL divergence of related sentences" in text
     assert "pushes the sentences of a batch apart" not in text
 
 
 def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
-    text = page()
+    text = paper("paper1")
     assert "Spearman ×100, learning rate 0.0001 by iteration: 31 at 0, 31 at 50." in text
     assert "Spearman ×100, learning rate 0.01 by iteration: 31 at 0, 21.9 at 50." in text
     assert "on lee/test" in text
@@ -284,7 +293,7 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
     write_json(
         paths.COUNTERS / "repulsion.json", json.loads((paths.COUNTERS / "refine.json").read_text()) | {"kept": 0}
     )
-    assert "Algorithm 1 as printed" not in page()
+    assert "Algorithm 1 as printed" not in paper("paper1")
 
 
 def test_every_value_is_on_the_page(workspace: Path) -> None:
@@ -300,8 +309,8 @@ def test_every_value_is_on_the_page(workspace: Path) -> None:
 
 def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
     before, after = page().split('<section id="samples"')
-    assert "samples test" not in before
-    assert "samples test" in after
+    assert "Samples test" not in before
+    assert "Samples test" in after
 
 
 def test_without_samples(workspace: Path) -> None:
@@ -335,7 +344,9 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     write_results(paths.RESULTS, beside_paper())
     outline = check(page())
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
-    assert {"37.9", "SimCSE", "49.0", "1.343", "Development splits", "MRPC", "bring <it>."} <= set(outline.words)
+    assert {"Development splits", "MRPC", "bring <it>."} <= set(outline.words)
+    outline = check(paper("paper1"))
+    assert {"37.9", "SimCSE", "49.0", "1.343"} <= set(outline.words)
     for caption in (
         "Table 4: mean of the vectors",
         "Table 5: TF-IDF weights",
@@ -417,13 +428,8 @@ def test_no_headline_figures(workspace: Path) -> None:
     [
         report.PROVENANCE,
         STUDENT,
-        report.SIMCSE,
-        PAPER_STUDENT,
         paths.PARETO,
-        paths.EXAMPLES,
         paths.RESULTS,
-        paths.CURVES / "refine.csv",
-        paths.CURVES / "repulsion.csv",
         paths.CURVES / "student.csv",
         *(paths.COUNTERS / f"{name}.json" for name in report.STAGES),
     ],
@@ -434,6 +440,35 @@ def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
     with pytest.raises(SystemExit, match=rf"report: {re.escape(str(path))} cannot be read"):
         report.main()
     assert not paths.PAGE.exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        SIMCSE,
+        PAPER_STUDENT,
+        paths.EXAMPLES,
+        paths.PARAPHRASE_REPORT,
+        paths.COMPONENT_REPORT,
+        paths.CURVES / "refine.csv",
+        paths.CURVES / "repulsion.csv",
+        *(paths.COUNTERS / f"{name}.json" for name in ("repulsion", "parse")),
+    ],
+    ids=str,
+)
+def test_a_missing_file_of_a_paper_is_named(workspace: Path, path: Path) -> None:
+    path.unlink()
+    with pytest.raises(SystemExit, match=rf"paper_pages: {re.escape(str(path))} cannot be read"):
+        paper_pages.main()
+
+
+def test_the_pages_link_to_each_other(workspace: Path) -> None:
+    """fault 25: the report names each paper, and each paper the report and the others."""
+    assert {f'<a href="paper{number}.html">' for number in (1, 2, 3)} <= set(
+        re.findall(r"<a href=\"paper\d.html\">", page())
+    )
+    links = set(re.findall(r'<a href="([a-z0-9]+\.html)">', paper("paper2")))
+    assert links == {"index.html", "paper1.html", "paper3.html"}
 
 
 @pytest.mark.parametrize(
@@ -516,7 +551,7 @@ def test_labels_avoid_other_marks() -> None:
 
 
 def test_paper_3_and_the_trees(workspace: Path) -> None:
-    text = page()
+    text = paper("paper3")
     assert "W_cf = 0.2 is better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here." in text
     assert "+1.23" in text and "−0.10 to +2.00" in text
     assert "PART −0.54, " in text and HOSTILE not in text
@@ -529,7 +564,7 @@ def test_paper_3_and_the_trees(workspace: Path) -> None:
 
 def test_paper_2(workspace: Path) -> None:
     """Its tables, a cell without figures, table 4, the order, and hours if cross-encoders take them."""
-    whole = page()
+    whole = paper("paper2")
     text = re.sub(r"<[^>]+>", " ", whole)
     for expected in ("Table 1: cosine", "71.23", "Table 4: tiny, CLS, the heads alone", "(u, v)", "69.87"):
         assert expected in text
@@ -540,7 +575,7 @@ def test_paper_2(workspace: Path) -> None:
 
 def test_what_longer_runs_have_left(workspace: Path) -> None:
     """Cells of paper 2 in the paper's order, whatever the order of the file; paper 3's by weight, with their gains."""
-    assert "as far as" not in page()
+    assert "as far as" not in paper("paper2") + paper("paper3")
     cells = {"tiny cls": ["cosine"], "tiny mean": ["modern-pair", "combined-siamese", "siamese", HOSTILE]}
     kept = [
         Result(system, "mrpc", "test", strategy, metric, value, 1725, spread=0.01 if metric == "f1" else None)
@@ -568,8 +603,7 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
     write_results(paths.COMPONENT_RUNS / "stsb.csv", grid)
     gain = {"encoder": "tiny", "task": "stsb", "metric": "pearson", "weight": 0.2, "gain": -0.0321, "low": -0.04}
     write_json(paths.COMPONENT_RUNS / GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
-    text = check(page()).text
-    _, paper_2, paper_3 = text.split("as far as the ")
+    (_, paper_2), (_, paper_3) = (check(paper(key)).text.split("as far as the ") for key in ("paper2", "paper3"))
     for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pair", HOSTILE)):
         assert f"tiny mean, {earlier} 73.19 80.00 ± 1.00 412 tiny mean, {later} 73.19" in paper_2
     assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2

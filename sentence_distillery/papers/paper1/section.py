@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sentence_distillery.papers.paper1 import claims, reproduction
-from sentence_distillery.reporting.page import Columns, Section, rendered
+from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.page import Columns, Section, rendered, training
 from sentence_distillery.reporting.tables import Row
 
 PACKAGE = "sentence_distillery.papers.paper1"
@@ -61,3 +62,26 @@ def section(rows: Sequence[Row], sets: Mapping[str, Any], examples: Mapping[str,
     }
     content = rendered("paper1.html", {"paper": values, "simcse": run.simcse, "paper_student": run.student}, PACKAGE)
     return Section("paper", "Paper 1 and this run", content)
+
+
+def training_section(run: PaperStudentRun) -> Section:
+    """Render how word vectors were refined, and what Algorithm 1 does at other rates if that was measured."""
+    values = {
+        "curves": {"refine": run.refine},
+        "refine_charts": training(run.refine),
+        "repulsion": repulsion(run.repulsion),
+        "benchmark": run.benchmark,
+    }
+    return Section("word_vectors", "Refinement of the word vectors", rendered("word_vectors.html", values, PACKAGE))
+
+
+def repulsion(columns: Columns) -> list[charts.Curve]:
+    """Draw Spearman over the iterations of Algorithm 1, a chart for each rate; none if not measured."""
+    if not columns:
+        return []
+    points = list(zip(*(columns[name] for name in ("learning_rate", "iteration", "spearman")), strict=True))
+    courses = {rate: [(step, value * 100) for own, step, value in points if own == rate] for rate, _, _ in points}
+    return [
+        charts.curve(f"Spearman ×100, learning rate {rate:g}", "iteration", *map(list, zip(*course, strict=True)))
+        for rate, course in courses.items()
+    ]

@@ -1,0 +1,59 @@
+"""What a reproduced paper is: its page, and the outputs that the page reads.
+
+Each folder `papers/<key>/` has a module `paper.py` with a constant `PAPER`; `registry.PAPERS` finds it. Report and
+pipeline know no paper by name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sentence_distillery.evaluation.aliases import current_content
+from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.reporting.page import Section
+from sentence_distillery.reporting.tables import Row
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a run left behind, as far as pages of papers show it.
+
+    Attributes:
+        rows: Those of results.csv.
+        sets: The provenance of each benchmark set.
+        counters: The directory of the stages' counters.
+        curves: The directory of training curves.
+        files: Other files and directories, by the names that papers ask for.
+    """
+
+    rows: Sequence[Row]
+    sets: Mapping[str, Any]
+    counters: Path
+    curves: Path
+    files: Mapping[str, Path]
+
+    def json(self, name: str) -> Any:
+        """Read a JSON file of `files`, with names of systems as they are today."""
+        return current_content(read_json(self.files[name]))
+
+    def counts(self, stage: str) -> Any:
+        """Read the counters of a stage."""
+        return read_json(self.counters / f"{stage}.json")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and what this project found about it.
+
+    Attributes:
+        key: Of its folder and its page, as in paper1.
+        title: Of its page.
+        citation: Authors, title, journal and year.
+        sections: Renders the sections of its page.
+    """
+
+    key: str
+    title: str
+    citation: str
+    sections: Callable[[Outputs], list[Section]]

@@ -1,0 +1,42 @@
+"""The stage `paper_pages`: write a page on each reproduced paper, reports/<key>.html.
+
+Reads the figures of this run's small cells, and the kept figures of longer runs.
+"""
+
+from sentence_distillery.encoder.files import CONFIG
+from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.io.artifacts import atomic_file, read_json
+from sentence_distillery.papers.paper import Outputs
+from sentence_distillery.papers.registry import PAPERS
+from sentence_distillery.reporting.page import Link, paper_page
+from stages import paths
+from stages.stage import stage
+
+FILES = {
+    "paper_student": paths.PAPER_STUDENT / CONFIG,
+    "simcse": paths.SIMCSE / "simcse.json",
+    "examples": paths.EXAMPLES,
+    "paraphrase": paths.PARAPHRASE_REPORT,
+    "paraphrase_runs": paths.PARAPHRASE_RUNS,
+    "pair_cost": paths.PAIR_COST,
+    "component_results": paths.COMPONENT_RESULTS,
+    "component_report": paths.COMPONENT_REPORT,
+    "component_runs": paths.COMPONENT_RUNS,
+    "parser_scores": paths.PARSER / "scores.json",
+}
+
+
+def main() -> None:
+    with stage("paper_pages", unit="pages") as (params, counters):
+        sets = read_json(paths.BENCHMARKS / "provenance.json")["sets"]
+        outputs = Outputs(read_results(paths.RESULTS), sets, paths.COUNTERS, paths.CURVES, FILES)
+        for paper in PAPERS:
+            others = [Link(f"{other.key}.html", other.title, other.citation) for other in PAPERS if other is not paper]
+            page = paper_page(paper.title, paper.citation, params.profile, paper.sections(outputs), others)
+            with atomic_file(paths.REPORTS / f"{paper.key}.html") as partial:
+                partial.write_text(page, encoding="utf-8")
+            counters.keep()
+
+
+if __name__ == "__main__":
+    main()
