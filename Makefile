@@ -1,4 +1,4 @@
-# make run         the main job: data, vectors, soft labels, student, evaluation, report
+# make run         the main job: corpus, soft labels, student, evaluation, report; then the papers' small cells
 # make test        every test
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
@@ -36,9 +36,12 @@ $(READY): requirements.lock requirements-torch.txt pyproject.toml
 	touch $@
 
 run: $(READY)
-	python -m stages.params
-	dvc repro
-	@echo "Open reports/index.html; the student is in models/student."
+	@python -m stages.params
+	@python -m flows.repro report
+	@echo "The encoder is in models/student, the report is reports/index.html. What follows are small cells of the"
+	@echo "experiments of three papers; Ctrl-C ends it, and the encoder stays."
+	@python -m flows.repro paper_pages
+	@echo "The pages on the papers are reports/paper1.html, paper2.html and paper3.html."
 
 # The tests run in processes side by side; threads within each would only wait for one another.
 test: $(READY)

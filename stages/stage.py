@@ -52,7 +52,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
         sys.exit(f"{name}: {error}{_place(params, error)}")
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
-    logging.getLogger("stages").info("%d %s kept, dropped: %s", counters.kept, unit, dict(counters.dropped) or "none")
+    logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
 
 
 def _remedy(error: InputError) -> str:

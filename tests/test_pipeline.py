@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -150,6 +151,23 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
     output = clone.dvc("repro", "refine")
     assert ran(output) == rerun
     assert set(unchanged(output)) == VECTOR_STAGES - set(rerun)
+
+
+def test_a_run_has_a_line_for_each_stage(clone: Clone) -> None:
+    """`make run` says how far it is and what each stage kept, and an error as DVC's stage says it."""
+    clone.params(clean={"minimum_tokens": 6})
+    command = [sys.executable, "-m", "flows.repro", "skipgram"]
+    process = subprocess.run(command, cwd=clone.directory, env=clone.environment, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
+    *lines, last = process.stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["[ 3/4] clean", "[ 4/4] skipgram"]
+    assert re.fullmatch(r"\[ 4/4\] skipgram: [\d,]+ words; dropped [\d,]+ rare \(\d+ s\)", lines[1])
+    assert last == "2 of 4 stages were up to date."
+
+    clone.params(clean={"minimum_tokens": -6})
+    process = subprocess.run(command, cwd=clone.directory, env=clone.environment, capture_output=True, text=True)
+    assert process.returncode != 0
+    assert "clean.minimum_tokens" in process.stdout
 
 
 def test_lost_and_altered_outputs_come_back(clone: Clone) -> None:

@@ -74,7 +74,7 @@ def test_counters_of_a_finished_stage(workspace: Path) -> None:
     status, stderr = run('counters.keep(3); counters.drop("blank"); counters.details["profile"] = params.profile')
     written = json.loads(counters_file().read_text(encoding="utf-8"))
     assert status == 0
-    assert stderr == "thing: 3 things kept, dropped: {'blank': 1}\n"
+    assert stderr == "thing: 3 things; dropped 1 blank (0 s)\n"
     assert (written["total"], written["kept"], written["dropped"]) == (4, 3, {"blank": 1})
     assert written["details"] == {"profile": "demo"}
     assert written["seconds"] >= 0

@@ -210,4 +210,5 @@ def write_articles(directory: Path, articles: Iterable[Row]) -> None:
 
 def _write_part(directory: Path, part: int, rows: list[Row]) -> None:
     write_table(directory / f"part-{part:05d}.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
-    log.info("%d articles read", part * PART_ARTICLES + len(rows))
+    if len(rows) == PART_ARTICLES:
+        log.info("%d articles read", (part + 1) * PART_ARTICLES)

@@ -9,6 +9,7 @@ class Counters:
     def __init__(self, unit: str) -> None:
         self.unit = unit
         self.kept = 0
+        self.skipped = ""
         self.dropped: Counter[str] = Counter()
         self.details: dict[str, int | float | str] = {}
 
@@ -17,6 +18,18 @@ class Counters:
 
     def drop(self, reason: str, count: int = 1) -> None:
         self.dropped[reason] += count
+
+    def skip(self, reason: str) -> None:
+        """Say why the stage has nothing to do in this run."""
+        self.skipped = reason
+
+    def text(self) -> str:
+        """Return what became of everything, in one line for a person."""
+        if self.skipped:
+            return f"skipped: {self.skipped}"
+        reasons = sorted(((count, reason) for reason, count in self.dropped.items() if count), reverse=True)
+        dropped = f"; dropped {', '.join(f'{count:,} {reason}' for count, reason in reasons)}" if reasons else ""
+        return f"{self.kept:,} {self.unit}{dropped}"
 
     def summary(self) -> dict[str, object]:
         return {

@@ -40,8 +40,7 @@ def write_model(model: PairModel, about: Mapping[str, Any], directory: Path) -> 
         directory: where the files go; an existing directory keeps its others.
     """
     encoder = model.encoder
-    encoder.transformer.save_pretrained(directory)
-    encoder.encoder.tokenizer.save_pretrained(directory)
+    encoder.encoder.save(directory)
     modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
     rows = [{"idx": i, "name": str(i), "path": path, "type": MODULES + name} for i, (name, path) in enumerate(modules)]
     write_json(directory / "modules.json", rows)

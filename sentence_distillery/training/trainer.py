@@ -9,7 +9,6 @@ epoch, keeps the best epoch or the last one, and stops early. The batches and th
 and the step alone, so a training that was killed and resumed ends with the bytes of one that was not.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -36,8 +35,6 @@ Curve = list[Note]
 
 SHOWN_ROWS = 5  # of a batch whose loss is not finite
 STEP_SEEDS = 1_000_003  # more than any training has steps
-
-log = logging.getLogger(__name__)
 
 
 class DivergedError(InputError):
@@ -144,7 +141,6 @@ class Trainer(Generic[Item]):
                 self.hooks.before(epoch)
                 means = self._epoch(objective, epoch, rates)
                 curve.append(means | self.hooks.after(means))
-                log.info("%s %d of %d: loss %.4f", self.unit, epoch + 1, self.epochs, means["loss"])
                 self._save(curve, kept)
         self._restore_best(curve, kept)
         return curve

@@ -3,7 +3,6 @@
 One worker and one seed give the same bytes in every process. Words rarer than `minimum_count` get no vector.
 """
 
-import logging
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,15 +14,14 @@ from gensim.models import Word2Vec
 from gensim.models.callbacks import CallbackAny2Vec
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors.corpus import read_sentences
 from sentence_distillery.word_vectors.model import WordVectors
 from sentence_distillery.word_vectors.options import Skipgram
 
-log = logging.getLogger(__name__)
-
 
 class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
-    """The corpus as gensim reads it, once per epoch, with a line in the log after each epoch.
+    """The corpus as gensim reads it, once per epoch, while progress is shown.
 
     gensim reads it in a separate thread, where an error would leave training waiting for ever. So an error ends the
     sentences instead, and is raised when the epoch is over.
@@ -32,7 +30,8 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
     def __init__(self, directory: Path, params: Skipgram) -> None:
         self.directory = directory
         self.params = params
-        self.done = 0
+        self.epochs = track(range(params.epochs), params.epochs, "epochs")
+        next(self.epochs)
         self.failure: Exception | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -44,8 +43,7 @@ class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
     def on_epoch_end(self, model: Word2Vec) -> None:
         if self.failure is not None:
             raise self.failure
-        self.done += 1
-        log.info("epoch %d of %d", self.done, self.params.epochs)
+        next(self.epochs, None)
 
 
 @dataclass(frozen=True)
