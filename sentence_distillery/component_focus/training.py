@@ -64,6 +64,7 @@ from sentence_distillery.pairs.options import ScoredTraining
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.schedules import warm_up
+from sentence_distillery.training.soup import ModelSoup
 from sentence_distillery.training.trainer import Best, Curve, Hooks, Saving, Trainer
 
 NONE = -1  # in place of a part that a sentence lacks
@@ -300,15 +301,15 @@ def train(
     if weights.values is None:
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
-    sums: dict[str, Tensor] = {}
+    soup = ModelSoup()
     for seed in options.seeds if options.epochs else ():
         path = checkpoint_of(training.checkpoints, key, seed)
         cell, notes[seed] = trained(training.teacher, data, options, key.weight, seed, path, WITH_LABELS in key.task)
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
-        sums = {name: tensor + sums.get(name, 0) for name, tensor in cell.lasting.state_dict().items()}
+        soup.add(cell.lasting)
         counters.keep(len(data.rows["train"]))
     if len(notes) > 1:
-        cell.lasting.load_state_dict({name: total / len(notes) for name, total in sums.items()})
+        soup.load_into(cell.lasting)
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, MODEL_SOUP))
     return pa.concat_tables(tables), notes
 

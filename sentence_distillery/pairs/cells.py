@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.encoders.trainable import PairEncoder, Tokens
@@ -25,6 +24,7 @@ from sentence_distillery.pairs.losses import paraphrase_groups
 from sentence_distillery.pairs.options import Learning
 from sentence_distillery.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, clock
+from sentence_distillery.training.soup import ModelSoup
 
 RESULT = "result.json"
 DIGITS = 5  # of a score in result.json
@@ -266,16 +266,16 @@ def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], RunRes
         judge: scores the soup.
     """
     results: list[RunResult] = []
-    sums: dict[str, Tensor] = {}
+    mixed = ModelSoup()
     best: list[Trained] = []
     for model, result in trainings:
         results.append(result)
-        sums = {name: tensor + sums.get(name, 0) for name, tensor in model.state_dict().items()}
+        mixed.add(model)
         best = [max([*best, (model, result)], key=_validation)]
     if len(results) == 1:
         return SeedRuns(results, None, *best[0])
     model = copy.deepcopy(model)
-    model.load_state_dict({name: total / len(results) for name, total in sums.items()})
+    mixed.load_into(model)
     soup = replace(judge(model), seconds=round(sum(result.seconds for result in results), 1))
     return SeedRuns(results, soup, *max(best[0], (model, soup), key=_validation))
 

@@ -8,6 +8,7 @@ reports/component_focus.json for the report.
 import itertools
 from dataclasses import asdict
 
+from sentence_distillery.benchmarks.bootstrap import DRAWS
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import CellKey, Inputs
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -15,7 +16,6 @@ from sentence_distillery.encoders.functions import Embed, load_function
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.papers.paper3.results import (
-    DRAWS,
     CellPredictions,
     Frozen,
     at_inference,

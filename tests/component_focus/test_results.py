@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PAIRS, PROVENANCE, BenchmarkData, PairSet
 from sentence_distillery.component_focus.cells import CELL, MODEL_SOUP, PREDICTIONS, SCHEMA, CellKey, Inputs
 from sentence_distillery.component_focus.options import ComponentFocus
@@ -19,8 +20,6 @@ from sentence_distillery.papers.paper3 import section as paper_3
 from sentence_distillery.papers.paper3.results import (
     CellPredictions,
     cell_figures,
-    drawn_pearson,
-    draws,
     gains,
     read_predictions,
 )
@@ -42,14 +41,14 @@ def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> 
 
 def test_each_draw_is_scored_as_numpy_scores_it() -> None:
     found = outcome(0.2, 0.3).cosines[0]
-    counts = draws(len(RATINGS), 3)
+    counts = bootstrap.counts(len(RATINGS), 3)
     expected = [np.corrcoef(np.repeat(found, row), np.repeat(RATINGS, row))[0, 1] for row in counts.astype(int)]
-    assert drawn_pearson(found, RATINGS, counts) == pytest.approx(expected, abs=1e-6)
+    assert bootstrap.pearson(found, RATINGS, counts) == pytest.approx(expected, abs=1e-6)
     assert counts.sum(axis=1).tolist() == [len(RATINGS)] * 3
 
 
 def test_a_gain_that_is_real_and_one_that_is_none() -> None:
-    counts = draws(len(RATINGS), 400)
+    counts = bootstrap.counts(len(RATINGS), 400)
     pearson, accuracy = gains(outcome(0.0, 0.5), outcome(0.2, 0.1, right=0.75), counts)
     direct = [np.corrcoef(outcome(0.0, noise).cosines[s], RATINGS)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)]
     assert pearson.gain == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
@@ -65,7 +64,7 @@ def test_a_gain_that_is_real_and_one_that_is_none() -> None:
 
 def test_gains_on_the_seeds_that_both_have() -> None:
     """Cells are compared on the seeds that both have; the order of the seeds does not matter."""
-    base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), draws(200, 100)
+    base, cell, counts = outcome(0.0, 0.5, seeds=3), outcome(0.2, 0.1, seeds=3), bootstrap.counts(200, 100)
     assert gains(base, cell.of([2, 0]), counts) == gains(base.of([0, 2]), cell, counts)
     assert gains(base, cell.of([1]), counts)[0].seeds == 1
     assert gains(base.of([0]), cell.of([1]), counts) == []
@@ -92,7 +91,7 @@ def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
     rows = cell_figures(cell)
     assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
     assert paper_3.grid([row(rows[0].system, "sick", "pearson", 0.8), *ROWS]) == paper_3.grid(ROWS)
-    counts = draws(len(RATINGS), 100)
+    counts = bootstrap.counts(len(RATINGS), 100)
     (gain,) = gains(outcome(0.0, 0.5), cell, counts)
     assert (gain.weight, gain.metric, gain.verdict) == ("roles", "pearson", "better")
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
@@ -28,7 +29,6 @@ from sentence_distillery.pairs.heads import Combination
 from sentence_distillery.pairs.options import PairGrid
 from sentence_distillery.pairs.thresholds import accuracy, f1
 
-DRAWS = 2_000
 POINTS = 41  # of a threshold curve
 NOT_RUN = "not run"
 MEAN = "model soup"
@@ -115,7 +115,7 @@ def summarise(
         InputError: a result is damaged.
     """
     results = read_results([directories.cells, directories.starts], data, counters)
-    counts = draws(len(labels))
+    counts = bootstrap.counts(len(labels))
     missing = [cell for cell in wanted(grid) if name_of(cell) not in results]
     scored = [*results.values(), *model_soups(list(results.values()))]
     cells = [cell_of(result, labels, counts) for result in scored]
@@ -157,12 +157,6 @@ def wanted(grid: PairGrid) -> list[dict[str, Any]]:
     return [dict(zip(("encoder", "start", "strategy"), cell, strict=True)) for cell in cells]
 
 
-def draws(pairs: int) -> Floats:
-    """Count how often each pair is in each draw, (DRAWS, pairs) float32."""
-    rows = np.random.default_rng(0).integers(0, pairs, (DRAWS, pairs))
-    return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
-
-
 def right(result: dict[str, Any], labels: NDArray[np.int8]) -> Floats:
     """Return the share of the seeds that decided each test pair correctly, (pairs,) float32."""
     runs = result["outcomes"]
@@ -171,7 +165,7 @@ def right(result: dict[str, Any], labels: NDArray[np.int8]) -> Floats:
 
 
 def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) -> Cell:
-    """Average a result over its seeds; `counts` are those of `draws`."""
+    """Average a result over its seeds; `counts` are those of the bootstrap."""
     known: dict[str, Any] = {**place_of(result), "absent": result["absent"]}
     outcomes = result["outcomes"]
     if not outcomes:
@@ -179,8 +173,7 @@ def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) ->
     means: dict[str, Any] = {
         key: float(np.mean([one[key] for one in outcomes])) for key in ("accuracy", "f1", "validation", "seconds")
     }
-    drawn = counts @ right(result, labels) / len(labels)
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    low, high = bootstrap.interval(bootstrap.means(right(result, labels), counts))
     first = outcomes[0]
     return Cell(
         **known,
@@ -188,7 +181,7 @@ def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) ->
         seeds=len(outcomes),
         spread=_spread([one["accuracy"] for one in outcomes]),
         f1_spread=_spread([one["f1"] for one in outcomes]),
-        interval=(round(float(low), 4), round(float(high), 4)),
+        interval=(round(low, 4), round(high, 4)),
         threshold=first["threshold"],
         epochs=len(first["epochs"]),
         related=first["related"],

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
 from sentence_distillery.component_focus.cells import (
@@ -44,7 +45,6 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.trees import Tree
 
-DRAWS = 2_000
 SHOWN = 6  # trees in the report
 NO_LABELS = np.zeros((0, 0), dtype=bool)
 NOTHING = np.zeros(0, dtype=np.float32)
@@ -160,20 +160,6 @@ def _row(
     return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
 
 
-def draws(pairs: int, count: int = DRAWS) -> Floats:
-    """Count how often each pair is in each draw, (count, pairs) float32."""
-    rows = np.random.default_rng(0).integers(0, pairs, (count, pairs))
-    return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
-
-
-def drawn_pearson(cosine: Floats, ratings: NDArray[np.float32], counts: Floats) -> Floats:
-    """Compute Pearson of each draw, (draws,), by products of the counts with the values."""
-    total = counts.sum(axis=1)
-    one, other = cosine.astype(np.float64) - cosine.mean(), ratings.astype(np.float64) - ratings.mean()
-    x, y, xx, yy, xy = (counts @ column / total for column in (one, other, one * one, other * other, one * other))
-    return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
-
-
 def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[Gain]:
     """Compute the gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have, if any."""
     both = [seed for seed in cell.seeds if seed in base.seeds]
@@ -184,8 +170,8 @@ def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[
     differences = {
         "pearson": np.mean(
             [
-                drawn_pearson(new, base.ratings, np.concatenate([every, counts]))
-                - drawn_pearson(old, base.ratings, np.concatenate([every, counts]))
+                bootstrap.pearson(new, base.ratings, np.concatenate([every, counts]))
+                - bootstrap.pearson(old, base.ratings, np.concatenate([every, counts]))
                 for old, new in zip(base.cosines, cell.cosines, strict=True)
             ],
             axis=0,
@@ -193,12 +179,12 @@ def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[
     }
     if base.right.size and cell.right.size:
         better = cell.right.mean(axis=0) - base.right.mean(axis=0)
-        differences["accuracy"] = np.concatenate([every, counts]) @ better / len(better)
+        differences["accuracy"] = bootstrap.means(better, np.concatenate([every, counts]))
     measured = []
     for name, values in differences.items():
-        low, high = np.quantile(values[1:], [0.025, 0.975])
+        low, high = bootstrap.interval(values[1:])
         shared = (cell.encoder, cell.task, name, cell.weight)
-        measured.append(Gain(*shared, float(values[0]), float(low), float(high), len(base.ratings), len(base.cosines)))
+        measured.append(Gain(*shared, float(values[0]), low, high, len(base.ratings), len(base.cosines)))
     return measured
 
 
@@ -211,7 +197,7 @@ def gains_over_none(cells: Sequence[CellPredictions]) -> list[Gain]:
     base = next((cell for cell in there if cell.weight == 0), None)
     if base is None:
         return []
-    counts = draws(len(base.ratings))
+    counts = bootstrap.counts(len(base.ratings))
     return [gain for cell in there if cell.weight for gain in gains(base, cell, counts)]
 
 

@@ -1,0 +1,40 @@
+"""The paired bootstrap: test pairs are drawn again with replacement, the same ones for every system (Efron 1979).
+
+    drawn = counts(len(labels))                              # how often each pair is in each draw
+    low, high = interval(means(right, drawn))                # 95 % of the accuracy's draws
+
+A figure of a draw is computed from the counts by matrix products, so that 2,000 draws take milliseconds.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats
+
+DRAWS = 2_000
+QUANTILES = (0.025, 0.975)  # of an interval that holds 95 %
+
+
+def counts(pairs: int, draws: int = DRAWS) -> Floats:
+    """Count how often each pair is in each draw, (draws, pairs) float32; equal numbers of pairs have equal draws."""
+    rows = np.random.default_rng(0).integers(0, pairs, (draws, pairs))
+    return np.stack([np.bincount(row, minlength=pairs) for row in rows]).astype(np.float32)
+
+
+def means(values: Floats, drawn: Floats) -> Floats:
+    """Return the mean of (pairs,) values in each draw, (draws,)."""
+    return np.asarray(drawn @ values / len(values))
+
+
+def pearson(one: Floats, other: Floats, drawn: Floats) -> Floats:
+    """Return Pearson's correlation of two (pairs,) arrays in each draw, (draws,)."""
+    total = drawn.sum(axis=1)
+    a, b = one.astype(np.float64) - one.mean(), other.astype(np.float64) - other.mean()
+    x, y, xx, yy, xy = (drawn @ column / total for column in (a, b, a * a, b * b, a * b))
+    return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
+
+
+def interval(values: NDArray[np.floating]) -> tuple[float, float]:
+    """Return the bounds of the middle 95 % of the draws of a figure."""
+    low, high = np.quantile(values, QUANTILES)
+    return float(low), float(high)
