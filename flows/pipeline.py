@@ -1,9 +1,9 @@
-"""The pipeline: one Prefect task for each stage of dvc.yaml, started as soon as its upstream is done.
+"""The pipeline from the command line: each stage of dvc.yaml is started as soon as its upstream is done.
 
     python -m flows.pipeline --target student --profile best --set student.epochs=3
 
-DVC decides what has to run; Prefect runs it, side by side, and shows it. The states follow DVC: Cached, Restored,
-Pulled, Ran. Without a Prefect server (no PREFECT_API_URL) the same run goes through plain threads.
+DVC decides what has to run. With a Prefect server (PREFECT_API_URL) the run is the flow of `flows/tasks.py`; without
+one the same run goes through plain threads, and Prefect, which takes 2 s to import, is not needed.
 """
 
 import argparse
@@ -12,24 +12,14 @@ import signal
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn
-
-from prefect import State, flow, get_run_logger, task
-from prefect.cache_policies import NO_CACHE
-from prefect.futures import wait
-from prefect.states import Completed
-from prefect.utilities.annotations import quote
+from typing import NoReturn
 
 from flows.graph import GraphError, Stage
 from flows.reproduce import Outcome
-from flows.run import GpuPolicy, PipelineError, Run, open_run
+from flows.run import PipelineError, Run, open_run
 from flows.settings import SettingsError, assignments
-from flows.show import publish
 from flows.worktree import WorktreeError, bring_back
 
-EVERYTHING = "all"
-AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
-Profile = Literal["as it stands", "demo", "paper", "best"]
 MEANING = {
     Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
     Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
@@ -39,77 +29,14 @@ MEANING = {
 }
 
 
-@task(cache_policy=NO_CACHE, task_run_name="{name}")
-def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
-    """Bring a stage up to date; its output goes to the run's logs."""
-    outcome = run.bring_up_to_date(stage, get_run_logger().info)
-    return Completed(name=str(outcome), message=MEANING[outcome])
-
-
-@flow(name="pipeline", log_prints=True)
-def pipeline(
-    target: str = EVERYTHING,
-    profile: Profile = AS_IT_STANDS,
-    overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
-    force: bool = False,
-    gpu: GpuPolicy = "prefer",
-    parallel: int = 2,
-    apply: bool = False,
-) -> State[None]:
-    """Run the graph of dvc.yaml in a separate worktree, and publish the results as artifacts.
-
-    Args:
-        target: The stage to bring up to date, with everything it depends on; or all.
-        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
-        overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
-        force: Run the stages even if nothing has changed.
-        gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
-        parallel: Number of stages at a time.
-        apply: Bring the result back to the workspace.
-    """
-    log = get_run_logger().info
-    root = Path.cwd()
-    with open_run(
-        root,
-        target=None if target == EVERYTHING else target,
-        profile=None if profile == AS_IT_STANDS else profile,
-        overrides=overrides,
-        force=force,
-        gpu=gpu,
-        parallel=parallel,
-        log=log,
-    ) as run:
-        run_as_tasks(run)
-    if apply:
-        bring_back(root, run.name)
-    return summary(run)
-
-
-def run_as_tasks(run: Run) -> None:
-    """Run each stage as a task of the calling flow; then publish the run's artifacts. Raises PipelineError."""
-    futures: dict[str, Any] = {}
-    for stage in run.stages:
-        upstream = [futures[name] for name in stage.upstream]
-        quoted: Any = quote(run)  # Prefect would walk through it in search of futures
-        futures[stage.name] = stage_task.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
-    try:
-        wait(list(futures.values()))
-    finally:
-        run.children.end()
-    run.check()
-    publish(run)
-
-
-def summary(run: Run) -> State[None]:
-    """Return Cached if every stage was cached, otherwise Completed; the message has the stages by outcome."""
+def summary(run: Run) -> str:
+    """Return the stages by outcome, such as `Cached: a; Ran: b, c`."""
     by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
-    message = "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
-    everything_cached = len(by_outcome[Outcome.CACHED]) == len(run.stages)
-    return Completed(name="Cached" if everything_cached else "Completed", message=message)
+    return "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
 
 
 def run_in_threads(run: Run) -> None:
-    """Run the stages as `run_as_tasks` does, but in threads and without a server. Raises PipelineError."""
+    """Run the stages in threads, and print what they print. Raises PipelineError."""
 
     def bring_up_to_date(stage: Stage, upstream: list[Future[Outcome]]) -> Outcome:
         for future in upstream:
@@ -149,6 +76,8 @@ def main() -> None:
     try:
         overrides = assignments(given)
         if os.environ.get("PREFECT_API_URL"):
+            from flows.tasks import pipeline  # imports Prefect
+
             named = {key: value for key, value in options.items() if value is not None}
             pipeline(**named, overrides=overrides, apply=apply)
             return
@@ -157,7 +86,7 @@ def main() -> None:
             run_in_threads(run)
         if apply:
             bring_back(root, run.name)
-        print(summary(run).message)
+        print(summary(run))
     except (GraphError, SettingsError, WorktreeError, PipelineError) as error:
         sys.exit(f"pipeline: {error}")
 

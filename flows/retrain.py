@@ -39,7 +39,7 @@ from flows.comparison import (
     table,
 )
 from flows.graph import GraphError
-from flows.pipeline import AS_IT_STANDS, Profile, run_as_tasks, run_in_threads, stop
+from flows.pipeline import run_in_threads, stop
 from flows.process import HeldError, held
 from flows.promotion import (
     Channel,
@@ -57,6 +57,7 @@ from flows.promotion import (
 from flows.reproduce import Outcome
 from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
 from flows.settings import PARAMS, SettingsError, assignments, flat
+from flows.tasks import AS_IT_STANDS, Profile, run_as_tasks
 from flows.worktree import END, WorktreeError, git
 
 LOCK = Path(".dvc/tmp/retrain.lock")

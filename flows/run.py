@@ -1,6 +1,7 @@
 """A run of the graph: its directory, the stages that need no work, and how one stage is brought up to date.
 
-It does not know Prefect: `flows/pipeline.py` runs its stages as tasks, or as plain threads without a server.
+It does not know Prefect: `flows/tasks.py` runs its stages as tasks; without a server `flows/pipeline.py` runs them in
+plain threads.
 """
 
 import contextlib

@@ -316,7 +316,7 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
         syntax={"sets": []},  # half a minute
         component_focus={"weights": [0.0]},
         pair_grid={"strategies": ["cosine"]},
-        evaluate={"fit_sentences": 500, "speed_sentences": 256},
+        evaluate={"fit_sentences": 500, "speed_sentences": 256, "speed_seconds": 0.01},
     )
     output = clone.dvc("repro")
     assert {"report", "paper_pages"} <= set(ran(output))

@@ -19,8 +19,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
@@ -142,6 +140,9 @@ def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | Non
     """
     if labels is None:
         return None
+    from sklearn.linear_model import LogisticRegression  # takes a second, and few tasks have labels
+    from sklearn.model_selection import GridSearchCV, cross_val_predict
+
     u, v = vectors[rows[:, 0]], vectors[rows[:, 1]]
     features = np.abs(u - v) / np.linalg.norm(np.concatenate([u, v]), axis=1).mean()
     model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": STRENGTHS}, cv=INNER_FOLDS)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from huggingface_hub import HfApi, snapshot_download
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
@@ -291,6 +290,8 @@ def _from_hub(repository: str, revision: str | None) -> Path:
             repository,
             "revision",
         )
+    from huggingface_hub import HfApi, snapshot_download  # takes half a second; most encoders are not of the hub
+
     wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
     for offline in (True, False):
         try:

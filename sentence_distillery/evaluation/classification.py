@@ -9,17 +9,16 @@ with the positive reviews, label 1, as the class to find.
 """
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.linear_model import SGDClassifier
-from sklearn.metrics import precision_recall_fscore_support
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sentence_distillery.benchmarks.data import DocumentSet
 from sentence_distillery.benchmarks.metrics import Figure, Undefined
 from sentence_distillery.io.ragged import Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 PROTOCOL = "sgd"
 TOKENS = "sgd+tokens"
@@ -35,7 +34,7 @@ def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
 
 
 def classify(
-    train: Floats | csr_array, train_labels: list[str], test: Floats | csr_array, test_labels: list[str], seed: int
+    train: "Floats | csr_array", train_labels: list[str], test: "Floats | csr_array", test_labels: list[str], seed: int
 ) -> dict[str, Figure]:
     """Fit on the training documents, and score on the test documents.
 
@@ -53,6 +52,11 @@ def classify(
         if len(set(labels)) < 2:
             reason = Undefined(f"all {name} documents have one label")
             return dict.fromkeys(SENTIMENT_METRICS, reason)
+    from sklearn.linear_model import SGDClassifier  # takes a second, and only sets of documents need it
+    from sklearn.metrics import precision_recall_fscore_support
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     linear = SGDClassifier(random_state=seed)
     classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
     predicted = classifier.fit(train, train_labels).predict(test)

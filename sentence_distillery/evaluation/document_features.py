@@ -7,18 +7,21 @@
 In a mean of 300 words, little is left of the few words that distinguish a good review from a bad one.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.preprocessing import normalize
 
 from sentence_distillery.evaluation.classification import PROTOCOL, TOKENS
 from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
 from sentence_distillery.io.ragged import Floats
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 CHUNK = 1_000  # documents whose tokens are in memory
 
 
-def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> Floats | csr_array:
+def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> "Floats | csr_array":
     """Return the features of each document, (documents, dimension) float32 or (documents, vocabulary) sparse."""
     if protocol == TOKENS:
         assert isinstance(system, WordSystem | StudentSystem)
@@ -32,8 +35,11 @@ def means(system: System, texts: list[str]) -> Floats:
     return np.concatenate([system.pool(system.token_ids(chunk), [None])[0] for chunk in chunks])
 
 
-def token_features(system: WordSystem | StudentSystem, texts: list[str]) -> csr_array:
+def token_features(system: WordSystem | StudentSystem, texts: list[str]) -> "csr_array":
     """Count tokens, each by the length of its vector, (documents, vocabulary), rows of unit length."""
+    from scipy.sparse import csr_array  # only sets of documents need these
+    from sklearn.preprocessing import normalize
+
     tokens, lengths = system.token_ids(texts), system.lengths
     counted = csr_array(
         (lengths[tokens.ids], tokens.ids, tokens.offsets.astype(np.int32)), shape=(len(tokens), len(lengths))

@@ -19,6 +19,7 @@ class Evaluate(Section):
     variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
     fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
     speed_sentences: Count = Field(title="sentences encoded to measure throughput")
+    speed_seconds: Positive = Field(title="least seconds of a timed sample; a shorter one is noisier")
     glove_tokens: Literal["all", "content"] = Field(title="tokens that GloVe averages; content: without stop words")
     references: list[Reference] = Field(title="transformers to evaluate next to the teacher")
     documents: Annotated[int, Field(ge=0)] = Field(title="documents of each split to classify; 0 for none")

@@ -29,7 +29,6 @@ from sentence_distillery.word_vectors.weighting import Weighting
 
 WARM_UP = 64  # sentences
 FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
-SAMPLE_SECONDS = 0.2
 RUNS = 5
 
 Complete = Callable[[Result], Result]  # adds a paper's published value of the same figure
@@ -105,10 +104,10 @@ def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
         yield Result(system.name, pairs.name, pairs.split, "cosine", metric, value, len(known))
 
 
-def speed(system: System, sentences: list[str]) -> Result:
+def speed(system: System, sentences: list[str], least: float) -> Result:
     """Measure sentences per second from text to embeddings, in one call without our own threads.
 
-    The figure is the median of RUNS on a sample that takes SAMPLE_SECONDS; too few sentences are repeated.
+    The figure is the median of RUNS on a sample that takes `least` seconds; too few sentences are repeated.
     """
 
     def seconds(count: int) -> float:
@@ -119,7 +118,7 @@ def speed(system: System, sentences: list[str]) -> Result:
 
     seconds(WARM_UP)
     count = FIRST_SAMPLE
-    while seconds(count) < SAMPLE_SECONDS:
+    while seconds(count) < least:
         count *= 2
     rate = count / statistics.median(seconds(count) for _ in range(RUNS))
     return Result(system.name, "corpus", "", "encode", "sentences_per_second", rate, count)
@@ -151,7 +150,7 @@ def score(
             yield from word_results(system, pairs)
     for documents in data.documents:
         yield from sentiment_results(system, documents, params, complete)
-    yield speed(system, data.corpus[: params.speed_sentences])
+    yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 
 def absent_results(absent: Absent, data: EvaluationData, complete: Complete = alone) -> Iterator[Result]:

@@ -19,14 +19,13 @@ from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.encoders.trainable import PairEncoder, Tokens
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.pairs.data import SPLITS, PairData
+from sentence_distillery.pairs.data import RESULT, SPLITS, PairData
 from sentence_distillery.pairs.losses import paraphrase_groups
 from sentence_distillery.pairs.options import Learning
 from sentence_distillery.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, clock
 from sentence_distillery.training.soup import ModelSoup
 
-RESULT = "result.json"
 DIGITS = 5  # of a score in result.json
 
 

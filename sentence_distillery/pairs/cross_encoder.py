@@ -27,8 +27,9 @@ from sentence_distillery.pairs.cells import (
     train,
 )
 from sentence_distillery.pairs.data import PairData
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.intermediate import IntermediateTask
+from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import Notes, PairModel
 

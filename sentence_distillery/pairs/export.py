@@ -17,7 +17,8 @@ from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, read_json, read_tensors, write_json
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.heads import LogisticHead
+from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.training import PairModel
 
 ABOUT = "pairs.json"

@@ -9,26 +9,10 @@ c(u, v) concatenates some of u, v, |u - v| and u*v; the paper's table 4 compares
 With c = u the head reads one vector, as a cross-encoder needs it.
 """
 
-from enum import StrEnum
-
 import torch
 from torch import Tensor, nn
 
-
-class Combination(StrEnum):
-    """The features of two vectors, as paper 2's table 4 names them."""
-
-    FIRST = "u"
-    BOTH = "u,v"
-    DIFFERENCE = "|u-v|"
-    PRODUCT = "u*v"
-    RELATION = "|u-v|,u*v"
-    ALL = "u,v,|u-v|,u*v"
-
-    @property
-    def parts(self) -> list[str]:
-        """The features that are concatenated."""
-        return self.value.split(",")
+from sentence_distillery.pairs.options import Combination
 
 
 def combine(u: Tensor, v: Tensor, combination: Combination) -> Tensor:

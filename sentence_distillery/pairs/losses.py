@@ -21,8 +21,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 
@@ -60,6 +58,9 @@ def paraphrase_groups(pairs: NDArray[np.int64], labels: NDArray[np.int8], senten
 
     `pairs` (pairs, 2) holds numbers of sentences below `sentences`.
     """
+    from scipy.sparse import coo_array  # takes a third of a second; the losses do not need it
+    from scipy.sparse.csgraph import connected_components
+
     alike = pairs[labels == 1]
     graph = coo_array((np.ones(len(alike), np.int8), (alike[:, 0], alike[:, 1])), shape=(sentences, sentences))
     groups: NDArray[np.int64] = connected_components(graph, directed=False)[1][pairs].astype(np.int64)

@@ -1,5 +1,6 @@
 """Options of fine-tuning encoders on sentence pairs."""
 
+from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -8,6 +9,22 @@ from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed
 
 ThresholdRule = Literal["accuracy", "logistic"]
+
+
+class Combination(StrEnum):
+    """The features of two vectors, as paper 2's table 4 names them."""
+
+    FIRST = "u"
+    BOTH = "u,v"
+    DIFFERENCE = "|u-v|"
+    PRODUCT = "u*v"
+    RELATION = "|u-v|,u*v"
+    ALL = "u,v,|u-v|,u*v"
+
+    @property
+    def parts(self) -> list[str]:
+        """The features that are concatenated."""
+        return self.value.split(",")
 
 
 class Simcse(Teacher):

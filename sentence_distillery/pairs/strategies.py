@@ -27,8 +27,8 @@ from sentence_distillery.pairs.cells import (
     train,
 )
 from sentence_distillery.pairs.data import PairData
-from sentence_distillery.pairs.heads import Combination, LogisticHead
-from sentence_distillery.pairs.options import Learning, MetricLearning, ModernLearning
+from sentence_distillery.pairs.heads import LogisticHead
+from sentence_distillery.pairs.options import Combination, Learning, MetricLearning, ModernLearning
 from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import PairModel
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.options import ThresholdRule
@@ -66,6 +65,8 @@ def even_odds(scores: Floats, labels: Labels) -> float:
     If high scores are evidence against a paraphrase, there is no such score; then the threshold of the best accuracy is
     returned.
     """
+    from sklearn.linear_model import LogisticRegression  # takes a second, and few need it
+
     middle, width = float(scores.mean()), float(scores.std()) or 1.0
     fitted = LogisticRegression().fit(((scores - middle) / width)[:, None], labels)
     slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])

@@ -12,8 +12,7 @@ from dataclasses import asdict
 
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from sentence_distillery.pairs.cells import RESULT
-from sentence_distillery.pairs.data import ABOUT, load_pair_data
+from sentence_distillery.pairs.data import ABOUT, RESULT, load_pair_data
 from sentence_distillery.papers.paper2.results import CellDirectories, summarise
 from stages import paths
 from stages.stage import stage

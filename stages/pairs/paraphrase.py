@@ -10,7 +10,7 @@ from sentence_distillery.io.artifacts import atomic_directory
 from sentence_distillery.pairs.cells import Plan, write_absent, write_result
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import write_model
-from sentence_distillery.pairs.heads import Combination
+from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.strategies import learning_of, train_bi_encoder
 from sentence_distillery.pairs.thresholds import Folds

@@ -53,8 +53,8 @@ from stages.benchmarks.benchmarks import main as make_benchmarks
 from stages.component_focus import component_focus as component_focus_stage
 from stages.params import PARAMS as PARAMS_FILE
 from tests.distillation.conftest import files
+from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
-from tests.waiting import wait_until
 from tests.workspace import ROOT, write_params
 
 INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
@@ -408,20 +408,20 @@ def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) ->
         component_focus.label_loss(encoder, data, 1.0)
 
 
-def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_after_sigkill(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 1, fault 2: the final path is empty, and the resumed cell has the bytes of an undisturbed one."""
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
-    params["component_training"]["epochs"] = 30
+    params["component_training"]["epochs"] = 4
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     arguments = ["tiny", "samples", "0.2"]
     checkpoint = paths.COMPONENT_CHECKPOINTS / "tiny-samples-0.2-1.safetensors"
     threads = str(torch.get_num_threads())  # another number of them, other last bits
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.component_focus.component_focus", *arguments],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": threads},
+        env=os.environ | {"OMP_NUM_THREADS": threads} | halting_before_file(tmp_path / "halting", checkpoint.name, 2),
         stderr=subprocess.PIPE,
     )
-    wait_until(lambda: checkpoint.exists() or process.poll() is not None, "a checkpoint")
+    assert halted(tmp_path / "halting", process) == process.pid
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
@@ -429,7 +429,7 @@ def test_a_cell_after_sigkill(workspace: Path, monkeypatch: pytest.MonkeyPatch) 
         path for path in paths.COMPONENT_FOCUS.iterdir() if not path.name.startswith(".")
     ]
     with safe_open(checkpoint, framework="pt") as file:
-        assert 1 <= len(json.loads(file.metadata()["notes"])) < 30
+        assert len(json.loads(file.metadata()["notes"])) == 1
     resumed = files(run_cell(monkeypatch, *arguments))
     shutil.rmtree(paths.COMPONENT_CHECKPOINTS)
     assert files(run_cell(monkeypatch, *arguments)) == resumed

@@ -27,8 +27,8 @@ from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
 from stages.corpus import clean
 from stages.distillation import soft_labels, student
+from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
-from tests.waiting import wait_until
 from tests.workspace import ROOT, write_params
 
 from .conftest import SUBJECTS, subprocess_environment, write_benchmarks
@@ -153,7 +153,7 @@ def test_several_teachers(tiny: Path) -> None:
         distill(TEXTS, tiny, **SMALL | {"dimension": 40})
 
 
-def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
+def start(tiny: Path, settings: dict[str, Any], environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start a call in a separate process."""
     program = (
         "import json, sys, torch\n"
@@ -164,15 +164,14 @@ def start(tiny: Path, settings: dict[str, Any]) -> subprocess.Popen[bytes]:
     )
     arguments = json.dumps([TEXTS, str(tiny), settings])
     command = [sys.executable, "-c", program, arguments]
-    return subprocess.Popen(command, env=subprocess_environment(), stderr=subprocess.PIPE)
+    return subprocess.Popen(command, env=subprocess_environment() | environment, stderr=subprocess.PIPE)
 
 
-def test_a_killed_call_goes_on(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_killed_call_goes_on(tiny: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """fault 2: after SIGKILL, the same call resumes from its checkpoint, to the bytes of an undisturbed one."""
-    settings = SMALL | {"epochs": 400}
-    process = start(tiny, settings)
-    checkpoint = Path("work/student.safetensors")
-    wait_until(checkpoint.exists, "a checkpoint", process)
+    settings = SMALL | {"epochs": 6}
+    process = start(tiny, settings, halting_before_file(tmp_path / "halting", "/student.safetensors", 2))
+    assert halted(tmp_path / "halting", process) == process.pid
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()

@@ -36,7 +36,7 @@ from tests.encoders.conftest import bert as bert
 from tests.encoders.conftest import on_the_processor as on_the_processor
 from tests.encoders.conftest import roberta as roberta
 from tests.encoders.conftest import teacher
-from tests.waiting import wait_until
+from tests.halting import halted, halting_before_file
 from tests.word_vectors.conftest import write_corpus, write_params
 
 DOCUMENTS = ["The storm closed the port. A storm came.", "Ships wait. The harbour was shut by the gale."]
@@ -331,23 +331,23 @@ def test_stale_files_are_removed(workspace: Path) -> None:
     assert not list(SHARDS.glob(".*"))
 
 
-def test_killed_between_shards(workspace: Path) -> None:
+def test_killed_between_shards(workspace: Path, tmp_path: Path) -> None:
     """fault 1: after SIGKILL the final path is empty, complete shards are kept, and the result equals one run's."""
-    parts = 40
+    parts = 6
     for part in range(parts):
         write_corpus([f"{document} Part {part}." * 30 for document in DOCUMENTS], part=part)
     process = subprocess.Popen(
         [sys.executable, "-m", "stages.distillation.soft_labels"],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=os.environ | halting_before_file(tmp_path / "halting", f"/{SHARDS.name}/", 3),
         stderr=subprocess.PIPE,
     )
-    wait_until(lambda: len(list(SHARDS.glob("*.parquet"))) >= 2 or process.poll() is not None, "two shards")
+    assert halted(tmp_path / "halting", process) == process.pid
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
     assert not SOFT_LABELS.exists()
     made = {path.name: path.stat().st_mtime_ns for path in SHARDS.glob("*.parquet")}
-    assert 2 <= len(made) < parts
+    assert len(made) == 2 < parts
     soft_labels.main()
     assert kept() == len(made)
     assert {name: (SHARDS / name).stat().st_mtime_ns for name in made} == made

@@ -21,7 +21,7 @@ from stages.distillation import paper_student as paper_student
 from stages.distillation import student as student_stage
 from stages.distillation.student import CHECKPOINT, CURVE
 from stages.paths import BENCHMARKS, PAPER_STUDENT, SOFT_LABELS, STUDENT
-from tests.waiting import wait_until
+from tests.halting import halted, halting_before_file
 from tests.word_vectors.conftest import write_corpus, write_params
 
 from .conftest import (
@@ -117,22 +117,25 @@ def test_my_model_is_trained_beside_ours(workspace: Path) -> None:
     assert not paper_student.CHECKPOINT.exists()
 
 
-def kill_in_training(kind: str) -> None:
-    """Start the stage in a separate process and kill it as soon as its first checkpoint is there."""
+def kill_in_training(directory: Path) -> None:
+    """Start the stage in a separate process and kill it while it writes its second checkpoint."""
+    halts = halting_before_file(directory, f"/{CHECKPOINT.name}", 2)
     process = subprocess.Popen(
-        [sys.executable, "-m", "stages.distillation.student"], env=subprocess_environment(), stderr=subprocess.PIPE
+        [sys.executable, "-m", "stages.distillation.student"],
+        env=subprocess_environment() | halts,
+        stderr=subprocess.PIPE,
     )
-    wait_until(lambda: CHECKPOINT.exists() or process.poll() is not None, "a checkpoint")
+    assert halted(directory, process) == process.pid
     process.kill()
     _, stderr = process.communicate()
     assert process.returncode == -9, stderr.decode()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_killed_in_training(workspace: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_killed_in_training(workspace: Path, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
     """fault 2: after SIGKILL a run resumes from its checkpoint and ends with the bytes of an uninterrupted run."""
-    student_params(kind, epochs=120)
-    kill_in_training(kind)
+    student_params(kind, epochs=6)
+    kill_in_training(tmp_path / "halting")
     assert not STUDENT.exists()
     caplog.set_level("INFO")
     student_stage.main()

@@ -10,7 +10,8 @@ from sentence_transformers import SentenceTransformer
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling, padded, pool
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.pairs.export import read_model, write_model
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.heads import LogisticHead
+from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.training import PairModel
 from tests.pairs.small import SENTENCES, encoder, write_encoder
 

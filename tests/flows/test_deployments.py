@@ -7,7 +7,7 @@ import yaml
 from prefect.flows import Flow, load_flow_from_entrypoint
 
 from flows.gpu_stage import COMMAND
-from flows.pipeline import AS_IT_STANDS, Profile
+from flows.tasks import AS_IT_STANDS, Profile
 
 ROOT = Path(__file__).parents[2]
 

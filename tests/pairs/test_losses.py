@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from sentence_distillery.pairs.heads import Combination, LogisticHead, combine
+from sentence_distillery.pairs.heads import LogisticHead, combine
 from sentence_distillery.pairs.losses import distance, hardest_negatives, margin_loss, paraphrase_groups, triplet_loss
+from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.training import loss_of
 
 AT = {1.0: (1.0, 0.0), 0.8: (0.8, 0.6), 0.6: (0.6, 0.8), 0.0: (0.0, 1.0)}  # cosine with (1, 0) -> vector

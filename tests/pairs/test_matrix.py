@@ -24,18 +24,17 @@ from sentence_distillery.io.artifacts import InputError, atomic_directory, read_
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs import cross_encoder as cross_encoders
 from sentence_distillery.pairs.cells import (
-    RESULT,
     RunResult,
     TokenizedPairs,
     encode,
     over_seeds,
     train,
 )
-from sentence_distillery.pairs.data import load_pair_data
+from sentence_distillery.pairs.data import RESULT, load_pair_data
 from sentence_distillery.pairs.export import ABOUT
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.intermediate import IntermediateTask
-from sentence_distillery.pairs.options import Intermediate, ThresholdRule
+from sentence_distillery.pairs.options import Combination, Intermediate, ThresholdRule
 from sentence_distillery.pairs.prediction import Paraphraser, predict
 from sentence_distillery.pairs.starts import VECTORS, Start
 from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated

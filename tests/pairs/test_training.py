@@ -10,9 +10,9 @@ import torch
 
 from sentence_distillery.encoders.trainable import Pooling
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.pairs.heads import Combination, LogisticHead
+from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.losses import paraphrase_groups
-from sentence_distillery.pairs.options import MetricLearning, ModernLearning
+from sentence_distillery.pairs.options import Combination, MetricLearning, ModernLearning
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, schedule_of
 from sentence_distillery.training.checkpoint import save_weights
 from tests.pairs.small import encoder, write_encoder

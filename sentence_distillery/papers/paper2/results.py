@@ -24,9 +24,8 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.pairs.cells import RESULT
-from sentence_distillery.pairs.heads import Combination
-from sentence_distillery.pairs.options import PairGrid
+from sentence_distillery.pairs.data import RESULT
+from sentence_distillery.pairs.options import Combination, PairGrid
 from sentence_distillery.pairs.thresholds import accuracy, f1
 
 POINTS = 41  # of a threshold curve

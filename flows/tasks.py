@@ -1,0 +1,92 @@
+"""The pipeline as a Prefect flow: one task for each stage of dvc.yaml, started as soon as its upstream is done.
+
+DVC decides what has to run; Prefect runs it, side by side, and shows it. The states follow DVC: Cached, Restored,
+Pulled, Ran. `python -m flows.pipeline` runs this flow if there is a server.
+"""
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from prefect import State, flow, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import wait
+from prefect.states import Completed
+from prefect.utilities.annotations import quote
+
+from flows.graph import Stage
+from flows.pipeline import MEANING, summary
+from flows.reproduce import Outcome
+from flows.run import GpuPolicy, Run, open_run
+from flows.show import publish
+from flows.worktree import bring_back
+
+EVERYTHING = "all"
+AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
+Profile = Literal["as it stands", "demo", "paper", "best"]
+
+
+@task(cache_policy=NO_CACHE, task_run_name="{name}")
+def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
+    """Bring a stage up to date; its output goes to the run's logs."""
+    outcome = run.bring_up_to_date(stage, get_run_logger().info)
+    return Completed(name=str(outcome), message=MEANING[outcome])
+
+
+@flow(name="pipeline", log_prints=True)
+def pipeline(
+    target: str = EVERYTHING,
+    profile: Profile = AS_IT_STANDS,
+    overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
+    force: bool = False,
+    gpu: GpuPolicy = "prefer",
+    parallel: int = 2,
+    apply: bool = False,
+) -> State[None]:
+    """Run the graph of dvc.yaml in a separate worktree, and publish the results as artifacts.
+
+    Args:
+        target: The stage to bring up to date, with everything it depends on; or all.
+        profile: A profile of conf/profile; "as it stands" leaves params.yaml unchanged.
+        overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
+        force: Run the stages even if nothing has changed.
+        gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
+        parallel: Number of stages at a time.
+        apply: Bring the result back to the workspace.
+    """
+    log = get_run_logger().info
+    root = Path.cwd()
+    with open_run(
+        root,
+        target=None if target == EVERYTHING else target,
+        profile=None if profile == AS_IT_STANDS else profile,
+        overrides=overrides,
+        force=force,
+        gpu=gpu,
+        parallel=parallel,
+        log=log,
+    ) as run:
+        run_as_tasks(run)
+    if apply:
+        bring_back(root, run.name)
+    return _state(run)
+
+
+def run_as_tasks(run: Run) -> None:
+    """Run each stage as a task of the calling flow; then publish the run's artifacts. Raises PipelineError."""
+    futures: dict[str, Any] = {}
+    for stage in run.stages:
+        upstream = [futures[name] for name in stage.upstream]
+        quoted: Any = quote(run)  # Prefect would walk through it in search of futures
+        futures[stage.name] = stage_task.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
+    try:
+        wait(list(futures.values()))
+    finally:
+        run.children.end()
+    run.check()
+    publish(run)
+
+
+def _state(run: Run) -> State[None]:
+    """Return Cached if every stage was cached, otherwise Completed; the message has the stages by outcome."""
+    everything_cached = all(run.outcomes[stage.name] is Outcome.CACHED for stage in run.stages)
+    return Completed(name="Cached" if everything_cached else "Completed", message=summary(run))
