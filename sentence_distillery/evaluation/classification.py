@@ -18,8 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sentence_distillery.benchmarks.data import DocumentSet
-from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 
 PROTOCOL = "sgd"
 TOKENS = "sgd+tokens"
@@ -47,11 +48,11 @@ def classify(
         seed: Of the classifier's order of documents.
 
     Returns:
-        Precision, recall and F1 in [0, 1]; undefined, with the reason, if a split has one class only.
+        Precision, recall and F1 in [0, 1]; `Unavailable` if a split has one class only.
     """
     for name, labels in (("training", train_labels), ("test", test_labels)):
         if len(set(labels)) < 2:
-            reason = Undefined(f"all {name} documents have one label")
+            reason = Unavailable(f"all {name} documents have one label")
             return dict.fromkeys(SENTIMENT_METRICS, reason)
     linear = SGDClassifier(random_state=seed)
     classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
