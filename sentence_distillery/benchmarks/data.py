@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
+from sentence_distillery.io.unavailable import Unavailable
 
 PROVENANCE = "provenance.json"
 FINGERPRINTS = "evaluation_fingerprints.parquet"
@@ -115,6 +116,13 @@ class BenchmarkData:
             raise InputError(f"{where} contains '{unknown[0]}'; the known sets of pairs are {', '.join(known)}.")
         here = self.available("pairs")
         return [name for name in names if name in here]
+
+    def why_unavailable(self, name: str, where: str) -> Unavailable | None:
+        """Say why there are no pairs of a set, or None.
+
+        Raises InputError for a name that is not of a known set; `where` is the parameter that has it.
+        """
+        return None if self.present([name], where) else Unavailable(f"the set {name} is absent")
 
     def splits(self, name: str) -> list[str]:
         """Return the splits of a set that `available` names."""

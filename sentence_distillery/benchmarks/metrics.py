@@ -11,25 +11,14 @@ For the training cosines 0.1, 0.2, 0.3 with the ratings 1, 3, 2, f is 1, 2.5, 2.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
 
-
-@dataclass(frozen=True)
-class Undefined:
-    """An undefined figure, with the reason."""
-
-    reason: str
-
-    def __str__(self) -> str:
-        return f"undefined: {self.reason}"
-
-
-Figure = float | Undefined
+Figure = float | Unavailable
 Calibration = Callable[[Floats], Floats]  # cosines to ratings on 0-5, both (pairs,)
 
 
@@ -66,18 +55,19 @@ def similarity_figures(
     """
     figures = correlations(predicted, ratings)
     mappings = {"mae": as_printed} | ({"mae_calibrated": calibrated} if calibrated else {})
+    finite = len(ratings) > 0 and bool(np.isfinite(predicted).all())
     for name, mapping in mappings.items():
-        finite = len(ratings) > 0 and bool(np.isfinite(predicted).all())
-        error = np.abs(mapping(predicted) - on_five(ratings, scale)).mean() if finite else np.nan
-        figures[name] = float(error) if finite else Undefined(_why_undefined(predicted, ratings))
+        if finite:
+            figures[name] = float(np.abs(mapping(predicted) - on_five(ratings, scale)).mean())
+        else:
+            figures[name] = figures["pearson"]  # for the same reason
     return figures
 
 
 def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
-    """Compute Pearson and Spearman in [-1, 1]; undefined, with the reason, if a side is constant or too short."""
-    reason = _why_undefined(predicted, ratings)
-    if reason:
-        return {"pearson": Undefined(reason), "spearman": Undefined(reason)}
+    """Compute Pearson and Spearman in [-1, 1]; `Unavailable` if a side is constant or too short."""
+    if unavailable := _why_unavailable(predicted, ratings):
+        return {"pearson": unavailable, "spearman": unavailable}
     from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
 
     return {
@@ -86,13 +76,13 @@ def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, F
     }
 
 
-def _why_undefined(predicted: Floats, ratings: NDArray[np.float32]) -> str:
+def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavailable | None:
     if len(ratings) < 2:
-        return f"{len(ratings)} pairs"
+        return Unavailable(f"{len(ratings)} pairs")
     if not np.isfinite(predicted).all():
-        return "some predictions are not finite"
+        return Unavailable("some predictions are not finite")
     if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
-        return "all predictions are alike"
+        return Unavailable("all predictions are alike")
     if np.ptp(ratings) == 0:
-        return "all gold scores are alike"
-    return ""
+        return Unavailable("all gold scores are alike")
+    return None

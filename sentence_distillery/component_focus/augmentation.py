@@ -28,6 +28,7 @@ from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
 
 BLOCK = 1_024  # sentences whose neighbours are sought at a time
 SPARE = 2  # draws for each pair that is wanted, since some are drawn twice or are known
@@ -109,11 +110,10 @@ def augment(
     return pa.table([left, right, scores], schema=TRAINING), about
 
 
-def why_absent(task: str, epochs: int, benchmarks: BenchmarkData) -> str | None:
+def why_unavailable(task: str, epochs: int, benchmarks: BenchmarkData) -> Unavailable | None:
     """Say why a task has no augmented pairs, or None; `epochs` are those of component_training."""
     if WITH_AUGMENTED not in task:
-        return "a task without +augmented"
+        return Unavailable("a task without +augmented")
     if epochs == 0:
-        return "nothing is tuned in this run: component_training.epochs is 0"
-    name = task.removesuffix(WITH_AUGMENTED)
-    return None if benchmarks.present([name], "component_focus.tasks") else f"the set {name} is absent"
+        return Unavailable("nothing is tuned in this run: component_training.epochs is 0")
+    return benchmarks.why_unavailable(task.removesuffix(WITH_AUGMENTED), "component_focus.tasks")

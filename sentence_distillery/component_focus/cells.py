@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
 from sentence_distillery.component_focus.weights import Weight
-from sentence_distillery.io.artifacts import read_json, read_table
+from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.components import component
@@ -96,12 +96,6 @@ def task_pairs(task: str, inputs: Inputs, counters: Counters) -> Sets:
         train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
     train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
     return {"train": train, "dev": dev, "test": test}
-
-
-def why_no_augmented_pairs(task: str, inputs: Inputs) -> str | None:
-    """Say why a task has no augmented pairs, or None."""
-    reason: str | None = read_json(inputs.augmented_pairs / task / AUGMENTED_ABOUT)["absent"]
-    return reason
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

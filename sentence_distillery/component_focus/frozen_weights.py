@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import PairSet, Split
-from sentence_distillery.benchmarks.metrics import Undefined, correlations
+from sentence_distillery.benchmarks.metrics import correlations
 from sentence_distillery.component_focus.cells import SPLITS, Inputs, parts_of, task_pairs
 from sentence_distillery.encoders.functions import Embed
 from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import InOrder
 from sentence_distillery.training.trainer import Best, Hooks, Trainer
@@ -174,9 +175,9 @@ def _cosines(mixture: Mixture, products: Products) -> Floats:
 
 
 def _spearman(mixture: Mixture, products: Products) -> float:
-    """Return Spearman; -1 if it is undefined."""
+    """Return Spearman; -1 if it is not available."""
     spearman = correlations(_cosines(mixture, products), products.ratings)["spearman"]
-    return -1.0 if isinstance(spearman, Undefined) else spearman
+    return -1.0 if isinstance(spearman, Unavailable) else spearman
 
 
 def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:

@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import Split
-from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
+from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.component_focus.cells import (
+    AUGMENTED_ABOUT,
     MODEL_SOUP,
     SCHEMA,
     SPLITS,
@@ -50,7 +51,6 @@ from sentence_distillery.component_focus.cells import (
     entailment,
     parts_of,
     task_pairs,
-    why_no_augmented_pairs,
 )
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.component_focus.weights import Weight, Weights
@@ -60,6 +60,7 @@ from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.pairs.options import ScoredTraining
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import Batches, Rows
@@ -200,10 +201,10 @@ class Cell:
         return loss if self.labels is None else loss + self.labels(u, v, batch)
 
     def judge(self, data: TokenizedTask) -> float:
-        """Compute Spearman on dev; -1 if it is undefined."""
+        """Compute Spearman on dev; -1 if it is not available."""
         predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
         figure = correlations(predicted, data.ratings["dev"])
-        return -1.0 if isinstance(figure["spearman"], Undefined) else figure["spearman"]
+        return -1.0 if isinstance(figure["spearman"], Unavailable) else figure["spearman"]
 
 
 def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
@@ -319,9 +320,9 @@ def checkpoint_of(directory: Path, key: CellKey, seed: int) -> Path:
     return directory / f"{key}-{seed}.safetensors"
 
 
-def why_absent(task: str, inputs: Inputs) -> str | None:
+def why_unavailable(task: str, inputs: Inputs) -> Unavailable | None:
     """Say why a cell cannot be trained, or None."""
-    name = benchmark_of(task)
-    if not inputs.benchmarks.present([name], "component_focus.tasks"):
-        return f"the set {name} is absent"
-    return why_no_augmented_pairs(task, inputs) if WITH_AUGMENTED in task else None
+    no_set = inputs.benchmarks.why_unavailable(benchmark_of(task), "component_focus.tasks")
+    if no_set or WITH_AUGMENTED not in task:
+        return no_set
+    return read_unavailable(inputs.augmented_pairs / task / AUGMENTED_ABOUT)

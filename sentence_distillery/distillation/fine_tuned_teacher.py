@@ -15,21 +15,21 @@ from sentence_distillery.component_focus.training import Cell, fingerprint, toke
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.distillation.fine_tuning import BENCHMARK, training_pairs
 from sentence_distillery.distillation.options import FineTunedStudent, FineTunedTeacher, Student
+from sentence_distillery.distillation.student import PAPER_STUDENT
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 
 
-def why_absent(student: Student, tuning: FineTunedStudent, data: BenchmarkData) -> str | None:
+def why_unavailable(student: Student, tuning: FineTunedStudent, data: BenchmarkData) -> Unavailable | None:
     """Say why this run has no fine-tuned student, or None."""
     if tuning.epochs == 0:
-        return "not tuned in this run: fine_tuned_student.epochs is 0"
+        return Unavailable("not tuned in this run: fine_tuned_student.epochs is 0")
     if BENCHMARK not in data.available("pairs"):
-        return "STS-B is absent from this run"
-    if student.kind == "paper":
-        return "the student of this run is of kind paper"
-    return None
+        return Unavailable("STS-B is absent from this run")
+    return PAPER_STUDENT if student.kind == "paper" else None
 
 
 def tune_teachers(
@@ -39,7 +39,7 @@ def tune_teachers(
     directory: Path,
     checkpoints: Path,
     counters: Counters,
-) -> str | None:
+) -> Unavailable | None:
     """Fine-tune each teacher and write it to its own directory, 0, 1, ...
 
     Args:
@@ -58,7 +58,9 @@ def tune_teachers(
     """
     train = training_pairs(data, counters)
     if len(train.sentences1) < 2:
-        return f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
+        return Unavailable(
+            f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
+        )
     for number, teacher in enumerate(teachers):
         encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
         alone = Weights(0.0, encoder.dimension)

@@ -20,6 +20,7 @@ from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.distillation.options import MlpHead
 from sentence_distillery.distillation.static_student import principal_directions, project
 from sentence_distillery.distillation.student import (
+    PAPER_STUDENT,
     PROBE,
     LabelledCorpus,
     read_labelled,
@@ -31,6 +32,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import device
 from sentence_distillery.training.batches import Rows
 from sentence_distillery.training.collapse import refuse_collapsed
@@ -56,13 +58,11 @@ class HiddenLayer(nn.Module):
         return widen, narrow
 
 
-def why_no_head(encoder: StaticEncoder, params: MlpHead) -> str | None:
+def why_unavailable(encoder: StaticEncoder, params: MlpHead) -> Unavailable | None:
     """Say why this student gets no MLP head, or None."""
     if params.units == 0:
-        return "not trained in this run: mlp_head.units is 0"
-    if encoder.kind == "paper":
-        return "the student of this run is of kind paper"
-    return None
+        return Unavailable("not trained in this run: mlp_head.units is 0")
+    return PAPER_STUDENT if encoder.kind == "paper" else None
 
 
 def train_mlp_head(

@@ -29,6 +29,7 @@ from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
+NO_WEIGHTS = Unavailable("weights not available here")  # in place of what needs them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
 Floats = NDArray[np.float32]
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sentence_distillery.benchmarks.data import DocumentSet
-from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -46,11 +47,11 @@ def classify(
         seed: Of the classifier's order of documents.
 
     Returns:
-        Precision, recall and F1 in [0, 1]; undefined, with the reason, if a split has one class only.
+        Precision, recall and F1 in [0, 1]; `Unavailable` if a split has one class only.
     """
     for name, labels in (("training", train_labels), ("test", test_labels)):
         if len(set(labels)) < 2:
-            reason = Undefined(f"all {name} documents have one label")
+            reason = Unavailable(f"all {name} documents have one label")
             return dict.fromkeys(SENTIMENT_METRICS, reason)
     from sklearn.linear_model import SGDClassifier  # takes a second, and only sets of documents need it
     from sklearn.metrics import precision_recall_fscore_support

@@ -24,6 +24,7 @@ from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.io.artifacts import InputError, unreadable
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.parser import load_parser
 
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
@@ -149,12 +150,12 @@ def score_boilerplate(lines: Sequence[Line], clean: Clean) -> Row:
     return figures(right, dropped, sum(line.boilerplate for line in lines))
 
 
-def punkt(treebank: Path) -> Splitter | str:
+def punkt(treebank: Path) -> Splitter | Unavailable:
     """Train Punkt on the text of EWT's training split, or say why it is not available."""
     try:
         module: Any = importlib.import_module("nltk.tokenize.punkt")
     except ModuleNotFoundError:
-        return "not available here: pip install nltk"
+        return Unavailable("not available here: pip install nltk")
     trainer = module.PunktTrainer()
     trainer.INCLUDE_ALL_COLLOCS = True
     trainer.train("\n\n".join(one.text for one in read_treebank(treebank, "train")), finalize=True)
@@ -162,10 +163,10 @@ def punkt(treebank: Path) -> Splitter | str:
     return lambda text: list(tokenizer.tokenize(text))
 
 
-def stanza(directory: Path) -> Splitter | str:
+def stanza(directory: Path) -> Splitter | Unavailable:
     """Load the Stanza models of a directory, or say why they are not available."""
     if not directory.exists():
-        return f"not available here: no {directory}"
+        return Unavailable(f"not available here: no {directory}")
     pipeline = load_parser(directory, LONGEST).pipeline
     return lambda text: [sentence.text for sentence in pipeline(text, processors="tokenize").sentences]
 
@@ -188,14 +189,16 @@ def rows(clean: Clean, sources: Sources) -> Iterator[Row]:
         "sample": [line.paragraph for line in lines if not line.boilerplate],
         "UD English EWT test": list(read_treebank(sources.treebank, "test")),
     }
-    systems: dict[str, Splitter | str] = {
+    systems: dict[str, Splitter | Unavailable] = {
         "clean": lambda text: split_sentences(text, "en"),
         "sentencex": lambda text: [sentence.strip() for sentence in sentencex.segment("en", text) if sentence.strip()],
         "Punkt": punkt(sources.treebank),
         "Stanza": stanza(sources.parser),
     }
     for (name, paragraphs), (system, split) in itertools.product(sets.items(), systems.items()):
-        absent = dict.fromkeys(COLUMNS, "") | {"note": str(split)}
-        score = absent if isinstance(split, str) else score_splitter(split, paragraphs)
+        if isinstance(split, Unavailable):
+            score: Row = dict.fromkeys(COLUMNS, "") | {"note": split.reason}
+        else:
+            score = score_splitter(split, paragraphs)
         yield score | {"task": "sentence ends", "set": name, "system": system}
     yield score_boilerplate(lines, clean) | {"task": "boilerplate lines", "set": "sample", "system": "clean"}

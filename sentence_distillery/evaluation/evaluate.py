@@ -54,7 +54,7 @@ def evaluate(
     Returns:
         A figure for each task and metric, in the order of the tasks: Pearson and Spearman in [-1, 1], MAE in [0, 5],
         precision, recall and F1 in [0, 1]; `n` is the number of pairs or test documents. A figure that is undefined,
-        such as the correlation of predictions that are all alike, has an `Undefined` with the reason as its value.
+        such as the correlation of predictions that are all alike, has an `Unavailable` with the reason as its value.
         Pairs of the same words in another order have cosine 1 up to the last bit of a float32, which decides their
         ranks: Spearman may differ by as much between two ways of computing the same vectors.
 

@@ -2,12 +2,13 @@
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.unavailable import Unavailable, to_text
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,14 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, str]], comment: str = "")
 
 def as_row(result: Result) -> dict[str, str]:
     """Return a figure as text, as a row of the file has it."""
-    return {name: _text(value) for name, value in asdict(result).items()}
+    return {field.name: _text(getattr(result, field.name)) for field in fields(result)}
 
 
 def _text(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, dict):  # asdict makes a dict of Undefined
-        return str(Undefined(**value))
+    if isinstance(value, Unavailable):
+        return to_text(value)
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"
     return str(value)

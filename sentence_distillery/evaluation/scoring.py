@@ -9,7 +9,6 @@ from pathlib import Path
 from sentence_distillery.benchmarks.data import DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import (
     Calibration,
-    Undefined,
     calibration,
     correlations,
     cosines,
@@ -19,12 +18,12 @@ from sentence_distillery.benchmarks.metrics import (
 from sentence_distillery.evaluation.classification import PROTOCOL, SENTIMENT_METRICS, TOKENS, classify, sample
 from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
 from sentence_distillery.evaluation.document_features import features
-from sentence_distillery.evaluation.loading import Absent
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.word_vectors.weighting import Weighting
 
 WARM_UP = 64  # sentences
@@ -83,7 +82,7 @@ def sentiment_results(
             figures = classify(train_features, train.labels, test_features, test.labels, params.seed)
         else:
             name = "transformer_documents" if transformer else "documents"
-            reason = Undefined(f"left out: evaluate.{name} is 0")
+            reason = Unavailable(f"left out: evaluate.{name} is 0")
             figures = dict.fromkeys(SENTIMENT_METRICS, reason)
         for metric, value in figures.items():
             yield complete(Result(system.name, test.name, "test", protocol, metric, value, len(test.texts)))
@@ -153,19 +152,20 @@ def score(
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 
-def absent_results(absent: Absent, data: EvaluationData, complete: Complete = alone) -> Iterator[Result]:
-    """Yield the reason in place of each figure that the system would have."""
-    reason = Undefined(absent.reason)
+def unavailable_results(
+    name: str, reason: Unavailable, data: EvaluationData, complete: Complete = alone
+) -> Iterator[Result]:
+    """Yield the reason in place of each figure that the system of this name would have."""
     for pairs in data.similarity:
         for weighting in Weighting:
             calibrated = data.calibration is not None and pairs.name == CALIBRATED
             for metric in ("pearson", "spearman", "mae", *(["mae_calibrated"] if calibrated else [])):
-                place = (absent.name, pairs.name, pairs.split, str(weighting), metric)
+                place = (name, pairs.name, pairs.split, str(weighting), metric)
                 yield complete(Result(*place, reason, len(pairs.sentences1)))
     for _, test in data.documents:
         for metric in SENTIMENT_METRICS:
-            yield complete(Result(absent.name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
-    yield Result(absent.name, "corpus", "", "encode", "sentences_per_second", reason, 0)
+            yield complete(Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
+    yield Result(name, "corpus", "", "encode", "sentences_per_second", reason, 0)
 
 
 def headline(results: list[Result]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from sentence_distillery.evaluation.results import Result
+from sentence_distillery.io.unavailable import from_text
 
 Rows = Iterable[Mapping[str, str]]
 
@@ -26,7 +27,7 @@ def over_seeds(own: Rows, others: Sequence[Rows]) -> list[Result]:
     """
     values: dict[tuple[str, str, str, str, str, int], list[float]] = defaultdict(list)
     for row in (*(row for rows in others for row in rows), *own):
-        if not row["value"].startswith("undefined"):
+        if from_text(row["value"]) is None:
             key = (row["system"], row["dataset"], row["split"], row["protocol"], row["metric"], int(row["n"]))
             values[key].append(float(row["value"]))
     return [

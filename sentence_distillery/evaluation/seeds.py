@@ -17,7 +17,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import tokenize
 from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
-from sentence_distillery.distillation.mlp_head import train_mlp_head, why_no_head
+from sentence_distillery.distillation.mlp_head import train_mlp_head, why_unavailable
 from sentence_distillery.distillation.options import FineTunedStudent, MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.student import (
     LabelledCorpus,
@@ -29,9 +29,10 @@ from sentence_distillery.distillation.student import (
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
-from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import TokenIds
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.pairs import simcse
 from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.word_vectors import fasttext, skipgram
@@ -142,7 +143,7 @@ def contrasted(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
     checkpoint = inputs.checkpoint("simcse")
     sources = simcse.Sources(inputs.sentences, inputs.benchmarks)
     result = simcse.tuned(options.simcse, sources, checkpoint, Counters("examples"))
-    if not isinstance(result, str):
+    if not isinstance(result, Unavailable):
         yield TeacherSystem(result[0], options.batch_tokens, "SimCSE")
     checkpoint.unlink(missing_ok=True)
 
@@ -157,7 +158,7 @@ def students(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
     else:
         encoder = _paper(options.student, inputs, checkpoint).encoder
     yield StudentSystem(encoder)
-    if why_no_head(encoder, options.mlp_head) is None:
+    if why_unavailable(encoder, options.mlp_head) is None:
         with _one_thread():
             counters = Counters("sentences")
             head = train_mlp_head(encoder, options.mlp_head, inputs.labelled, counters, head_checkpoint, development)
@@ -168,7 +169,7 @@ def students(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
 
 
 def _fine_tuned(options: SeedOptions, inputs: SeedInputs) -> Iterator[System]:
-    if read_json(inputs.fine_tuned_labels / VARIANT)["absent"] is not None:
+    if read_unavailable(inputs.fine_tuned_labels / VARIANT):
         return
     corpus = LabelledCorpus(inputs.sentences, inputs.fine_tuned_labels)
     settings = FineTuning(options.student, options.mlp_head, options.fine_tuned_student)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sentence_distillery.benchmarks.data import BenchmarkData, Split
-from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 
 Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32
 
@@ -48,7 +48,7 @@ def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
     figures = {}
     for name, split in SETS:
         for result in evaluate(_Function(encode), [name], benchmarks=benchmarks, split=split):
-            if isinstance(result.value, Undefined):
+            if isinstance(result.value, Unavailable):
                 raise InputError(
                     f"The {result.metric} correlation on {name}/{split} is {result.value}; is the student trained?"
                 )

@@ -19,6 +19,7 @@ from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.encoders.trainable import PairEncoder, Tokens
 from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable, to_json, to_text
 from sentence_distillery.pairs.data import RESULT, SPLITS, PairData
 from sentence_distillery.pairs.losses import paraphrase_groups
 from sentence_distillery.pairs.options import Learning
@@ -189,7 +190,7 @@ def related_figures(data: PairData, vectors: Floats) -> dict[str, dict[str, floa
     for name, pairs in data.related.items():
         cosine = cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])
         figures = correlations(cosine, pairs.scores)
-        correlated[name] = {metric: v if isinstance(v, float) else str(v) for metric, v in figures.items()}
+        correlated[name] = {metric: v if isinstance(v, float) else to_text(v) for metric, v in figures.items()}
     return correlated
 
 
@@ -311,9 +312,9 @@ def key_of(*parts: object) -> str:
 def write_result(directory: Path, cell: dict[str, Any], runs: SeedRuns) -> None:
     """Write the results of a cell; `cell` says which it is and on what data."""
     results = {"outcomes": list(map(asdict, runs.results)), "mean": asdict(runs.soup) if runs.soup else None}
-    write_json(directory / RESULT, {**cell, "absent": None, **results})
+    write_json(directory / RESULT, {**cell, **to_json(None), **results})
 
 
-def write_absent(directory: Path, cell: dict[str, Any], reason: str) -> None:
+def write_unavailable(directory: Path, cell: dict[str, Any], reason: Unavailable) -> None:
     """Write why a cell could not be run."""
-    write_json(directory / RESULT, {**cell, "absent": reason, "outcomes": [], "mean": None})
+    write_json(directory / RESULT, {**cell, **to_json(reason), "outcomes": [], "mean": None})

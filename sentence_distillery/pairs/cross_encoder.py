@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.pairs.cells import (
     Plan,
     RunResult,
@@ -34,10 +35,9 @@ from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import Notes, PairModel
 
 
-def why_absent(start: Start, task: IntermediateTask | None) -> str | None:
+def why_unavailable(start: Start, task: IntermediateTask | None) -> Unavailable | None:
     """Say why nothing can be tuned: no start, or no set of the intermediate task; None if tuning is possible."""
-    reason = start.why_absent()
-    return reason or (task.why_absent() if task is not None else None)
+    return start.why_unavailable() or (task.why_unavailable() if task is not None else None)
 
 
 def tune_cross_encoder(

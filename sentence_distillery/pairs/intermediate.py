@@ -18,6 +18,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.decontamination import guarded
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.pairs.cells import key_of, settings_of, weights_hash
 from sentence_distillery.pairs.data import LabelledPairs, PairData
 from sentence_distillery.pairs.options import Intermediate, Learning
@@ -31,10 +32,9 @@ class IntermediateTask:
     options: Intermediate
     benchmarks: BenchmarkData
 
-    def why_absent(self) -> str | None:
+    def why_unavailable(self) -> Unavailable | None:
         """Say why the task cannot be learnt, or return None."""
-        name = self.options.set
-        return None if self.benchmarks.present([name], "intermediate.set") else f"the set {name} is absent"
+        return self.benchmarks.why_unavailable(self.options.set, "intermediate.set")
 
     def examples(self, data: PairData, model: PairModel, counters: Counters) -> Examples:
         """Return the training pairs of the set as sequences of a cross-encoder, without those that `data` scores on.

@@ -34,9 +34,10 @@ from torch import Tensor
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.decontamination import shared_rows
 from sentence_distillery.encoders.pooling import weighted_mean
-from sentence_distillery.encoders.transformer import AbsentModelError, Encoder, load_encoder
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, Encoder, load_encoder
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.training.batches import Batches
 from sentence_distillery.training.schedules import linear
@@ -198,7 +199,9 @@ def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[
     return examples[: params.sentences]
 
 
-def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters) -> tuple[Encoder, Curve] | str:
+def tuned(
+    params: Simcse, sources: Sources, checkpoint: Path, counters: Counters
+) -> tuple[Encoder, Curve] | Unavailable:
     """Tune an encoder by contrastive learning.
 
     Args:
@@ -214,12 +217,12 @@ def tuned(params: Simcse, sources: Sources, checkpoint: Path, counters: Counters
         InputError: the encoder or the examples cannot be read, or training diverges.
     """
     if params.sentences == 0:
-        return "not trained in this run: simcse.sentences is 0"
+        return Unavailable("not trained in this run: simcse.sentences is 0")
     try:
         encoder = load_encoder(params)
     except AbsentModelError as error:
         log.warning("SimCSE is left out: %s", error)
-        return "weights not available here"
+        return NO_WEIGHTS
     examples = read_examples(params, sources, counters)
     counters.keep(len(examples))
     return encoder, train(encoder, examples, params, checkpoint)

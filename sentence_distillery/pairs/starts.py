@@ -16,6 +16,7 @@ from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import read_json, read_tensors, write_json, write_tensors
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable, to_json
 from sentence_distillery.pairs.data import PairData
 from sentence_distillery.pairs.export import read_model
 
@@ -30,10 +31,9 @@ class Start:
     directory: Path
     teacher: Teacher
 
-    def why_absent(self) -> str | None:
+    def why_unavailable(self) -> Unavailable | None:
         """Say why there is no encoder, or return None if there is one."""
-        reason: str | None = read_json(self.directory / START)["absent"]
-        return reason
+        return read_unavailable(self.directory / START)
 
     def unseen_splits(self) -> list[str]:
         """Return the splits, apart from test, that the encoder was not trained on."""
@@ -56,9 +56,9 @@ class Start:
 def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
     """Write a start without the weights of a tuned encoder; `about` says whether it was tuned."""
     write_tensors(directory / VECTORS, {"vectors": vectors})
-    write_json(directory / START, {"absent": None, "pooling": encoder.pooling.value, **about})
+    write_json(directory / START, {**to_json(None), "pooling": encoder.pooling.value, **about})
 
 
-def write_absent_start(directory: Path, reason: str, tuned: bool) -> None:
+def write_unavailable_start(directory: Path, reason: Unavailable, tuned: bool) -> None:
     """Write why there is no start."""
-    write_json(directory / START, {"absent": reason, "tuned": tuned})
+    write_json(directory / START, {**to_json(reason), "tuned": tuned})

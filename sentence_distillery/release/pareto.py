@@ -35,7 +35,8 @@ from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.similarity import Encode, scores
 from sentence_distillery.evaluation.systems import WordSystem
-from sentence_distillery.io.artifacts import InputError, read_json, read_table
+from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.unavailable import read_unavailable
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.word_vectors.glove import load_glove
 
@@ -135,7 +136,7 @@ def released_rows(released: Path, workload: Workload) -> Iterator[Row]:
 
 def mlp_head_rows(directory: Path, workload: Workload) -> Iterator[Row]:
     """Yield a row for the student with an MLP head, if the run has one."""
-    if read_json(directory / VARIANT)["absent"] is None:
+    if read_unavailable(directory / VARIANT) is None:
         shape = (Precision.FLOAT32.value, StaticEncoder.load(directory).dimension, megabytes(directory))
         yield _row("MLP head", "own", shape, partial(StaticEncoder.load, directory), workload)
 

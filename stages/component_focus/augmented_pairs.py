@@ -10,11 +10,12 @@ import logging
 from typing import Any
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.augmentation import augment, why_absent
+from sentence_distillery.component_focus.augmentation import augment, why_unavailable
 from sentence_distillery.component_focus.cells import AUGMENTED_ABOUT, AUGMENTED_TABLE, TRAINING, Inputs
 from sentence_distillery.component_focus.training import Training
 from sentence_distillery.encoders.transformer import AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from sentence_distillery.io.unavailable import Unavailable, to_json
 from stages import paths
 from stages.stage import stage
 
@@ -31,17 +32,17 @@ def main() -> None:
     ):
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
         teacher, options = params.encoders[params.augmented_pairs.teacher], params.component_training
-        reason, table = why_absent(task, options.epochs, inputs.benchmarks), TRAINING.empty_table()
+        unavailable, table = why_unavailable(task, options.epochs, inputs.benchmarks), TRAINING.empty_table()
         about: dict[str, Any] = {}
-        if reason is None:
+        if unavailable is None:
             try:
                 training = Training(teacher, options, paths.COMPONENT_CHECKPOINTS)
                 table, about = augment(task, params.augmented_pairs, training, inputs, counters)
             except AbsentModelError as error:
                 log.warning("%s has no augmented pairs: %s", task, error)
-                reason = "weights of the teacher not available here"
+                unavailable = Unavailable("weights of the teacher not available here")
         write_table(target / AUGMENTED_TABLE, table)
-        write_json(target / AUGMENTED_ABOUT, {"absent": reason} | about)
+        write_json(target / AUGMENTED_ABOUT, to_json(unavailable) | about)
 
 
 if __name__ == "__main__":

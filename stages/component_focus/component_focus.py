@@ -2,7 +2,7 @@
 
 Reads data/benchmarks, data/trees and data/augmented_pairs. Trains an encoder whose vector is that of the sentence plus
 W_cf times that of its component, and predicts the test split. Writes data/component_focus/<cell>: predictions.parquet,
-and cell.json, which has null or the reason why the cell is absent.
+and cell.json, which has null or the reason why the cell is not available.
 """
 
 import argparse
@@ -11,10 +11,11 @@ from dataclasses import asdict
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import CELL, PREDICTIONS, SCHEMA, CellKey, Inputs
-from sentence_distillery.component_focus.training import Notes, Training, train, why_absent
+from sentence_distillery.component_focus.training import Notes, Training, train, why_unavailable
 from sentence_distillery.component_focus.weights import weight_of
-from sentence_distillery.encoders.transformer import AbsentModelError
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from sentence_distillery.io.unavailable import to_json
 from sentence_distillery.syntax.trees import read_trees
 from stages import paths
 from stages.stage import stage
@@ -39,17 +40,17 @@ def main() -> None:
         atomic_directory(paths.COMPONENT_FOCUS / str(key)) as target,
     ):
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
-        reason, table = why_absent(key.task, inputs), SCHEMA.empty_table()
+        unavailable, table = why_unavailable(key.task, inputs), SCHEMA.empty_table()
         notes: Notes = {}
-        if reason is None:
+        if unavailable is None:
             training = Training(params.encoders[key.encoder], params.component_training, paths.COMPONENT_CHECKPOINTS)
             try:
                 table, notes = train(key, training, inputs, read_trees(paths.TREES), counters)
             except AbsentModelError as error:
                 log.warning("%s is left out: %s", key, error)
-                reason = "weights not available here"
+                unavailable = NO_WEIGHTS
         write_table(target / PREDICTIONS, table)
-        write_json(target / CELL, {"absent": reason, "seeds": notes} | asdict(key))
+        write_json(target / CELL, to_json(unavailable) | {"seeds": notes} | asdict(key))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def main() -> None:
         cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, str], list[CellPredictions]] = {}
         for cell in cells:
-            counters.drop(cell.absent) if cell.absent else counters.keep()
+            counters.drop(cell.unavailable.reason) if cell.unavailable else counters.keep()
             series.setdefault((cell.encoder, cell.task), []).append(cell)
         measured = [gain for group in series.values() for gain in gains_over_none(group)]
         write_results(

@@ -13,8 +13,9 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import LEARNT, Inputs, benchmarks_of
 from sentence_distillery.component_focus.frozen_weights import embed_with, learn_all
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
-from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
 from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.io.unavailable import to_json
 from sentence_distillery.syntax.trees import read_trees
 from stages import paths
 from stages.stage import stage
@@ -25,7 +26,7 @@ log = logging.getLogger("stages")
 def main() -> None:
     (name,) = sys.argv[1:]
     with stage(f"component_weights@{name}", unit="weights") as (params, counters):
-        absent, learnt = None, {}
+        unavailable, learnt = None, {}
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(params.component_training.pooling))
@@ -34,11 +35,11 @@ def main() -> None:
             learnt = {task: learn_all(task, embed, trees, inputs, counters) for task in tasks}
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
-            absent = "weights not available here"
-            counters.drop(absent)
+            unavailable = NO_WEIGHTS
+            counters.drop(unavailable.reason)
         counters.keep(sum(map(len, learnt.values())))
         by_task = {task: [asdict(each) for each in every] for task, every in learnt.items()}
-        write_json(paths.COMPONENT_FOCUS / f"{name}-learnt" / LEARNT, {"absent": absent, "learnt": by_task})
+        write_json(paths.COMPONENT_FOCUS / f"{name}-learnt" / LEARNT, to_json(unavailable) | {"learnt": by_task})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ data/fine_tuned_labels; its variant.json has null, or the reason why this run ha
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.io.unavailable import read_unavailable, to_json
 from stages import paths
 from stages.stage import stage
 
@@ -30,13 +31,13 @@ def main() -> None:
         stage("fine_tuned_labels", unit="sentences") as (params, counters),
         atomic_directory(paths.FINE_TUNED_LABELS) as target,
     ):
-        absent = read_json(paths.FINE_TUNED_TEACHER / VARIANT)["absent"]
-        if absent is None:
+        unavailable = read_unavailable(paths.FINE_TUNED_TEACHER / VARIANT)
+        if unavailable is None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
             directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)
             label(tuned_teachers(teachers), settings, params.shards, directories, counters)
-        write_json(target / VARIANT, {"absent": absent})
+        write_json(target / VARIANT, to_json(unavailable))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from sentence_distillery.io.unavailable import read_unavailable, to_json
 from stages import paths
 from stages.stage import stage
 
@@ -24,8 +25,8 @@ def main() -> None:
         atomic_directory(paths.FINE_TUNED_STUDENT) as directory,
     ):
         torch.set_num_threads(1)  # more threads only wait for each other, and change the last bits
-        absent = read_json(paths.FINE_TUNED_LABELS / VARIANT)["absent"]
-        if absent is None:
+        unavailable = read_unavailable(paths.FINE_TUNED_LABELS / VARIANT)
+        if unavailable is None:
             corpus = LabelledCorpus(paths.SENTENCES, paths.FINE_TUNED_LABELS)
             options = FineTuning(params.student, params.mlp_head, params.fine_tuned_student)
             checkpoints = paths.MODEL_CHECKPOINTS / "fine_tuned_student"
@@ -36,7 +37,7 @@ def main() -> None:
             made_from |= {"teacher": corpus.teacher, "gold_pairs": counters.kept}
             described = write_model(encoder, made_from, directory)
             write_card("model_card.md", described | {"path": paths.FINE_TUNED_STUDENT}, directory)
-        write_json(directory / VARIANT, {"absent": absent})
+        write_json(directory / VARIANT, to_json(unavailable))
 
 
 if __name__ == "__main__":

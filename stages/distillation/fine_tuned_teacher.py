@@ -5,9 +5,10 @@ Reads data/benchmarks and the teachers' weights. Writes models/fine_tuned_teache
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers, why_absent
+from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers, why_unavailable
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.io.unavailable import to_json
 from stages import paths
 from stages.stage import stage
 
@@ -18,12 +19,12 @@ def main() -> None:
         atomic_directory(paths.FINE_TUNED_TEACHER) as directory,
     ):
         data = BenchmarkData(paths.BENCHMARKS)
-        reason = why_absent(params.student, params.fine_tuned_student, data)
-        if reason is None:
+        unavailable = why_unavailable(params.student, params.fine_tuned_student, data)
+        if unavailable is None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS
-            reason = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)
-        write_json(directory / VARIANT, {"absent": reason})
+            unavailable = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)
+        write_json(directory / VARIANT, to_json(unavailable))
 
 
 if __name__ == "__main__":

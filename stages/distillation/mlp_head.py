@@ -9,11 +9,12 @@ import torch
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.distillation.mlp_head import train_mlp_head, why_no_head
+from sentence_distillery.distillation.mlp_head import train_mlp_head, why_unavailable
 from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from sentence_distillery.io.unavailable import to_json
 from stages import paths
 from stages.stage import stage
 
@@ -24,8 +25,8 @@ def main() -> None:
     with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(paths.MLP_HEAD) as directory:
         torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
         student = StaticEncoder.load(paths.STUDENT)
-        absent = why_no_head(student, params.mlp_head)
-        if absent is None:
+        unavailable = why_unavailable(student, params.mlp_head)
+        if unavailable is None:
             corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
             development = development_pairs(BenchmarkData(paths.BENCHMARKS))
             encoder = train_mlp_head(student, params.mlp_head, corpus, counters, CHECKPOINT, development)
@@ -34,7 +35,7 @@ def main() -> None:
             made_from |= {"epochs": params.mlp_head.epochs, "seed": params.mlp_head.seed}
             described = write_model(encoder, made_from, directory)
             write_card("model_card.md", described | {"path": paths.MLP_HEAD}, directory)
-        write_json(directory / VARIANT, {"absent": absent})
+        write_json(directory / VARIANT, to_json(unavailable))
     CHECKPOINT.unlink(missing_ok=True)
 
 

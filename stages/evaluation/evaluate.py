@@ -6,12 +6,12 @@ pairs; and models/weighting, the token weights of each weighting.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.evaluation.data import EvaluationData
-from sentence_distillery.evaluation.loading import Absent, ModelDirectories, SystemOptions, loaders
+from sentence_distillery.evaluation.loading import ModelDirectories, SystemOptions, loaders
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.scoring import absent_results, headline, score
+from sentence_distillery.evaluation.scoring import headline, score, unavailable_results
 from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.io.unavailable import Unavailable, to_text
 from sentence_distillery.papers.paper1.examples import Examples
 from sentence_distillery.papers.paper1.published import with_published
 from sentence_distillery.runtime.progress import track
@@ -51,17 +51,17 @@ def main() -> None:
         results: list[Result] = []
         examples = Examples()
         with atomic_directory(paths.WEIGHTING) as weighting:
-            for load in track(systems, len(systems), "systems"):
+            for name, load in track(systems, len(systems), "systems"):
                 system = load()
-                if isinstance(system, Absent):
-                    results += absent_results(system, data, with_published)
+                if isinstance(system, Unavailable):
+                    results += unavailable_results(name, system, data, with_published)
                 else:
                     results += score(system, data, params.evaluate, weighting, with_published)
                     examples.add(system)
                 del system  # before the next one is loaded
         for result in results:
-            if isinstance(result.value, Undefined):
-                counters.drop(str(result.value))
+            if isinstance(result.value, Unavailable):
+                counters.drop(to_text(result.value))
             else:
                 counters.keep()
         write_results(paths.RESULTS, results)

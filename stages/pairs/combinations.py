@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict
 
 from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.io.unavailable import to_json
 from sentence_distillery.pairs.cells import Plan
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.starts import Start
@@ -24,16 +25,16 @@ def main() -> None:
     with stage(f"combinations@{cell}", unit="combinations") as (params, counters):
         data = load_pair_data(paths.PAIRS)
         start = Start(paths.STARTS / cell, params.encoders[name])
-        reason = start.why_absent()
+        unavailable = start.why_unavailable()
         learning, frozen = params.metric_learning, params.combinations.frozen
         if frozen:
             learning = learning.model_copy(update={"head_epochs": learning.epochs})
         folds = Folds(params.pairs.folds, params.pairs.seed)
         plan = Plan("logistic", learning, folds, paths.PAIR_CHECKPOINTS, cell)
-        compared = {} if reason else compare_combinations(start, plan, params.pairs.seeds, data)
+        compared = {} if unavailable else compare_combinations(start, plan, params.pairs.seeds, data)
         counters.keep(len(compared))
         results = {combination.value: list(map(asdict, each)) for combination, each in compared.items()}
-        facts = {"encoder": name, "start": pooling, "data": data.sha256, "absent": reason, "frozen": frozen}
+        facts = {"encoder": name, "start": pooling, "data": data.sha256, **to_json(unavailable), "frozen": frozen}
         write_json(paths.COMBINATIONS / f"{cell}.json", {**facts, "combinations": results})
 
 

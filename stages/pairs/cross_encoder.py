@@ -8,12 +8,12 @@ import sys
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory
-from sentence_distillery.pairs.cells import Plan, write_absent, write_result
-from sentence_distillery.pairs.cross_encoder import tune_cross_encoder, why_absent
+from sentence_distillery.pairs.cells import Plan, write_result, write_unavailable
+from sentence_distillery.pairs.cross_encoder import tune_cross_encoder, why_unavailable
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import write_model
 from sentence_distillery.pairs.intermediate import IntermediateTask
-from sentence_distillery.pairs.starts import Start, write_absent_start, write_start
+from sentence_distillery.pairs.starts import Start, write_start, write_unavailable_start
 from sentence_distillery.pairs.thresholds import Folds
 from stages import paths
 from stages.stage import stage
@@ -31,10 +31,10 @@ def main() -> None:
         task = IntermediateTask(params.intermediate, BenchmarkData(paths.BENCHMARKS))
         first = task if recipe == "intermediate" else None
         about = {"encoder": name, "start": f"{pooling}-{recipe}", "strategy": "pair", "data": data.sha256}
-        if reason := why_absent(start, first):
-            write_absent_start(directory, reason, tuned=True)
-            write_absent(directory, about, reason)
-            counters.drop(reason, len(data.splits["train"]))
+        if unavailable := why_unavailable(start, first):
+            write_unavailable_start(directory, unavailable, tuned=True)
+            write_unavailable(directory, about, unavailable)
+            counters.drop(unavailable.reason, len(data.splits["train"]))
             return
         learning = params.metric_learning if recipe == "combined" else params.modern_learning
         folds = Folds(params.pairs.folds, params.pairs.seed)

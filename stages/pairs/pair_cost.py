@@ -10,6 +10,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
 from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.io.unavailable import Unavailable, to_json
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.papers.paper2 import cost
 from stages import paths
@@ -23,17 +24,17 @@ def main() -> None:
         texts = [data.sentences[row] for row in np.unique(data.splits["test"].rows)[:count].tolist()]
         student = StaticEncoder.load(paths.STUDENT)
         systems: list[cost.Entry] = []
-        absent = None
+        unavailable = None
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling.MEAN)
         except AbsentModelError:
-            absent = f"weights of {name} not available here"
-            counters.drop(absent)
+            unavailable = Unavailable(f"weights of {name} not available here")
+            counters.drop(unavailable.reason)
         else:
             systems += cost.transformer_costs(encoder, texts)
         systems.append(cost.static_cost(student.encode, texts))
-        facts = {"encoder": name, "sentences": len(texts), "corpus": cost.CORPUS, "absent": absent}
-        write_json(paths.PAIR_COST, {**facts, "systems": systems})
+        facts = {"encoder": name, "sentences": len(texts), "corpus": cost.CORPUS}
+        write_json(paths.PAIR_COST, {**facts, **to_json(unavailable), "systems": systems})
         counters.keep(len(systems))
 
 

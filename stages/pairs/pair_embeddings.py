@@ -7,15 +7,13 @@ import logging
 import sys
 
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
-from sentence_distillery.encoders.transformer import AbsentModelError, load_encoder
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
 from sentence_distillery.io.artifacts import atomic_directory
 from sentence_distillery.pairs.data import load_pair_data
-from sentence_distillery.pairs.starts import write_absent_start, write_start
+from sentence_distillery.pairs.starts import write_start, write_unavailable_start
 from sentence_distillery.pairs.training import clock
 from stages import paths
 from stages.stage import stage
-
-ABSENT = "weights not available here"
 
 log = logging.getLogger("stages")
 
@@ -31,8 +29,8 @@ def main() -> None:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(pooling))
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
-            write_absent_start(directory, ABSENT, tuned=False)
-            counters.drop(ABSENT, len(data.sentences))
+            write_unavailable_start(directory, NO_WEIGHTS, tuned=False)
+            counters.drop(NO_WEIGHTS.reason, len(data.sentences))
             return
         began = clock(encoder.transformer.device)
         vectors = encoder.embed(encoder.tokens(data.sentences))

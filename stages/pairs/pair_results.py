@@ -8,7 +8,6 @@ Reads data/pairs and models/pairs. The best accuracy on the validation split dec
 """
 
 import shutil
-from dataclasses import asdict
 
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
@@ -29,7 +28,7 @@ def main() -> None:
                 shutil.copytree(directories.cells / summary.winner, directory, dirs_exist_ok=True)
             write_json(directory / RESULT, {"winner": summary.winner})
         write_results(paths.PARAPHRASE_RESULTS, summary.rows(about["dataset"], len(labels)))
-        write_json(paths.PARAPHRASE_REPORT, {**about, **asdict(summary)})
+        write_json(paths.PARAPHRASE_REPORT, {**about, **summary.content()})
 
 
 if __name__ == "__main__":

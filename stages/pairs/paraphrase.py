@@ -7,7 +7,7 @@ validation split. Writes the model and result.json to models/pairs/cells/<cell>.
 import sys
 
 from sentence_distillery.io.artifacts import atomic_directory
-from sentence_distillery.pairs.cells import Plan, write_absent, write_result
+from sentence_distillery.pairs.cells import Plan, write_result, write_unavailable
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import write_model
 from sentence_distillery.pairs.options import Combination
@@ -28,9 +28,9 @@ def main() -> None:
         data = load_pair_data(paths.PAIRS)
         start = Start(paths.STARTS / f"{name}-{origin}", params.encoders[name])
         about = {"encoder": name, "start": origin, "strategy": strategy, "data": data.sha256}
-        if reason := start.why_absent():
-            write_absent(directory, about, reason)
-            counters.drop(reason, len(data.splits["train"]))
+        if unavailable := start.why_unavailable():
+            write_unavailable(directory, about, unavailable)
+            counters.drop(unavailable.reason, len(data.splits["train"]))
             return
         learning = learning_of(strategy, params.metric_learning, params.modern_learning)
         folds = Folds(params.pairs.folds, params.pairs.seed)

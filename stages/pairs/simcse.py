@@ -6,6 +6,7 @@ why this run has no such encoder.
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.io.unavailable import Unavailable, to_json
 from sentence_distillery.pairs.simcse import CONFIG, Sources, summary, tuned
 from stages import paths
 from stages.stage import stage
@@ -18,12 +19,12 @@ def main() -> None:
         config: dict[str, object] = {"objective": params.simcse.objective, "base": params.simcse.reference}
         sources = Sources(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS))
         result = tuned(params.simcse, sources, CHECKPOINT, counters)
-        if isinstance(result, str):
-            write_json(directory / CONFIG, {"absent": result} | config)
+        if isinstance(result, Unavailable):
+            write_json(directory / CONFIG, to_json(result) | config)
         else:
             encoder, losses = result
             encoder.save(directory)
-            write_json(directory / CONFIG, {"absent": None} | config | {"examples": counters.kept} | summary(losses))
+            write_json(directory / CONFIG, to_json(None) | config | {"examples": counters.kept} | summary(losses))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from sentence_distillery.component_focus.cells import CELL, MODEL_SOUP, PREDICTI
 from sentence_distillery.component_focus.options import ComponentFocus
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper3 import results as focus
 from sentence_distillery.papers.paper3 import section as paper_3
 from sentence_distillery.papers.paper3.results import (
@@ -163,7 +164,7 @@ def test_a_cell_on_disk(tmp_path: Path) -> None:
     assert untrained.right.tolist() == [[True, False, True]]
     write_cell(tmp_path, 0.3, "weights not available here", [])
     rows = cell_figures(read_predictions(CellKey("tiny", "sick", 0.3), tmp_path)[0])
-    assert {str(row.value) for row in rows} == {"undefined: weights not available here"}
+    assert {row.value for row in rows} == {Unavailable("weights not available here")}
 
 
 def row(system: str, dataset: str, metric: str, value: float, protocol: str = "ten folds") -> dict[str, str]:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet
-from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.classification import classify, sample
 from sentence_distillery.evaluation.document_features import CHUNK, means, token_features
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import sentiment_results
 from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import with_published
 from tests.workspace import demo_params
 
@@ -54,7 +54,7 @@ def test_one_class(split: str) -> None:
     """Without two classes there is nothing to classify, and a reason replaces the figure."""
     train, test = (["1"] * 80 if split == name else LABELS for name in ("training", "test"))
     found = classify(blobs(1), train, blobs(2), test, seed=1)
-    assert set(map(str, found.values())) == {f"undefined: all {split} documents have one label"}
+    assert set(found.values()) == {Unavailable(f"all {split} documents have one label")}
 
 
 def test_sample_keeps_texts_with_their_labels() -> None:
@@ -113,7 +113,7 @@ def test_transformers_have_a_limit_of_their_own(words: WordSystem, teacher: Teac
     params = PARAMS.model_copy(update={"transformer_documents": 0})
     splits = (documents(), documents("test"))
     values = {row.value for row in sentiment_results(teacher, splits, params)}
-    assert values == {Undefined("left out: evaluate.transformer_documents is 0")}
+    assert values == {Unavailable("left out: evaluate.transformer_documents is 0")}
     assert {row.value for row in sentiment_results(words, splits, params)} == {1.0}
     some = PARAMS.model_copy(update={"transformer_documents": 30})
     assert {row.n for row in sentiment_results(teacher, splits, some)} == {30}

@@ -13,7 +13,7 @@ import pytest
 
 from sentence_distillery import load
 from sentence_distillery.benchmarks.data import DOCUMENTS, PAIRS, PROVENANCE, DocumentSet, PairSet
-from sentence_distillery.benchmarks.metrics import Undefined, cosines
+from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.benchmarks.sets import samples
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import aliases
@@ -25,6 +25,7 @@ from sentence_distillery.evaluation.scoring import score
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from tests.workspace import ROOT, demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"] | {"speed_sentences": 16, "speed_seconds": 0.01})
@@ -105,7 +106,7 @@ def test_figures_by_hand() -> None:
 def test_a_constant_encoder_has_a_reason() -> None:
     """fault 20: no NaN, and the error is still a figure."""
     found = {row.metric: row.value for row in evaluate(Fixed(np.ones((5, 3))), [MINE])}
-    assert found["pearson"] == found["spearman"] == Undefined("all predictions are alike")
+    assert found["pearson"] == found["spearman"] == Unavailable("all predictions are alike")
     assert found["mae"] == pytest.approx((2 + 0 + 5) / 3)
 
 
@@ -117,8 +118,8 @@ def test_documents_of_the_caller() -> None:
     ]
     assert {row.system for row in rows} == {"letters"} and len(rows) == 6
     alike = replace(REVIEWS, labels=["1"] * 40)
-    assert {str(row.value) for row in evaluate(Letters(), [(alike, REVIEWS)])} == {
-        "undefined: all training documents have one label"
+    assert {row.value for row in evaluate(Letters(), [(alike, REVIEWS)])} == {
+        Unavailable("all training documents have one label")
     }
 
 
@@ -183,7 +184,7 @@ def test_vectors_that_are_not_finite() -> None:
     vectors = np.ones((5, 3), dtype=np.float32)
     vectors[0, 0] = np.nan
     found = evaluate(Fixed(vectors), [MINE])
-    assert {str(row.value) for row in found} == {"undefined: some predictions are not finite"}
+    assert {row.value for row in found} == {Unavailable("some predictions are not finite")}
 
 
 @pytest.mark.parametrize("module", [sys.modules[evaluate.__module__], aliases], ids=lambda module: module.__name__)

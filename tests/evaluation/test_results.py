@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.results import COLUMNS, Result, read_results, write_results
 from sentence_distillery.evaluation.scoring import headline
 from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.unavailable import Unavailable
 
-CONSTANT = Undefined("all predictions are alike")
+CONSTANT = Unavailable("all predictions are alike")
 
 
 def result(value: Figure = 0.5, **changes: str) -> Result:

@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet, PairSet
-from sentence_distillery.benchmarks.metrics import Undefined, cosines, similarity_figures
+from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation import scoring
 from sentence_distillery.evaluation.data import EvaluationData
-from sentence_distillery.evaluation.loading import NOT_HERE, Absent
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import (
     FIRST_SAMPLE,
     RUNS,
-    absent_results,
     calibrations,
     score,
     similarity_results,
     speed,
+    unavailable_results,
     word_results,
 )
 from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
 from sentence_distillery.evaluation.weighted import embed, fit_schemes
 from sentence_distillery.io.ragged import TokenIds
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import PAPER_1, with_published
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
@@ -98,7 +98,7 @@ def test_a_constant_system(words: WordSystem) -> None:
     schemes = fit_schemes(words, CORPUS, PARAMS)[:1]
     same = replace(pair_set(), sentences1=["the dog"] * 4, sentences2=["the dog"] * 4)
     for result in similarity_results(words, schemes, same):
-        assert isinstance(result.value, Undefined) == (result.metric != "mae")
+        assert isinstance(result.value, Unavailable) == (result.metric != "mae")
 
 
 def test_unknown_sentences_have_a_cosine_of_zero(words: WordSystem) -> None:
@@ -123,7 +123,7 @@ def test_word_pairs_with_both_vectors_count(words: WordSystem) -> None:
 def test_too_few_known_words(left: list[str], n: int, words: WordSystem) -> None:
     """fault 20: without two known pairs there is no correlation, and n says why."""
     for result in word_results(words, word_set(left, ["storm", "storm"], [1, 2])):
-        assert (result.n, str(result.value)) == (n, f"undefined: {n} pairs")
+        assert (result.n, result.value) == (n, Unavailable(f"{n} pairs"))
 
 
 def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,14 +158,14 @@ def test_packaged_teacher_scores_as_published() -> None:
     assert figures["spearman"] == pytest.approx(0.8203, abs=5e-4)
 
 
-def test_an_absent_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
+def test_an_unavailable_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
     """Each has a reason instead of a value, and the paper's figure, never another system's."""
     reviews = DocumentSet("imdb", "test", ["the storm", "dog plays"] * 4, ["1", "0"] * 4)
     train = replace(reviews, split="train")
     data = EvaluationData(CORPUS, [pair_set(), pair_set("lee")], [], [(train, reviews)], pair_set(split="train"))
     present = list(score(replace(teacher, name="BERT"), data, PARAMS, tmp_path, with_published))
-    absent = list(absent_results(Absent("BERT", NOT_HERE), data, with_published))
-    reason = Undefined("weights not available here")
+    reason = Unavailable("weights not available here")
+    absent = list(unavailable_results("BERT", reason, data, with_published))
     assert [replace(row, value=reason, n=0) for row in present] == [replace(row, n=0) for row in absent]
     assert {row.value for row in absent} == {reason}
     published = {(row.table, row.metric): row.published for row in absent if row.table}

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from sentence_distillery.evaluation.loading import NOT_HERE, Absent, load_reference
+from sentence_distillery.evaluation.loading import load_reference
 from sentence_distillery.evaluation.options import Reference
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.unavailable import Unavailable
 from tests.evaluation.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert
 
@@ -127,7 +128,7 @@ def test_a_reference_that_is_not_here(
     """It is reported: the hub is a closed port here."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    assert load_reference(reference(path, revision=revision), 40) == Absent("BERT", NOT_HERE)
+    assert load_reference(reference(path, revision=revision), 40) == Unavailable("weights not available here")
 
 
 def test_a_reference_with_other_weights_than_its_pin(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from sentence_distillery.benchmarks.metrics import Figure, Undefined
+from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting.publish import BESIDE, GAINS, keep_cells, keep_gains, keep_matrix, keep_run, table
 
 
@@ -20,7 +21,7 @@ def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
 
 def test_a_system_without_figures_has_dashes(tmp_path: Path) -> None:
     """A reference whose weights are not here is listed, with no figure of any kind."""
-    absent = Undefined("weights not available here")
+    absent = Unavailable("weights not available here")
     write_results(tmp_path / "best.csv", [*rows("student", 0.7867, 300_034.4), *rows("BERT", absent, absent)])
     assert table(tmp_path / "best.csv") == [
         "| system | STS-B test Pearson / Spearman | sentences/s |",
@@ -55,7 +56,7 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
 
 def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
     """A repeated cell replaces its former figures; a cell without a new run stays; other pairs do not count."""
-    no = Undefined("not run")
+    no = Unavailable("not run")
     source, runs = tmp_path / "paraphrase.csv", tmp_path / "runs"
     kept = runs / "mrpc.csv"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.evaluation.results import Result, read_results, write_results
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1 import reproduction
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import headline, rounded, sentence
@@ -327,7 +327,7 @@ def beside_paper() -> list[Result]:
     """STS-B and IMDB test: Word2Vec, an absent BERT, and a student that is not MyModel."""
     stsb = scored("stsb", n=1379)
     absent = [
-        replace(result, system="BERT", value=Undefined("weights not available here"), paper="1")
+        replace(result, system="BERT", value=Unavailable("weights not available here"), paper="1")
         for result in stsb
         if result.system == "teacher"
     ]
@@ -583,7 +583,7 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
         for strategy in strategies
         for metric, value in (("accuracy", 0.7319), ("f1", 0.8), ("seconds", 412.0))
     ]
-    absent = [Result("big max", "mrpc", "test", "triplet", "accuracy", Undefined("weights not available here"), 0)]
+    absent = [Result("big max", "mrpc", "test", "triplet", "accuracy", Unavailable("weights not available here"), 0)]
     fourth = [
         Result("tiny cls", "mrpc", "test", "|u-v|,u*v, the encoder too", metric, 0.7654, 1725, table="4")
         for metric in ("accuracy", "f1")

@@ -10,7 +10,7 @@ split, and for an untrained encoder the training split too. The test split decid
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.metrics import Undefined
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable, from_json, to_json
 from sentence_distillery.pairs.data import RESULT
 from sentence_distillery.pairs.options import Combination, PairGrid
 from sentence_distillery.pairs.thresholds import accuracy, f1
 
 POINTS = 41  # of a threshold curve
-NOT_RUN = "not run"
+NOT_RUN = Unavailable("not run")
 MEAN = "model soup"
 
 
@@ -40,13 +40,13 @@ class Cell:
     `strategy` is as paper 2 has it: combined-siamese is siamese that starts from a cross-encoder.
 
     `curve` is {threshold, accuracy, f1}, one value for each of POINTS quantiles of the scores; `interval` holds 95% of
-    the accuracy's bootstrap draws. `absent` says why there are no figures.
+    the accuracy's bootstrap draws. `unavailable` says why there are no figures.
     """
 
     encoder: str
     pooling: str
     strategy: str
-    absent: str | None = None
+    unavailable: Unavailable | None = None
     seeds: int = 0
     accuracy: float = 0.0
     f1: float = 0.0
@@ -60,6 +60,13 @@ class Cell:
     related: dict[str, dict[str, float | str]] | None = None
     cosine: dict[str, float] | None = None
     curve: dict[str, list[float]] | None = None
+
+    def content(self) -> dict[str, Any]:
+        """Return its entry in paraphrase.json."""
+        entries = asdict(self)
+        del entries["unavailable"]
+        place = {name: entries.pop(name) for name in ("encoder", "pooling", "strategy")}
+        return place | to_json(self.unavailable) | entries
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,12 @@ class Summary:
     combinations: list[Cell]
     winner: str | None
 
+    def content(self) -> dict[str, Any]:
+        """Return its part of paraphrase.json."""
+        cells, combinations = ([cell.content() for cell in group] for group in (self.cells, self.combinations))
+        orders = list(map(asdict, self.orders))
+        return {"cells": cells, "orders": orders, "combinations": combinations, "winner": self.winner}
+
     def rows(self, dataset: str, pairs: int) -> list[Result]:
         """Return every figure as a row of a table of results; `pairs` is the number of test pairs."""
         tables = {"": self.cells, "4": self.combinations}
@@ -118,8 +131,8 @@ def summarise(
     missing = [cell for cell in wanted(grid) if name_of(cell) not in results]
     scored = [*results.values(), *model_soups(list(results.values()))]
     cells = [cell_of(result, labels, counts) for result in scored]
-    cells += [Cell(**place_of(cell), absent=NOT_RUN) for cell in missing]
-    counters.drop(NOT_RUN, len(missing))
+    cells += [Cell(**place_of(cell), unavailable=NOT_RUN) for cell in missing]
+    counters.drop(NOT_RUN.reason, len(missing))
     best = winner(list(results.values()))
     fourth = table_4(directories.combinations, labels, counts, data)
     return Summary(cells, orders(scored, labels, counts), fourth, name_of(best) if best else None)
@@ -165,7 +178,7 @@ def right(result: dict[str, Any], labels: NDArray[np.int8]) -> Floats:
 
 def cell_of(result: dict[str, Any], labels: NDArray[np.int8], counts: Floats) -> Cell:
     """Average a result over its seeds; `counts` are those of the bootstrap."""
-    known: dict[str, Any] = {**place_of(result), "absent": result["absent"]}
+    known: dict[str, Any] = {**place_of(result), "unavailable": from_json(result)}
     outcomes = result["outcomes"]
     if not outcomes:
         return Cell(**known)
@@ -268,9 +281,8 @@ def table_4(directory: Path, labels: NDArray[np.int8], counts: Floats, data: str
 def rows_of(cell: Cell, dataset: str, pairs: int, table: str = "") -> list[Result]:
     """Return a cell as rows of a table of results."""
     place = f"{cell.encoder} {cell.pooling}", dataset, "test", cell.strategy
-    if cell.absent:
-        reason = Undefined(cell.absent)
-        return [Result(*place, name, reason, 0, "2", table) for name in ("accuracy", "f1")]
+    if cell.unavailable:
+        return [Result(*place, name, cell.unavailable, 0, "2", table) for name in ("accuracy", "f1")]
     of = {"accuracy": (cell.accuracy, cell.spread), "f1": (cell.f1, cell.f1_spread), "seconds": (cell.seconds, None)}
     return [
         Result(*place, name, value, pairs, "2", table, seeds=cell.seeds, spread=spread)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PairSet
-from sentence_distillery.benchmarks.metrics import Undefined, correlations, cosines
+from sentence_distillery.benchmarks.metrics import Figure, correlations, cosines
 from sentence_distillery.component_focus.cells import (
     CELL,
     LEARNT,
@@ -43,6 +43,7 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json, read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
@@ -63,7 +64,7 @@ class CellPredictions:
     ratings: NDArray[np.float32]  # (pairs,) human ratings
     cosines: Floats  # (seeds, pairs)
     right: NDArray[np.bool_]  # (seeds, pairs)
-    absent: str = ""
+    unavailable: Unavailable | None = None
     seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
 
     def of(self, seeds: Sequence[int | None]) -> "CellPredictions":
@@ -103,9 +104,8 @@ def read_predictions(key: CellKey, cells: Path) -> list[CellPredictions]:
     """Read one cell: trained; the model soup of its seeds; before any training, if W_cf is a number."""
     encoder, task, weight = key.encoder, key.task, key.weight
     directory = cells / str(key)
-    absent = read_json(directory / CELL)["absent"]
-    if absent:
-        return [CellPredictions(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, absent)]
+    if unavailable := read_unavailable(directory / CELL):
+        return [CellPredictions(encoder, task, weight, NOTHING, NOTHING[None, :], NO_LABELS, unavailable)]
     table = read_table(directory / PREDICTIONS, SCHEMA)
     table = table.filter(pc.equal(table["split"], "test"))
     seeds = table["seed"]
@@ -129,32 +129,32 @@ def _predictions_of(name: str, task: str, weight: Weight, table: pa.Table) -> Ce
 def cell_figures(cell: CellPredictions) -> list[Result]:
     """Compute Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
     system, n = cell.system, len(cell.ratings)
-    if cell.absent:
+    if cell.unavailable:
         names = ("pearson", "spearman")
-        return [_row(system, cell.task, name, Undefined(cell.absent), 0, 1, None, "5") for name in names]
+        return [_row(system, cell.task, name, cell.unavailable, 0, 1, None, "5") for name in names]
     by_seed = [correlations(row, cell.ratings) for row in cell.cosines]
     rows = []
     for name in ("pearson", "spearman"):
         values = [figures[name] for figures in by_seed]
         rows.append(_mean(system, cell.task, name, values, n, "5"))
     if cell.right.size:
-        rates: list[float | Undefined] = [float(row.mean()) for row in cell.right]
+        rates: list[Figure] = [float(row.mean()) for row in cell.right]
         rows.append(_mean(system, cell.task, "accuracy", rates, n, "6"))
     return rows
 
 
-def _mean(system: str, task: str, name: str, values: Sequence[float | Undefined], n: int, table: str) -> Result:
-    known = [value for value in values if not isinstance(value, Undefined)]
+def _mean(system: str, task: str, name: str, values: Sequence[Figure], n: int, table: str) -> Result:
+    known = [value for value in values if not isinstance(value, Unavailable)]
     if len(known) < len(values):
         return _row(
-            system, task, name, next(v for v in values if isinstance(v, Undefined)), n, len(values), None, table
+            system, task, name, next(v for v in values if isinstance(v, Unavailable)), n, len(values), None, table
         )
     spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
     return _row(system, task, name, float(np.mean(known)), n, len(known), spread, table)
 
 
 def _row(
-    system: str, task: str, name: str, value: float | Undefined, n: int, seeds: int, spread: float | None, table: str
+    system: str, task: str, name: str, value: Figure, n: int, seeds: int, spread: float | None, table: str
 ) -> Result:
     protocol = "ten folds, penalty within" if name == "accuracy" else "component focus"
     return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
@@ -189,11 +189,11 @@ def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[
 
 
 def gains_over_none(cells: Sequence[CellPredictions]) -> list[Gain]:
-    """Compute the gain of each weight of an encoder and task over 0; nothing if the cell of 0 is absent.
+    """Compute the gain of each weight of an encoder and task over 0; nothing if the cell of 0 is not available.
 
     The model soup has no separate gain: its seeds are compared.
     """
-    there = [cell for cell in cells if not cell.absent and not cell.encoder.endswith(MEAN)]
+    there = [cell for cell in cells if not cell.unavailable and not cell.encoder.endswith(MEAN)]
     base = next((cell for cell in there if cell.weight == 0), None)
     if base is None:
         return []

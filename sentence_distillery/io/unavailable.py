@@ -1,0 +1,112 @@
+"""Something that a run does not have, with the reason: a figure, a system, a model, a set of pairs.
+
+A function that may have nothing to give returns `X | Unavailable`; a check returns `Unavailable | None`. The reason
+goes from stage to stage in JSON, as the entry `absent`, and ends in results.csv, in place of a figure:
+
+    {"absent": "STS-B is absent from this run"}          {"absent": null} if it is there
+    undefined: STS-B is absent from this run
+
+Nothing else reads or writes these two forms.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sentence_distillery.io.artifacts import RESTORE, InputError, read_json
+
+KEY = "absent"
+PREFIX = "undefined: "
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """What a function returns in place of something that this run does not have.
+
+    Example:
+        >>> Unavailable("all predictions are alike").reason
+        'all predictions are alike'
+    """
+
+    reason: str
+
+
+def to_json(unavailable: Unavailable | None) -> dict[str, str | None]:
+    """Return the entry of a JSON object that says why it has nothing else, or that it has.
+
+    Args:
+        unavailable: The reason, or None if everything is there.
+
+    Returns:
+        One entry, to be merged into the object.
+
+    Example:
+        >>> to_json(Unavailable("the set stsb is absent")), to_json(None)
+        ({'absent': 'the set stsb is absent'}, {'absent': None})
+    """
+    return {KEY: unavailable.reason if unavailable else None}
+
+
+def from_json(content: Mapping[str, Any]) -> Unavailable | None:
+    """Read that entry of a JSON object.
+
+    Args:
+        content: The object; it must have the entry.
+
+    Returns:
+        The reason, or None if everything is there.
+
+    Raises:
+        KeyError: If the object has no such entry.
+
+    Example:
+        >>> from_json({"absent": "the set stsb is absent", "seeds": {}})
+        Unavailable(reason='the set stsb is absent')
+    """
+    reason = content[KEY]
+    return None if reason is None else Unavailable(reason)
+
+
+def read_unavailable(path: Path) -> Unavailable | None:
+    """Read that entry of a JSON file.
+
+    Args:
+        path: A JSON file that a stage wrote next to what it made.
+
+    Returns:
+        The reason why the stage made nothing, or None.
+
+    Raises:
+        InputError: If the file is missing, is not JSON, or has no such entry.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or KEY not in content:
+        raise InputError(f"{path} has no key '{KEY}', which is null or a reason. {RESTORE}", path)
+    return from_json(content)
+
+
+def to_text(unavailable: Unavailable) -> str:
+    """Return the text that stands in results.csv in place of a figure.
+
+    Example:
+        >>> to_text(Unavailable("all predictions are alike"))
+        'undefined: all predictions are alike'
+    """
+    return PREFIX + unavailable.reason
+
+
+def from_text(text: str) -> Unavailable | None:
+    """Read a value of results.csv.
+
+    Args:
+        text: The value of a row.
+
+    Returns:
+        The reason why there is no figure, or None if the text is a figure.
+
+    Example:
+        >>> from_text("undefined: 1 pairs"), from_text("0.7867")
+        (Unavailable(reason='1 pairs'), None)
+    """
+    return Unavailable(text.removeprefix(PREFIX)) if text.startswith(PREFIX) else None
