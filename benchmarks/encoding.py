@@ -32,7 +32,7 @@ from sentence_distillery.distillation.compression import levels
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.data import read_corpus
-from sentence_distillery.evaluation.loading import load_variant
+from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.runtime.progress import track

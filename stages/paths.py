@@ -59,6 +59,7 @@ COMPONENT_RUNS = RUNS / "component_focus"
 RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
 EXAMPLES = REPORTS / "examples.json"
+SYSTEMS = REPORTS / "systems.json"  # what each system is, by its name
 CORPUS_OVERVIEW = REPORTS / "corpus.json"
 CORPUS_QUALITY = REPORTS / "corpus_quality.csv"
 COMPONENT_RESULTS = REPORTS / "component_focus.csv"

@@ -15,9 +15,15 @@ from sentence_distillery.benchmarks.metrics import (
     on_five,
     similarity_figures,
 )
-from sentence_distillery.evaluation.classification import PROTOCOL, SENTIMENT_METRICS, TOKENS, classify, sample
+from sentence_distillery.evaluation.classification import (
+    PROTOCOL,
+    SENTIMENT_METRICS,
+    TOKENS,
+    classify,
+    features,
+    sample,
+)
 from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
-from sentence_distillery.evaluation.document_features import features
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem

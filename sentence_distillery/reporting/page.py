@@ -62,7 +62,7 @@ class RunReport:
 
     `rows` are those of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the order
     of the stages; `curves` has student; `student` is its config.json, `provenance` that of the benchmark sets;
-    `pareto` and `cleaning` are rows of their tables.
+    `systems` says what each system is, by its name; `pareto` and `cleaning` are rows of their tables.
     """
 
     profile: str
@@ -72,6 +72,7 @@ class RunReport:
     curves: Mapping[str, Columns]
     student: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    systems: Mapping[str, str]
     corpus: Mapping[str, Any]
     pareto: Sequence[Row]
     cleaning: Sequence[Row]
@@ -179,6 +180,7 @@ def context(run: RunReport) -> dict[str, Any]:
         "curves": run.curves,
         "training": {"student": training(run.curves["student"])},
         "counters": run.counters,
+        "abouts": run.systems,
         "corpus": run.corpus,
         "growth": growth(run.corpus["growth"]),
         "cleaning": run.cleaning,

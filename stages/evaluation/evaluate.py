@@ -2,12 +2,13 @@
 
 Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure, with paper 1's
 figure if it has one; reports/metrics.json for `dvc metrics`; reports/examples.json, the cosines of paper 1's example
-pairs; and models/weighting, the token weights of each weighting.
+pairs; reports/systems.json, what each system is; and models/weighting, the token weights of each weighting.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.evaluation.data import EvaluationData
-from sentence_distillery.evaluation.loading import ModelDirectories, SystemOptions, loaders
+from sentence_distillery.evaluation.registration import Run, SystemOptions
+from sentence_distillery.evaluation.registry import SYSTEMS, loaders
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.scoring import headline, score, unavailable_results
 from sentence_distillery.io.artifacts import atomic_directory, write_json
@@ -19,16 +20,16 @@ from stages import paths
 from stages.params import Params
 from stages.stage import stage
 
-MODELS = ModelDirectories(
-    skipgram=paths.SKIPGRAM,
-    refined=paths.REFINED,
-    fasttext=paths.FASTTEXT,
-    paper_student=paths.PAPER_STUDENT,
-    student=paths.STUDENT,
-    mlp_head=paths.MLP_HEAD,
-    fine_tuned_student=paths.FINE_TUNED_STUDENT,
-    simcse=paths.SIMCSE,
-)
+MODELS = {
+    "skipgram": paths.SKIPGRAM,
+    "refined": paths.REFINED,
+    "fasttext": paths.FASTTEXT,
+    "paper_student": paths.PAPER_STUDENT,
+    "student": paths.STUDENT,
+    "mlp_head": paths.MLP_HEAD,
+    "fine_tuned_student": paths.FINE_TUNED_STUDENT,
+    "simcse": paths.SIMCSE,
+}
 
 
 def options(params: Params) -> SystemOptions:
@@ -47,7 +48,7 @@ def main() -> None:
     with stage("evaluate", unit="figures") as (params, counters):
         benchmarks = BenchmarkData(paths.BENCHMARKS)
         data = EvaluationData.read(paths.SENTENCES, benchmarks, params.evaluate.seed, counters)
-        systems = loaders(MODELS, options(params), data.vocabulary)
+        systems = loaders(Run(MODELS, options(params), data.vocabulary))
         results: list[Result] = []
         examples = Examples()
         with atomic_directory(paths.WEIGHTING) as weighting:
@@ -67,6 +68,7 @@ def main() -> None:
         write_results(paths.RESULTS, results)
         write_json(paths.METRICS, headline(results))
         write_json(paths.EXAMPLES, examples.content())
+        write_json(paths.SYSTEMS, {system.name: system.about for system in SYSTEMS})
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import sys
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.evaluation.loading import load_variant
 from sentence_distillery.evaluation.probes import cosine_pairs, read_probes, rows, summary
+from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.similarity import Encode
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, read_json, write_json

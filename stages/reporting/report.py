@@ -39,6 +39,7 @@ def read_run(params: Params) -> RunReport:
         curves={"student": read_curve(paths.CURVES / "student.csv")},
         student=current_content(read_json(paths.STUDENT / CONFIG)),
         provenance=read_json(PROVENANCE),
+        systems=read_json(paths.SYSTEMS),
         corpus=read_json(paths.CORPUS_OVERVIEW),
         pareto=read_pareto(paths.PARETO),
         cleaning=read_cleaning(paths.CORPUS_QUALITY),

@@ -7,8 +7,7 @@ import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.classification import classify, sample
-from sentence_distillery.evaluation.document_features import CHUNK, means, token_features
+from sentence_distillery.evaluation.classification import CHUNK, classify, means, sample, token_features
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import sentiment_results
 from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem

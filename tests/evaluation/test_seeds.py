@@ -10,13 +10,16 @@ import torch
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation import loading, seeds
+from sentence_distillery.evaluation import seeds
+from sentence_distillery.evaluation.registered.simcse import load as load_simcse
+from sentence_distillery.evaluation.registration import Run
 from sentence_distillery.evaluation.results import as_row, read_results
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
 from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
 from stages.evaluation import seeds as seeds_stage
+from stages.evaluation.evaluate import options
 from stages.pairs import simcse
 from stages.params import load_params
 from stages.paths import SEEDS
@@ -102,7 +105,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
         stage.main()
     sets = seeds.rated_sets(BenchmarkData(paths.BENCHMARKS))
-    contrasted = loading.load_simcse(paths.SIMCSE, load_params().simcse, load_params().soft_labels.batch_tokens)
+    contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, options(load_params()), list))
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from sentence_distillery.evaluation.loading import load_reference
 from sentence_distillery.evaluation.options import Reference
+from sentence_distillery.evaluation.registry import load_reference
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable

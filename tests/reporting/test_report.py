@@ -191,6 +191,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_student("static")
     write_provenance({})
     write_results(paths.RESULTS, demo())
+    write_json(paths.SYSTEMS, {"student": "the encoder of the run"})
     write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
     paths.PARETO.write_text(PARETO)
@@ -430,6 +431,7 @@ def test_no_headline_figures(workspace: Path) -> None:
         STUDENT,
         paths.PARETO,
         paths.RESULTS,
+        paths.SYSTEMS,
         paths.CURVES / "student.csv",
         *(paths.COUNTERS / f"{name}.json" for name in report.STAGES),
     ],

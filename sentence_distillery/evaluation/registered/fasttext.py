@@ -1,0 +1,19 @@
+"""FastText word vectors."""
+
+from sentence_distillery.evaluation.registration import Registered, Run
+from sentence_distillery.evaluation.systems import WordSystem
+from sentence_distillery.word_vectors.fasttext import SubwordVectors
+
+
+def load(run: Run) -> WordSystem:
+    """Load the vectors, with those of the run's other words, composed of their character n-grams."""
+    vectors = SubwordVectors.load(run.models["fasttext"]).extended(run.words())
+    return WordSystem("FastText", vectors, run.options.fasttext.tokens == "content")
+
+
+SYSTEM = Registered(
+    name="FastText",
+    about=("word vectors trained on the corpus with character n-grams, which also represent out-of-vocabulary words"),
+    cost=4,
+    load=load,
+)

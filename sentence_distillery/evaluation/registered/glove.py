@@ -1,0 +1,18 @@
+"""Published GloVe word vectors."""
+
+from sentence_distillery.evaluation.registration import Registered, Run
+from sentence_distillery.evaluation.systems import WordSystem
+from sentence_distillery.word_vectors.glove import load_glove
+
+
+def load(run: Run) -> WordSystem:
+    """Load the vectors of the package."""
+    return WordSystem("GloVe", load_glove(), run.options.evaluate.glove_tokens == "content")
+
+
+SYSTEM = Registered(
+    name="GloVe",
+    about="published word vectors of 50 dimensions, from a package (Pennington et al. 2014)",
+    cost=3,
+    load=load,
+)

@@ -1,0 +1,21 @@
+"""The student of paper 1."""
+
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.registration import Registered, Run
+from sentence_distillery.evaluation.systems import StudentSystem
+
+
+def load(run: Run) -> StudentSystem:
+    """Load the model."""
+    return StudentSystem(StaticEncoder.load(run.models["paper_student"]), "paper student")
+
+
+SYSTEM = Registered(
+    name="paper student",
+    about=(
+        "paper 1’s student, which it calls MyModel: a linear layer over the mean of refined vectors, "
+        "distilled from this run’s teacher"
+    ),
+    cost=5,
+    load=load,
+)

@@ -1,0 +1,18 @@
+"""Skip-gram word vectors, refined."""
+
+from sentence_distillery.evaluation.registration import Registered, Run
+from sentence_distillery.evaluation.systems import WordSystem
+from sentence_distillery.word_vectors.model import WordVectors
+
+
+def load(run: Run) -> WordSystem:
+    """Load the vectors."""
+    return WordSystem("refined", WordVectors.load(run.models["refined"]), run.options.skipgram.tokens == "content")
+
+
+SYSTEM = Registered(
+    name="refined",
+    about="the same vectors, refined by Kullback-Leibler divergence (paper 1, section 3.1)",
+    cost=2,
+    load=load,
+)

@@ -1,0 +1,66 @@
+"""What a system that is evaluated registers: its name, how it is loaded, and what it is.
+
+Adding a system is adding a module to `registered`, with a constant `SYSTEM`; `registry.loaders` finds it. If a run
+trains it, the module's `load` takes its directory from `Run.models`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
+from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.evaluation.options import Evaluate
+from sentence_distillery.evaluation.systems import StudentSystem, System
+from sentence_distillery.io.unavailable import Unavailable, read_unavailable
+from sentence_distillery.pairs.options import Simcse
+from sentence_distillery.word_vectors.options import Fasttext, Skipgram
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """The options of the trainings, as far as loading the models depends on them."""
+
+    skipgram: Skipgram
+    fasttext: Fasttext
+    simcse: Simcse
+    teacher: Teacher
+    batch_tokens: int
+    evaluate: Evaluate
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run has for its systems.
+
+    Attributes:
+        models: The directory of each model, by its name.
+        options: How the models read text.
+        words: Returns all words that the run will ask for: FastText composes those that it was not trained on.
+    """
+
+    models: Mapping[str, Path]
+    options: SystemOptions
+    words: Callable[[], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A system.
+
+    Attributes:
+        name: In results.csv and in the report.
+        about: What it is, for the report.
+        cost: Systems are evaluated in this order, the cheapest first.
+        load: Returns it, or why there is none.
+    """
+
+    name: str
+    about: str
+    cost: int
+    load: Callable[[Run], System | Unavailable]
+
+
+def load_variant(name: str, directory: Path) -> StudentSystem | Unavailable:
+    """Load a variant of the student, or say why its stage made none."""
+    return read_unavailable(directory / VARIANT) or StudentSystem(StaticEncoder.load(directory), name)

@@ -1,0 +1,54 @@
+"""All systems that a run compares, found in the modules of `registered`."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
+
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
+from sentence_distillery.evaluation import registered
+from sentence_distillery.evaluation.options import Reference
+from sentence_distillery.evaluation.registration import Registered, Run
+from sentence_distillery.evaluation.systems import System, TeacherSystem
+from sentence_distillery.io.unavailable import Unavailable
+
+Loader = Callable[[], System | Unavailable]
+
+log = logging.getLogger(__name__)
+
+
+def _found() -> list[Registered]:
+    modules = iter_modules(registered.__path__)
+    systems = [import_module(f"{registered.__name__}.{module.name}").SYSTEM for module in modules]
+    return sorted(systems, key=lambda system: system.cost)
+
+
+SYSTEMS: tuple[Registered, ...] = tuple(_found())
+
+
+def loaders(run: Run) -> list[tuple[str, Loader]]:
+    """Return a loader for each system of a run, cheapest first, so that one system at a time is in memory.
+
+    Returns:
+        The name of each system, and a function without arguments that returns it, or why there is none. Transformers of
+        `evaluate.references` come last.
+    """
+    references = run.options.evaluate.references
+    return [
+        *((system.name, partial(system.load, run)) for system in SYSTEMS),
+        *((each.name, partial(load_reference, each, run.options.batch_tokens)) for each in references),
+    ]
+
+
+def load_reference(reference: Reference, batch_tokens: int) -> System | Unavailable:
+    """Load a transformer to compare with.
+
+    Raises:
+        InputError: If its weights are here, but are not those that the pinned SHA-256 names.
+    """
+    try:
+        return TeacherSystem(load_encoder(reference), batch_tokens, reference.name)
+    except AbsentModelError as error:
+        log.warning("%s is left out: %s", reference.name, error)
+        return NO_WEIGHTS
