@@ -18,9 +18,14 @@ settings.load_profile("project")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put full runs and crawls first: a test process takes one file after another, and the last should be short."""
-    slow = ("tests/flows/", "tests/test_pipeline.py", "tests/crawl/test_resume.py")
-    items.sort(key=lambda item: not item.nodeid.startswith(slow))
+    """Put the longest files first: a test process takes one file after another, and the last should be short."""
+    longest = ("tests/test_pipeline.py", "tests/flows/test_handoff.py", "tests/crawl/test_resume.py", "tests/flows/")
+
+    def rank(item: pytest.Item) -> int:
+        places = (place for place, start in enumerate(longest) if item.nodeid.startswith(start))
+        return next(places, len(longest))
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")

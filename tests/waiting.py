@@ -8,16 +8,20 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 LIMIT = 900.0  # seconds; no test comes near it, it only ends one that hangs
+SERVER_PAUSE = 0.2  # seconds between two questions to a server that has to start, or to work, meanwhile
 FOREVER = 3600  # seconds that a process sleeps if a test is to end it; more than LIMIT, or it would end by itself
 
 
-def wait_until(condition: Callable[[], Value], what: str, process: subprocess.Popen[Any] | None = None) -> Value:
+def wait_until(
+    condition: Callable[[], Value], what: str, process: subprocess.Popen[Any] | None = None, pause: float = 0.005
+) -> Value:
     """Return the first true value of `condition`.
 
     Args:
-        condition: Called again and again, every few milliseconds.
+        condition: Called again and again.
         what: The event that the test waits for, named in the error.
         process: The process that causes the event; if it ends before, waiting is pointless.
+        pause: Seconds between two calls; SERVER_PAUSE if a call costs a server, or us, much.
 
     Raises:
         AssertionError: `process` ended before, or LIMIT has passed.
@@ -29,5 +33,5 @@ def wait_until(condition: Callable[[], Value], what: str, process: subprocess.Po
     while not (value := condition()):
         assert process is None or process.poll() is None, f"The process ended before: {what}"
         assert time.monotonic() < end, f"Not within {LIMIT:.0f} s: {what}"
-        time.sleep(0.005)
+        time.sleep(pause)
     return value

@@ -21,7 +21,7 @@ from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage
 from flows.server import origin_of, read_key
 from tests.sockets import free_port
-from tests.waiting import LIMIT, wait_until
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git
 
@@ -50,7 +50,7 @@ class Server:
 
     def start(self) -> None:
         self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
-        wait_until(self.answers, f"the server answers; see {self.log}", self.process)
+        wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 
     def answers(self) -> bool:
         with contextlib.suppress(httpx.HTTPError):
@@ -103,7 +103,7 @@ def worker(server: Server, clone: Path, **environment: str) -> Iterator[subproce
             return any(worker.name == name for worker in client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0))
 
     try:
-        wait_until(online, f"{name} is online", process)
+        wait_until(online, f"{name} is online", process, SERVER_PAUSE)
         yield process
     finally:
         kill(process, signal.SIGKILL)

@@ -28,7 +28,7 @@ from flows.gpu_stage import gpu_stage
 from flows.handoff import fetch, give, hand_off, key_of, opened
 from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError
-from tests.waiting import LIMIT, wait_until
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
 from .handoff_server import Server, clone_of, kill, worker
@@ -107,7 +107,7 @@ class Site:
 
     def wait_for_work(self, runs: int) -> None:
         """Wait until the worker has one flow run more than `runs`, and its stage is running."""
-        wait_until(lambda: len(self.server.runs()) > runs and self.at_work(), "the stage is at work")
+        wait_until(lambda: len(self.server.runs()) > runs and self.at_work(), "it is at work", pause=SERVER_PAUSE)
 
     def at_work(self) -> bool:
         """Whether some process runs the command of stage g inside the worker's clone."""
@@ -336,7 +336,7 @@ def test_home_stops_waiting(site: Site) -> None:
     with pytest.raises(StageError, match="being stopped"):
         site.hand_off(children=children)
     stopper.join()
-    wait_until(lambda: site.last_state().type is StateType.CANCELLED, "the run is cancelled")
+    wait_until(lambda: site.last_state().type is StateType.CANCELLED, "the run is cancelled", pause=SERVER_PAUSE)
     wait_until(lambda: not site.at_work(), "the stage has been ended")
     site.assert_clean()
 
@@ -492,31 +492,31 @@ def order_of(home: Path, **fields: object) -> dict[str, Any]:
     return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **sent} | fields
 
 
-def hostile_repository(site: Site, directory: Path, mark: Path) -> Path:
+def hostile_repository(site: Site, root: Path, mark: Path) -> None:
     """Make an attacker's repository: a copy, except for stage g, which writes the file `mark`."""
-    root = directory / "hostile"
-    git(directory, "clone", "--quiet", str(site.home), str(root))
+    git(root.parent, "clone", "--quiet", str(site.home), str(root))
     for name in ("a.txt", "dvc.lock", "params.yaml"):
         (root / name).write_text((site.home / name).read_text(encoding="utf-8"), encoding="utf-8")
     (root / "stage.py").write_text(f"for name in ({str(mark)!r}, 'g.txt'): open(name, 'w')", encoding="utf-8")
     dvc_("commit", "--force", "a", cwd=root)
-    return root
 
 
 @pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
 def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
     """fault 33: an attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
-    mark = tmp_path / "mark"
-    hostile = hostile_repository(site, tmp_path, mark)
+    mark, hostile = tmp_path / "mark", tmp_path / "hostile"
+    if attack in ("unlisted", "stage"):  # the others lead to no repository
+        hostile_repository(site, hostile, mark)
     fields, told = {
         "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
         "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
         "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
-        "unlisted": (order_of(hostile), f"from '{hostile}', which this worker's owner has not listed"),
+        "unlisted": ({}, f"from '{hostile}', which this worker's owner has not listed"),
         "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
         "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
     }[attack]
-    before, sent = (git(site.clone, "for-each-ref"), site.runs_there()), order_of(site.home, **fields)
+    before = git(site.clone, "for-each-ref"), site.runs_there()
+    sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
     with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
         gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
     for ref in git(site.home, "for-each-ref", "--format=%(refname)", order.REFS).split():
@@ -526,7 +526,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
         assert f"start the worker with {order.LISTED}=" in str(raised.value)
     assert not mark.exists()
     assert (git(site.clone, "for-each-ref"), site.runs_there()) == before
-    assert {path.name for path in tmp_path.iterdir()} == {"hostile"}
+    assert set(tmp_path.iterdir()) == there
     if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
         git(site.clone, "remote", "add", "hostile", str(hostile))
         try:

@@ -33,7 +33,7 @@ from websockets.sync.client import connect as connect_
 from websockets.typing import Origin, Subprotocol
 
 from flows.server import KEY, KeyFileError, link, read_key
-from tests.waiting import wait_until
+from tests.waiting import SERVER_PAUSE, wait_until
 
 from .handoff_server import Server, spawn
 
@@ -103,7 +103,7 @@ class PrefectsOwn(Server):
     def start(self) -> None:
         command = ["prefect", "server", "start", "--host", "127.0.0.1", "--port", str(self.port)]
         self.process = spawn(command, Path("/"), self.environment, self.log)
-        wait_until(self.answers, f"the server answers; see {self.log}")
+        wait_until(self.answers, f"the server answers; see {self.log}", pause=SERVER_PAUSE)
 
 
 @dataclass

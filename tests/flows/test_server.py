@@ -7,21 +7,20 @@ from pathlib import Path
 
 import pytest
 from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId
 from prefect.client.schemas.schedules import CronSchedule
 
 from flows.gpu_stage import gpu_stage
-from tests.waiting import LIMIT, wait_until
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import command, set_param
 from .handoff_server import Server
 from .test_pipeline import started
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    home = tmp_path / "prefect"
-    home.mkdir()
-    server = Server(home)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("prefect"))
     server.start()
     yield server
     server.stop()
@@ -40,7 +39,7 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     back.touch()
     assert process.wait(LIMIT) == 0, log.read_text(encoding="utf-8")
     with server.client() as client:
-        (run,) = client.read_flow_runs()
+        (run,) = (run for run in client.read_flow_runs() if run.deployment_id is None)
         states = {task.name: task.state_name for task in client.read_task_runs()}
     assert run.state_name == "Completed"
     assert states == dict.fromkeys("abcd", "Ran")
@@ -49,10 +48,11 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
 def test_a_schedule_makes_runs(server: Server) -> None:
     """Prefect with another SQLAlchemy than the pinned one starts, and schedules nothing."""
     with server.client() as client:
-        client.create_deployment(
+        deployment = client.create_deployment(
             flow_id=client.create_flow(gpu_stage),
             name="every-monday",
             schedules=[DeploymentScheduleCreate(schedule=CronSchedule(cron="0 3 * * 1", timezone="Europe/Berlin"))],
         )
-        runs = wait_until(client.read_flow_runs, "runs are scheduled")
+        ours = FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=[deployment]))
+        runs = wait_until(lambda: client.read_flow_runs(flow_run_filter=ours), "runs are scheduled", pause=SERVER_PAUSE)
     assert {run.state_name for run in runs} == {"Scheduled"}
