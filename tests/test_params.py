@@ -12,6 +12,8 @@ from omegaconf import OmegaConf
 
 from sentence_distillery.crawl import snapshot
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.options import Switchable
+from sentence_distillery.io.unavailable import Unavailable
 from stages.params import Params, load_params
 from tests.workspace import ROOT, demo_params
 
@@ -99,6 +101,14 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"web": {"since": "2024-03-01", "until": "2024-02-01"}},
             "web: since = 2024-03-01 is after until = 2024-02-01",
         ),
+        (
+            {"mlp_head": {"units": 0}},
+            "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and mlp_head.un",
+        ),
+        ({"simcse": {"sentences": 0}}, "simcse: sentences = 0 no longer switches the stage off; set simcse.en"),
+        ({"component_training": {"epochs": 0}}, "component_training: epochs = 0 does not switch the stage off any mor"),
+        ({"fine_tuned_student": {"epochs": -1}}, "fine_tuned_student.epochs = -1: Input should be greater than or"),
+        ({"fine_tuned_teacher": {"enabled": 0}}, "fine_tuned_teacher.enabled = 0: Input should be a valid boolean"),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
         ({"clean": None}, "clean = None: Input should be a valid dictionary or instance of Clean"),
         ({"component_focus": {"weights": [0.0, 1]}}, "component_focus.weights: write 1.0 instead of 1"),
@@ -146,6 +156,33 @@ def test_a_key_deep_in_a_list(tmp_path: Path) -> None:
     inputs = [{"path": "data/external/news", "format": None, "columns": columns | {"sorce": "site"}}]
     assert problems(tmp_path, demo_params(crawl={"inputs": inputs})) == [
         "crawl.inputs.0.columns.sorce: unknown key; did you mean 'source'?"
+    ]
+
+
+def switchable() -> dict[str, type[Switchable]]:
+    sections = {name: field.annotation for name, field in Params.model_fields.items()}
+    return {name: kind for name, kind in sections.items() if isinstance(kind, type) and issubclass(kind, Switchable)}
+
+
+@pytest.mark.parametrize("name", switchable())
+def test_a_stage_that_can_be_switched_off(name: str, tmp_path: Path) -> None:
+    """`enabled` comes first, and the reason has the name of the section; a profile gives a number of at least 1."""
+    kind = switchable()[name]
+    assert (kind.name, next(iter(kind.model_fields))) == (name, "enabled")
+    assert all(composed(profile)[name][kind.number] >= 1 for profile in PROFILES)
+    off, on = (getattr(load(tmp_path, demo_params(**{name: {"enabled": value}})), name) for value in (False, True))
+    assert off.switched_off() == Unavailable(f"switched off in this run: {name}.enabled is false")
+    assert on.switched_off() is None
+
+
+def test_params_of_an_earlier_version(tmp_path: Path) -> None:
+    """No `enabled`, and 0 units: the error says what to write."""
+    content = demo_params(mlp_head={"units": 0})
+    del content["mlp_head"]["enabled"], content["simcse"]["enabled"]
+    assert problems(tmp_path, content) == [
+        "simcse.enabled: missing",
+        "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and "
+        "mlp_head.units to 1 or more",
     ]
 
 

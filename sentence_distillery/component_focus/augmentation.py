@@ -21,7 +21,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
 from sentence_distillery.benchmarks.decontamination import guarded
 from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.component_focus.cells import TRAINING, WITH_AUGMENTED, CellKey, Inputs, Sets, task_pairs
-from sentence_distillery.component_focus.options import AugmentedPairs
+from sentence_distillery.component_focus.options import AugmentedPairs, ComponentTraining
 from sentence_distillery.component_focus.training import Training, checkpoint_of, embed, tokenize_task, trained
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
@@ -110,10 +110,10 @@ def augment(
     return pa.table([left, right, scores], schema=TRAINING), about
 
 
-def why_unavailable(task: str, epochs: int, benchmarks: BenchmarkData) -> Unavailable | None:
-    """Say why a task has no augmented pairs, or None; `epochs` are those of component_training."""
+def why_unavailable(task: str, training: ComponentTraining, benchmarks: BenchmarkData) -> Unavailable | None:
+    """Say why a task has no augmented pairs, or None."""
     if WITH_AUGMENTED not in task:
         return Unavailable("a task without +augmented")
-    if epochs == 0:
-        return Unavailable("nothing is tuned in this run: component_training.epochs is 0")
+    if switched_off := training.switched_off():
+        return switched_off
     return benchmarks.why_unavailable(task.removesuffix(WITH_AUGMENTED), "component_focus.tasks")

@@ -1,6 +1,6 @@
 """Options of component focusing (paper 3)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -44,7 +44,9 @@ class ComponentFocus(Section):
 
 
 class ComponentTraining(ScoredTraining):
-    """How a cell of that grid is trained; with 0 epochs the component is used at inference only."""
+    """How a cell of that grid is trained; if it is not enabled, the component is used at inference only."""
+
+    name: ClassVar[str] = "component_training"
 
     seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
     pooling: Literal["mean", "max", "cls"]

@@ -303,7 +303,7 @@ def train(
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
     soup = ModelSoup()
-    for seed in options.seeds if options.epochs else ():
+    for seed in options.seeds if options.enabled else ():
         path = checkpoint_of(training.checkpoints, key, seed)
         cell, notes[seed] = trained(training.teacher, data, options, key.weight, seed, path, WITH_LABELS in key.task)
         tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
@@ -320,9 +320,10 @@ def checkpoint_of(directory: Path, key: CellKey, seed: int) -> Path:
     return directory / f"{key}-{seed}.safetensors"
 
 
-def why_unavailable(task: str, inputs: Inputs) -> Unavailable | None:
-    """Say why a cell cannot be trained, or None."""
-    no_set = inputs.benchmarks.why_unavailable(benchmark_of(task), "component_focus.tasks")
-    if no_set or WITH_AUGMENTED not in task:
-        return no_set
-    return read_unavailable(inputs.augmented_pairs / task / AUGMENTED_ABOUT)
+def why_unavailable(key: CellKey, training: ComponentTraining, inputs: Inputs) -> Unavailable | None:
+    """Say why a cell has no predictions, or None; a weight that is not learnt has some even without training."""
+    learnt = isinstance(key.weight, str)
+    reason = inputs.benchmarks.why_unavailable(benchmark_of(key.task), "component_focus.tasks")
+    if reason is None and WITH_AUGMENTED in key.task:
+        reason = read_unavailable(inputs.augmented_pairs / key.task / AUGMENTED_ABOUT)
+    return reason or (training.switched_off() if learnt else None)

@@ -23,10 +23,12 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 
 
-def why_unavailable(student: Student, tuning: FineTunedStudent, data: BenchmarkData) -> Unavailable | None:
-    """Say why this run has no fine-tuned student, or None."""
-    if tuning.epochs == 0:
-        return Unavailable("not tuned in this run: fine_tuned_student.epochs is 0")
+def why_unavailable(
+    student: Student, teacher: FineTunedTeacher, tuning: FineTunedStudent, data: BenchmarkData
+) -> Unavailable | None:
+    """Say why this run has no fine-tuned teachers, or None: nothing but the fine-tuned student needs them."""
+    if switched_off := teacher.switched_off() or tuning.switched_off():
+        return switched_off
     if BENCHMARK not in data.available("pairs"):
         return Unavailable("STS-B is absent from this run")
     return PAPER_STUDENT if student.kind == "paper" else None
@@ -44,7 +46,7 @@ def tune_teachers(
 
     Args:
         teachers: the encoders to start from.
-        training: how to train; with 0 epochs each is written unchanged.
+        training: how to train.
         data: has STS-B, and the fingerprints of the evaluation texts.
         directory: the directory to write.
         checkpoints: the directory in which an interrupted training is kept.
@@ -67,7 +69,6 @@ def tune_teachers(
         pairs: Sets = {"train": train, "dev": data.pairs(BENCHMARK, "dev")}
         task = tokenize_task(pairs, {}, encoder, alone, Counters("sentences"))
         cell = Cell(encoder, training, alone, training.seed, checkpoints / f"{number}.safetensors")
-        if training.epochs:
-            cell.run(task, fingerprint(task, encoder, training))
+        cell.run(task, fingerprint(task, encoder, training))
         encoder.encoder.save(directory / str(number))
     return None

@@ -60,9 +60,7 @@ class HiddenLayer(nn.Module):
 
 def why_unavailable(encoder: StaticEncoder, params: MlpHead) -> Unavailable | None:
     """Say why this student gets no MLP head, or None."""
-    if params.units == 0:
-        return Unavailable("not trained in this run: mlp_head.units is 0")
-    return PAPER_STUDENT if encoder.kind == "paper" else None
+    return params.switched_off() or (PAPER_STUDENT if encoder.kind == "paper" else None)
 
 
 def train_mlp_head(
@@ -77,7 +75,7 @@ def train_mlp_head(
 
     Args:
         encoder: the static student.
-        params: how to train, and the layer's units, at least 1.
+        params: how to train, and the layer's units.
         corpus: the sentences and soft labels that the student was trained on itself.
         counters: counts the sentences, those without a known word as dropped.
         checkpoint: the file from which an interrupted training of the same data and options goes on.

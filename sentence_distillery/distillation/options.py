@@ -1,11 +1,11 @@
 """Options of soft labels and students."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed
+from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
 
 
@@ -37,10 +37,13 @@ class PaperStudentOptions(Section):
     seed: Seed
 
 
-class MlpHead(Section):
+class MlpHead(Switchable):
     """The student with an MLP head: a hidden layer after the sum of its token vectors."""
 
-    units: Annotated[int, Field(ge=0)] = Field(title="of the hidden layer; 0 trains no such student")
+    name: ClassVar[str] = "mlp_head"
+    number: ClassVar[str] = "units"
+
+    units: Count = Field(title="of the hidden layer")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
@@ -49,10 +52,13 @@ class MlpHead(Section):
     seed: Seed
 
 
-class FineTunedStudent(Section):
+class FineTunedStudent(Switchable):
     """The student that is fine-tuned on the human ratings of STS-B train."""
 
-    epochs: Annotated[int, Field(ge=0)] = Field(title="0 trains nothing")
+    name: ClassVar[str] = "fine_tuned_student"
+    number: ClassVar[str] = "epochs"
+
+    epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
     token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
@@ -64,5 +70,7 @@ class FineTunedStudent(Section):
 
 class FineTunedTeacher(ScoredTraining):
     """Teachers that are fine-tuned on human ratings, for the fine-tuned student; `precision` is their labels', too."""
+
+    name: ClassVar[str] = "fine_tuned_teacher"
 
     seed: Seed

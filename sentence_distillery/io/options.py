@@ -1,8 +1,10 @@
 """Typed options: frozen models without defaults that refuse unknown keys."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sentence_distillery.io.unavailable import Unavailable
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
@@ -17,3 +19,32 @@ Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Switchable(Section):
+    """The section of a stage that can be switched off; `enabled` is its first field.
+
+    A subclass gives its `name` in params.yaml, and the number that switched the stage off before 0.2.0 with a 0.
+    """
+
+    name: ClassVar[str]
+    number: ClassVar[str]
+
+    enabled: bool = Field(title="false: the stage trains nothing, and what it would make is reported as unavailable")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _zero_does_not_switch_off(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get(cls.number) == 0:
+            raise ValueError(
+                f"{cls.number} = 0 no longer switches the stage off; set {cls.name}.enabled to false and "
+                f"{cls.name}.{cls.number} to 1 or more"
+            )
+        return values
+
+    def switched_off(self) -> Unavailable | None:
+        """Return the reason why a run has nothing of this stage, or None if it is enabled.
+
+        For `mlp_head` it is `Unavailable("switched off in this run: mlp_head.enabled is false")`.
+        """
+        return None if self.enabled else Unavailable(f"switched off in this run: {self.name}.enabled is false")

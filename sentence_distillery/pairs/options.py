@@ -1,12 +1,12 @@
 """Options of fine-tuning encoders on sentence pairs."""
 
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed
+from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed, Switchable
 
 ThresholdRule = Literal["accuracy", "logistic"]
 
@@ -27,9 +27,14 @@ class Combination(StrEnum):
         return self.value.split(",")
 
 
-class Simcse(Teacher):
+class Simcse(Teacher, Switchable):  # in this order `enabled` is the first field
+    """An encoder that is fine-tuned by contrastive learning; the fields of `Teacher` name the one to start from."""
+
+    name: ClassVar[str] = "simcse"
+    number: ClassVar[str] = "sentences"
+
     objective: Literal["unsupervised", "supervised"] = Field(title="supervised: the entailment pairs of SICK train")
-    sentences: Annotated[int, Field(ge=0)] = Field(title="at most so many examples; 0 trains nothing")
+    sentences: Count = Field(title="at most so many examples")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
@@ -37,10 +42,12 @@ class Simcse(Teacher):
     seed: Seed
 
 
-class ScoredTraining(Section):
+class ScoredTraining(Switchable):
     """The training of an encoder on rated pairs."""
 
-    epochs: Annotated[int, Field(ge=0)] = Field(title="4 in paper 3; the best one on dev is kept; 0 trains nothing")
+    number: ClassVar[str] = "epochs"
+
+    epochs: Count = Field(title="4 in paper 3; the best one on dev is kept")
     batch_size: Count = Field(title="pairs; 16 in the paper")
     learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
     warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")

@@ -216,8 +216,8 @@ def tuned(
     Raises:
         InputError: the encoder or the examples cannot be read, or training diverges.
     """
-    if params.sentences == 0:
-        return Unavailable("not trained in this run: simcse.sentences is 0")
+    if switched_off := params.switched_off():
+        return switched_off
     try:
         encoder = load_encoder(params)
     except AbsentModelError as error:

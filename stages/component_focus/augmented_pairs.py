@@ -32,7 +32,7 @@ def main() -> None:
     ):
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
         teacher, options = params.encoders[params.augmented_pairs.teacher], params.component_training
-        unavailable, table = why_unavailable(task, options.epochs, inputs.benchmarks), TRAINING.empty_table()
+        unavailable, table = why_unavailable(task, options, inputs.benchmarks), TRAINING.empty_table()
         about: dict[str, Any] = {}
         if unavailable is None:
             try:

@@ -40,7 +40,7 @@ def main() -> None:
         atomic_directory(paths.COMPONENT_FOCUS / str(key)) as target,
     ):
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
-        unavailable, table = why_unavailable(key.task, inputs), SCHEMA.empty_table()
+        unavailable, table = why_unavailable(key, params.component_training, inputs), SCHEMA.empty_table()
         notes: Notes = {}
         if unavailable is None:
             training = Training(params.encoders[key.encoder], params.component_training, paths.COMPONENT_CHECKPOINTS)

@@ -7,6 +7,7 @@ reports/component_focus.json for the report.
 
 import itertools
 from dataclasses import asdict
+from typing import Any
 
 from sentence_distillery.benchmarks.bootstrap import DRAWS
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -51,13 +52,17 @@ def main() -> None:
             paths.COMPONENT_RESULTS,
             [row for group in series.values() for cell in group for row in cell_figures(cell)],
         )
-        about = {"gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured], "trees": shown(trees)}
+        about: dict[str, Any] = {
+            "gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured],
+            "trees": shown(trees),
+        }
         about["learnt"] = [
             {"encoder": cell.encoder, "task": cell.task, "kind": said.kind, "step": said.step, "weights": said.weights}
             for cell, said in learnt
         ]
-        training = {"epochs": params.component_training.epochs, "seeds": params.component_training.seeds}
-        write_json(paths.COMPONENT_REPORT, about | {"draws": DRAWS} | training)
+        training = params.component_training
+        about |= {"draws": DRAWS, "epochs": training.epochs if training.enabled else 0, "seeds": training.seeds}
+        write_json(paths.COMPONENT_REPORT, about)
 
 
 if __name__ == "__main__":

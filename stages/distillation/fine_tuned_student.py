@@ -1,7 +1,7 @@
 """The stage `fine_tuned_student`: distil a student from the fine-tuned teachers and fine-tune it on human ratings.
 
 Reads data/corpus/sentences, data/fine_tuned_labels, data/benchmarks and the config of models/student. Trains a student,
-with an MLP head if `mlp_head.units` is above 0, and fine-tunes it on STS-B train. Writes models/fine_tuned_student; its
+with an MLP head if `mlp_head.enabled`, and fine-tunes it on STS-B train. Writes models/fine_tuned_student; its
 variant.json has null, or the reason why this run has none.
 """
 

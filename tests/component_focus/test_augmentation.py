@@ -174,21 +174,21 @@ def test_two_runs_write_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "teacher", "epochs", "reason"),
+    ("task", "teacher", "enabled", "reason"),
     [
-        ("samples", "small", 1, "a task without +augmented"),
-        ("stsb+augmented", "small", 1, "the set stsb is absent"),
-        (TASK, "away", 1, "weights of the teacher not available here"),
-        (TASK, "small", 0, "nothing is tuned in this run: component_training.epochs is 0"),
+        ("samples", "small", True, "a task without +augmented"),
+        ("stsb+augmented", "small", True, "the set stsb is absent"),
+        (TASK, "away", True, "weights of the teacher not available here"),
+        (TASK, "small", False, "switched off in this run: component_training.enabled is false"),
     ],
 )
 def test_what_is_absent_is_said(
-    monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, epochs: int, reason: str
+    monkeypatch: pytest.MonkeyPatch, task: str, teacher: str, enabled: bool, reason: str
 ) -> None:
     """fault 24: the cell of that task has the same message."""
     settings(teacher=teacher)
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
-    params["component_training"]["epochs"] = epochs
+    params["component_training"]["enabled"] = enabled
     PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
     assert make(monkeypatch, task).num_rows == 0
     assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] == reason

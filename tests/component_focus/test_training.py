@@ -68,6 +68,7 @@ DOG = Tree(
 )
 TEXT = "the dog drinks the cold water"
 PARAMS = ComponentTraining(
+    enabled=True,
     seeds=[1],
     pooling="mean",
     label_weight=1.0,
@@ -346,6 +347,19 @@ def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(about["seeds"]["1"]) == 1  # epoch
     counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
     assert counted["kept"] == 125
+
+
+def test_a_cell_that_is_not_trained(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the predictions before training; a weight that only training gives is not available."""
+    params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
+    params["component_training"]["enabled"] = False
+    PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
+    cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
+    assert read_table(cell / PREDICTIONS, SCHEMA)["seed"].to_pylist() == [None] * 146
+    assert read_json(cell / CELL)["absent"] is None
+    learnt = run_cell(monkeypatch, "tiny", "samples", "one")
+    assert read_table(learnt / PREDICTIONS, SCHEMA).num_rows == 0
+    assert read_json(learnt / CELL)["absent"] == "switched off in this run: component_training.enabled is false"
 
 
 def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,8 @@ def test_pairs_that_are_scored_on_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"fine_tuned_student": {"epochs": 0}}, "not tuned in this run: fine_tuned_student.epochs is 0"),
+        ({"fine_tuned_student": {"enabled": False}}, "switched off in this run: fine_tuned_student.enabled is false"),
+        ({"fine_tuned_teacher": {"enabled": False}}, "switched off in this run: fine_tuned_teacher.enabled is false"),
         ({"student": {"kind": "paper"}}, "the student of this run is of kind paper"),
         ({}, "STS-B is absent from this run"),
     ],

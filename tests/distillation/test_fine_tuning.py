@@ -30,7 +30,7 @@ from .conftest import files, table, write_benchmarks, write_fine_tuned_labels
 PARAMS = FineTunedStudent(**demo_params()["fine_tuned_student"] | {"batch_size": 16, "epochs": 20})
 SECTIONS: dict[str, Any] = {
     "student": {"dimension": 6, "epochs": 4, "batch_size": 32, "learning_rate": 0.02},
-    "mlp_head": {"units": 0},
+    "mlp_head": {"enabled": False},
     "fine_tuned_student": {"batch_size": 16, "epochs": 20},
 }
 

@@ -81,14 +81,14 @@ def test_it_learns_more_than_the_sum(workspace: Path) -> None:
     assert files(MLP_HEAD) == first
 
 
-@pytest.mark.parametrize(("kind", "units", "why"), [
-    ("static", 0, "not trained in this run: mlp_head.units is 0"),
-    ("paper", 4, "the student of this run is of kind paper"),
+@pytest.mark.parametrize(("kind", "enabled", "why"), [
+    ("static", False, "switched off in this run: mlp_head.enabled is false"),
+    ("paper", True, "the student of this run is of kind paper"),
 ])  # fmt: skip
-def test_why_there_is_none(workspace: Path, kind: str, units: int, why: str) -> None:
+def test_why_there_is_none(workspace: Path, kind: str, enabled: bool, why: str) -> None:
     student_params(kind)
     student.main()
-    params(units=units)
+    params(enabled=enabled)
     mlp_head_stage.main()
     assert reason() == why
     assert [file.name for file in MLP_HEAD.iterdir()] == [VARIANT]

@@ -40,7 +40,7 @@ SECTIONS: dict[str, Any] = {
     "fasttext": SMALL | {"buckets": 50},
     "contrastive": {"epochs": 1},
     "paper_student": {"epochs": 2},
-    "simcse": {"reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
+    "simcse": {"enabled": True, "reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
     "mlp_head": {"units": 4, "epochs": 2, "batch_size": 64},
     "fine_tuned_student": {"epochs": 1, "batch_size": 16},

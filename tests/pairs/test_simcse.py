@@ -38,7 +38,9 @@ SUBJECTS = ("the storm", "the dog", "a woman", "the police")
 TEXTS = [
     f"{one} {two} {three}" for one in SUBJECTS for two in ("hears", "sees") for three in ("water", "a guitar", "people")
 ]
-PARAMS = Simcse(**demo_params()["simcse"] | {"batch_size": 6, "epochs": 3, "learning_rate": 1e-3, "sentences": 24})
+PARAMS = Simcse(
+    **demo_params()["simcse"] | {"enabled": True, "batch_size": 6, "epochs": 3, "learning_rate": 1e-3, "sentences": 24}
+)
 
 
 @pytest.fixture
@@ -63,8 +65,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(**changes: object) -> None:
-    quick = {"reference": "tiny", "sha256": None, "batch_size": 2, "sentences": 24, "maximum_length": 32}
-    write_params(simcse=quick | changes)
+    quick = {"enabled": True, "reference": "tiny", "sha256": None, "maximum_length": 32}
+    write_params(simcse=quick | {"batch_size": 2, "sentences": 24} | changes)
 
 
 def encoder(directory: Path) -> Encoder:
@@ -203,12 +205,12 @@ def test_the_stage_writes_an_encoder(workspace: Path, objective: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"sentences": 0}, "not trained in this run: simcse.sentences is 0"),
+        ({"enabled": False}, "switched off in this run: simcse.enabled is false"),
         ({"reference": "no/x/y"}, "weights not available here"),
     ],
 )
 def test_no_model_says_why(workspace: Path, changes: dict[str, object], reason: str) -> None:
-    """Without weights or sentences there is no model, and never another one instead."""
+    """Without weights, or if it is switched off, there is no model, and never another one instead."""
     configure(**changes)
     simcse_stage.main()
     assert json.loads((SIMCSE / CONFIG).read_text())["absent"] == reason
