@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+from sentence_distillery.io.unavailable import Unavailable
+
 
 class Counters:
     """What went into a stage and what became of it: total = kept + dropped, by reason."""
@@ -19,9 +21,9 @@ class Counters:
     def drop(self, reason: str, count: int = 1) -> None:
         self.dropped[reason] += count
 
-    def skip(self, reason: str) -> None:
-        """Say why the stage has nothing to do in this run."""
-        self.skipped = reason
+    def skip(self, unavailable: Unavailable | None) -> None:
+        """Say why the stage makes nothing in this run, if there is a reason."""
+        self.skipped = unavailable.reason if unavailable else ""
 
     def text(self) -> str:
         """Return what became of everything, in one line for a person."""

@@ -42,6 +42,7 @@ def main() -> None:
                 log.warning("%s has no augmented pairs: %s", task, error)
                 unavailable = Unavailable("weights of the teacher not available here")
         write_table(target / AUGMENTED_TABLE, table)
+        counters.skip(unavailable)
         write_json(target / AUGMENTED_ABOUT, to_json(unavailable) | about)
 
 

@@ -50,6 +50,7 @@ def main() -> None:
                 log.warning("%s is left out: %s", key, error)
                 unavailable = NO_WEIGHTS
         write_table(target / PREDICTIONS, table)
+        counters.skip(unavailable)
         write_json(target / CELL, to_json(unavailable) | {"seeds": notes} | asdict(key))
 
 

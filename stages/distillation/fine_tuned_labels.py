@@ -37,6 +37,7 @@ def main() -> None:
             settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
             directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)
             label(tuned_teachers(teachers), settings, params.shards, directories, counters)
+        counters.skip(unavailable)
         write_json(target / VARIANT, to_json(unavailable))
 
 

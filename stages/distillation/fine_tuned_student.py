@@ -37,6 +37,7 @@ def main() -> None:
             made_from |= {"teacher": corpus.teacher, "gold_pairs": counters.kept}
             described = write_model(encoder, made_from, directory)
             write_card("model_card.md", described | {"path": paths.FINE_TUNED_STUDENT}, directory)
+        counters.skip(unavailable)
         write_json(directory / VARIANT, to_json(unavailable))
 
 

@@ -24,6 +24,7 @@ def main() -> None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS
             unavailable = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)
+        counters.skip(unavailable)
         write_json(directory / VARIANT, to_json(unavailable))
 
 

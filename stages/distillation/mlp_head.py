@@ -35,6 +35,7 @@ def main() -> None:
             made_from |= {"epochs": params.mlp_head.epochs, "seed": params.mlp_head.seed}
             described = write_model(encoder, made_from, directory)
             write_card("model_card.md", described | {"path": paths.MLP_HEAD}, directory)
+        counters.skip(unavailable)
         write_json(directory / VARIANT, to_json(unavailable))
     CHECKPOINT.unlink(missing_ok=True)
 

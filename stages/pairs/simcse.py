@@ -20,6 +20,7 @@ def main() -> None:
         sources = Sources(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS))
         result = tuned(params.simcse, sources, CHECKPOINT, counters)
         if isinstance(result, Unavailable):
+            counters.skip(result)
             write_json(directory / CONFIG, to_json(result) | config)
         else:
             encoder, losses = result
