@@ -106,7 +106,10 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             "mlp_head: units = 0 no longer switches the stage off; set mlp_head.enabled to false and mlp_head.un",
         ),
         ({"simcse": {"sentences": 0}}, "simcse: sentences = 0 no longer switches the stage off; set simcse.en"),
-        ({"component_training": {"epochs": 0}}, "component_training: epochs = 0 does not switch the stage off any mor"),
+        (
+            {"component_training": {"epochs": 0}},
+            "component_training: epochs = 0 no longer switches the stage off; set component_tra",
+        ),
         ({"fine_tuned_student": {"epochs": -1}}, "fine_tuned_student.epochs = -1: Input should be greater than or"),
         ({"fine_tuned_teacher": {"enabled": 0}}, "fine_tuned_teacher.enabled = 0: Input should be a valid boolean"),
         ({"clean": 3}, "clean = 3: Input should be a valid dictionary or instance of Clean"),
