@@ -17,6 +17,13 @@ settings.register_profile("project", deadline=None, derandomize=True)
 settings.load_profile("project")
 
 
+MARKED = {
+    "slow": ("tests/test_pipeline.py", "tests/test_wheel.py", "tests/crawl/test_resume.py", "tests/flows/"),
+    "server": tuple(f"tests/flows/test_{name}.py" for name in ("browser", "handoff", "intruders", "server")),
+    "browser": ("tests/flows/test_browser.py", "tests/flows/test_intruders.py"),
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first: a test process takes one file after another, and the last should be short."""
     longest = ("tests/test_pipeline.py", "tests/flows/test_handoff.py", "tests/crawl/test_resume.py", "tests/flows/")
@@ -26,6 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(places, len(longest))
 
     items.sort(key=rank)
+    for item in items:
+        for marker in (name for name, files in MARKED.items() if item.nodeid.startswith(files)):
+            item.add_marker(marker)
 
 
 @pytest.fixture(scope="session")
