@@ -153,7 +153,7 @@ def crawl(options: argparse.Namespace) -> None:
         minimum_words=50,
         extraction_seconds=10.0,
         extraction_megabytes=1_000,
-        private_hosts=[],
+        private_hosts=options.private_host,
     )
     counters = Counters("articles")
     collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
@@ -245,6 +245,9 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages (10,000)")
     parser.add_argument("--requests-per-second", type=float, default=1.0, help="maximum rate for each host (1)")
     parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
+    parser.add_argument(
+        "--private-host", action="append", default=[], help="host with a private address that may be fetched (intranet)"
+    )
 
 
 def _clean_arguments(parser: argparse.ArgumentParser) -> None:
