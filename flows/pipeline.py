@@ -15,24 +15,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from flows.graph import GraphError, Stage
-from flows.reproduce import Outcome
-from flows.run import PipelineError, Run, open_run
+from flows.reproduce import MEANING, Outcome
+from flows.run import PipelineError, Run, open_run, summary
 from flows.settings import SettingsError, assignments
 from flows.worktree import WorktreeError, bring_back
-
-MEANING = {
-    Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
-    Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
-    Outcome.PULLED: "its outputs came from the remote",
-    Outcome.RAN: "its command ran",
-    Outcome.RAN_ON_GPU: "its command ran on a GPU worker, and its outputs came back through the remote",
-}
-
-
-def summary(run: Run) -> str:
-    """Return the stages by outcome, such as `Cached: a; Ran: b, c`."""
-    by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
-    return "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)
 
 
 def run_in_threads(run: Run) -> None:

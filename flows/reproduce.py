@@ -35,6 +35,15 @@ class Outcome(StrEnum):
     RAN_ON_GPU = "Ran on GPU worker"
 
 
+MEANING = {
+    Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
+    Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
+    Outcome.PULLED: "its outputs came from the remote",
+    Outcome.RAN: "its command ran",
+    Outcome.RAN_ON_GPU: "its command ran on a GPU worker, and its outputs came back through the remote",
+}
+
+
 # The first sign that was found counts: a stage that ran may have pulled its inputs before.
 SIGNS = (
     ("Running stage '", Outcome.RAN),

@@ -156,3 +156,9 @@ def open_run(
         finally:
             run.children.end()
             keep(root, directory, name)
+
+
+def summary(run: Run) -> str:
+    """Return the stages by outcome, such as `Cached: a; Ran: b, c`."""
+    by_outcome = {o: [stage.name for stage in run.stages if run.outcomes[stage.name] is o] for o in Outcome}
+    return "; ".join(f"{o}: {', '.join(names)}" for o, names in by_outcome.items() if names)

@@ -14,9 +14,8 @@ from prefect.states import Completed
 from prefect.utilities.annotations import quote
 
 from flows.graph import Stage
-from flows.pipeline import MEANING, summary
-from flows.reproduce import Outcome
-from flows.run import GpuPolicy, Run, open_run
+from flows.reproduce import MEANING, Outcome
+from flows.run import GpuPolicy, Run, open_run, summary
 from flows.show import publish
 from flows.worktree import bring_back
 

@@ -5,6 +5,7 @@ Imports run one way: flows, then stages, then the library, and within the librar
 
 import ast
 import functools
+import graphlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -216,6 +217,12 @@ def test_the_flows_stand_alone() -> None:
     for source in (ROOT / "flows").glob("*.py"):
         tops = {name.split(".")[0] for name in imported(source.relative_to(ROOT))}
         assert not tops & {"stages", LIBRARY}, source
+
+
+def test_no_circle_among_the_flows() -> None:
+    """Not even through an import within a function."""
+    modules = {f"flows.{path.stem}": path.relative_to(ROOT) for path in (ROOT / "flows").glob("*.py")}
+    graphlib.TopologicalSorter({name: imported(path) & modules.keys() for name, path in modules.items()}).prepare()
 
 
 def test_no_circle_between_folders() -> None:
