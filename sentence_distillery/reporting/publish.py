@@ -21,6 +21,7 @@ from sentence_distillery.evaluation.aliases import current, current_content
 from sentence_distillery.evaluation.results import as_row, read_results, write_rows
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.unavailable import from_json, from_text
 from sentence_distillery.runtime.machine import cores
 
 Rows = list[dict[str, str]]
@@ -92,7 +93,7 @@ def earlier_figures(rows: Rows, former: Rows) -> Rows:
 
     They count only if this run has no figure of the same set on another number of test pairs.
     """
-    made = [row for row in rows if not row["value"].startswith("undefined")]
+    made = [row for row in rows if from_text(row["value"]) is None]
     seeds, sizes = {_cell(row): int(row["seeds"]) for row in made}, {row["dataset"]: row["n"] for row in made}
     return [
         row
@@ -112,7 +113,7 @@ def keep_cells(source: Path, target: Path) -> None:
     """
     matrix = read_json(source)
     pairs, orders = matrix["pairs"]["test"], matrix["orders"]
-    made = {_place(cell): cell for cell in matrix["cells"] if not cell["absent"]}
+    made = {_place(cell): cell for cell in matrix["cells"] if from_json(cell) is None}
     if target.exists() and (former := current_content(read_json(target)))["pairs"] == pairs:
         made |= {
             _place(cell): cell
@@ -168,14 +169,14 @@ def table(run: Path) -> list[str]:
             for name in sets
         ]
         speed = figures[system, "corpus", "sentences_per_second"]
-        rate = "–" if speed.startswith("undefined") else f"{float(speed):,.0f}"
+        rate = "–" if from_text(speed) else f"{float(speed):,.0f}"
         lines.append(f"| {' | '.join([system, *cells, rate])} |")
     return lines
 
 
 def _hundred(value: str) -> str:
     """Show a fraction as a figure of 100, an undefined one as a dash."""
-    return "–" if value.startswith("undefined") else f"{100 * float(value):.1f}"
+    return "–" if from_text(value) else f"{100 * float(value):.1f}"
 
 
 def readme_with(tables: str, readme: str, path: Path) -> str:

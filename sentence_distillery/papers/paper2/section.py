@@ -13,6 +13,7 @@ from typing import Any
 from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.io.unavailable import from_json, from_text, to_json
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -75,10 +76,17 @@ def place(cells: Sequence[Cell]) -> dict[tuple[str, str, str], Cell]:
     return {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in cells}
 
 
+def reason_of(cell: Cell) -> str:
+    """Return the reason why a cell has no figures, empty if it has."""
+    unavailable = from_json(cell)
+    return unavailable.reason if unavailable else ""
+
+
 def figures(cell: Cell | None) -> list[list[Figure]]:
     """Show accuracy and F1 of a cell, or why it is empty."""
-    if cell is None or cell["absent"]:
-        return [[Figure("—", note=NOT_ASKED if cell is None else cell["absent"])] for _ in COLUMNS]
+    missing = NOT_ASKED if cell is None else reason_of(cell)
+    if cell is None or missing:
+        return [[Figure("—", note=missing)] for _ in COLUMNS]
     return [
         [Figure(shown.text(cell[name]), cell[name], shown.text(cell[spread]) if cell[spread] is not None else "")]
         for shown, name, spread in ((ACCURACY, "accuracy", "spread"), (F1, "f1", "f1_spread"))
@@ -152,10 +160,10 @@ def cells_of(rows: Sequence[Row]) -> list[Cell]:
     by_key: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         encoder, _, pooling = row["system"].rpartition(" ")
-        empty = {"encoder": encoder, "pooling": pooling, "strategy": row["protocol"], "absent": None}
+        empty = {"encoder": encoder, "pooling": pooling, "strategy": row["protocol"], **to_json(None)}
         cell = by_key.setdefault((row["system"], row["protocol"]), empty | {"spread": None, "f1_spread": None})
         if (value := number(row)) is None:
-            cell["absent"] = row["value"].removeprefix("undefined: ")
+            cell |= to_json(from_text(row["value"]))
         else:
             cell[row["metric"]] = value
         if row["spread"]:
@@ -196,11 +204,11 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
 
     The least accurate cell is the palest, the most accurate one the fullest.
     """
-    known = {key: cell["accuracy"] for key, cell in place(cells).items() if not cell["absent"]}
+    known = {key: cell["accuracy"] for key, cell in place(cells).items() if not reason_of(cell)}
     if not known:
         return None
     tips = {
-        (f"{encoder} {one.upper()}", name): cell["absent"] or f"{100 * cell['accuracy']:.2f}"
+        (f"{encoder} {one.upper()}", name): reason_of(cell) or f"{100 * cell['accuracy']:.2f}"
         for (encoder, one, name), cell in place(cells).items()
     }
     columns = unique(f"{encoder} {one.upper()}" for encoder, one, _ in known)
@@ -223,7 +231,7 @@ def heat_map(cells: Sequence[Cell]) -> charts.HeatMap | None:
 
 def curves(cells: Sequence[Cell]) -> list[charts.Curve]:
     """Draw test accuracy over the threshold, for each strategy of the encoder and pooling with the most strategies."""
-    known = [cell for cell in cells if not cell["absent"]]
+    known = [cell for cell in cells if not reason_of(cell)]
     if not known:
         return []
     groups = [(cell["encoder"], cell["pooling"]) for cell in known]
