@@ -65,10 +65,11 @@ def distill(options: argparse.Namespace) -> None:
 def evaluate(options: argparse.Namespace) -> None:
     """Score an encoder on pairs with human ratings."""
     from sentence_distillery.evaluation.evaluate import evaluate
+    from sentence_distillery.io.unavailable import Unavailable, to_text
 
     results = evaluate(_encoder(options), [_rated_pairs(path, options.scale) for path in options.pairs])
     for result in results:
-        value = f"{result.value:.4f}" if isinstance(result.value, float) else str(result.value)
+        value = to_text(result.value) if isinstance(result.value, Unavailable) else f"{result.value:.4f}"
         print(f"{result.dataset}\t{result.metric}\t{value}\tn = {result.n:,}")
 
 

@@ -131,6 +131,8 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
             "kind": spec.kind,
             "source": benchmark.source,
             "licence": benchmark.licence,
+            "citation": benchmark.citation,
+            "main_metric": spec.main_metric,
             "sha256": hashes[benchmark.name],
             "rows": dict(spec.rows),
             "scale": list(spec.scale) if spec.scale else None,

@@ -155,6 +155,9 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines] == [["pairs", name] for name in ("pearson", "spearman", "mae")]
     assert {line[3] for line in lines} == {"n = 3"}
+    pairs.write_text("sentence1,sentence2,score\nstorm,port,2\nthe storm,the port,2\n", encoding="utf-8")
+    main("evaluate", pairs, "--model", static_student, "--scale", "0", "5")
+    assert capsys.readouterr().out.startswith("pairs\tpearson\tundefined: all ")  # not a number that means nothing
     pairs.write_text("sentence1,sentence2\na,b\n", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
         main("evaluate", pairs, "--model", static_student)

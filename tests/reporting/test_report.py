@@ -71,7 +71,8 @@ def demo() -> list[Result]:
 
 def benchmark(kind: str, rows: dict[str, int], **overlaps: Any) -> dict[str, Any]:
     scale = [0, 5] if kind == "pairs" else None
-    return {"kind": kind, "source": "somewhere", "licence": "CC0", "rows": rows, "scale": scale, "overlaps": overlaps}
+    about = {"source": "somewhere", "licence": "CC0", "citation": "somebody", "main_metric": "spearman"}
+    return {"kind": kind, **about, "rows": rows, "scale": scale, "overlaps": overlaps}
 
 
 def write_json(path: Path, value: object) -> None:
