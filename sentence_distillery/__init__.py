@@ -75,6 +75,11 @@ def __getattr__(name: str) -> Any:
         ) from error
 
 
+def __dir__() -> list[str]:
+    """List the public names, those that are not imported yet, too."""
+    return list(__all__)
+
+
 __all__ = [
     "BenchmarkData",
     "DocumentSet",

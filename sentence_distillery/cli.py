@@ -85,15 +85,25 @@ def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
             if missing := [name for name in PAIR_COLUMNS if name not in (reader.fieldnames or ())]:
                 has = ", ".join(reader.fieldnames or ()) or "none"
                 raise InputError(f"{path} has no column '{missing[0]}' (it has {has}); name it so in the first line.")
-            rows = list(reader)
-            scores = np.array([float(row["score"]) for row in rows], dtype=np.float32)
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}; give a CSV file in UTF-8 with numbers as scores.") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be read: {reason}; give a CSV file in UTF-8.") from error
     if not rows:
         raise InputError(f"{path} holds no pairs; give at least two.")
+    scores = np.array([_score(row["score"], f"{path}, line {line}") for line, row in rows], dtype=np.float32)
     low, high = scale or (float(scores.min()), float(scores.max()))
-    left, right = ([row[name] for row in rows] for name in PAIR_COLUMNS[:2])
+    if not low < high:
+        raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
+    left, right = ([row[name] for _, row in rows] for name in PAIR_COLUMNS[:2])
     return PairSet(path.stem, "test", left, right, scores, None, (low, high))
+
+
+def _score(text: str | None, place: str) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise InputError(f"{place}: the score {text!r} is not a number.") from None
 
 
 def compress(options: argparse.Namespace) -> None:
@@ -105,7 +115,9 @@ def compress(options: argparse.Namespace) -> None:
     encoder = _encoder(options)
     dimension = encoder.dimension if options.dimension is None else options.dimension
     if not 1 <= dimension <= encoder.dimension:
-        raise InputError(f"--dimension is {dimension}, but {options.model} has {encoder.dimension}; give no more.")
+        raise InputError(
+            f"--dimension is {dimension}; {options.model} has {encoder.dimension}, so give 1 to {encoder.dimension}."
+        )
     counts = np.ones(len(encoder.table), dtype=np.int64)
     if options.texts is not None:
         with _opened(options.texts) as stream:
@@ -224,7 +236,13 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="+", type=Path, help="CSV file with the columns sentence1, sentence2, score")
-    parser.add_argument("--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="of the ratings (their range)")
+    parser.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="lowest and highest possible rating; by default the range of those in the file",
+    )
     _model_argument(parser)
 
 

@@ -90,6 +90,8 @@ def model_directory(name: str | Path) -> Path:
     """
     directory = RELEASED_DIRECTORY if str(name) == RELEASED else Path(name)
     if directory.is_dir():
+        if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
+            raise InputError(f"The directory '{name}' holds no model{_hint(str(name))}")
         return directory
     if directory.exists():
         raise InputError(f"'{name}' is a file. Name the directory that holds {MODULES}, {TOKENIZER} and {WEIGHTS}.")

@@ -59,7 +59,8 @@ def evaluate(
         ranks: Spearman may differ by as much between two ways of computing the same vectors.
 
     Raises:
-        InputError: If a set is absent, has no scores or no such split, or `encode` returns vectors of another shape.
+        InputError: If a set is absent, has no scores or no such split, a score is outside its scale, the columns of a
+            set have different lengths, or `encode` returns vectors of another shape.
         ImportError: If documents are to be classified and scikit-learn (extra `distill`) is not installed.
 
     Example:
@@ -103,14 +104,34 @@ Row = tuple[str, str, str, str, Any, int]  # dataset, split, protocol, metric, v
 
 def pair_figures(encoder: Encoder, pairs: PairSet) -> Iterator[Row]:
     """Yield Pearson, Spearman and MAE of the cosines; raises InputError if the pairs have no scores."""
-    if pairs.scores is None or pairs.scale is None:
-        raise InputError(f"Set '{pairs.name}' has no scores with a scale, so cosines cannot be compared with them.")
+    scores, scale = checked_scores(pairs)
     texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))  # many sentences are in several pairs
     place = {text: row for row, text in enumerate(texts)}
     vectors = embed(encoder, texts)
     left, right = (vectors[[place[text] for text in side]] for side in (pairs.sentences1, pairs.sentences2))
-    for metric, value in similarity_figures(cosines(left, right), pairs.scores, pairs.scale).items():
-        yield pairs.name, pairs.split, PAIR_PROTOCOL, metric, value, len(pairs.scores)
+    for metric, value in similarity_figures(cosines(left, right), scores, scale).items():
+        yield pairs.name, pairs.split, PAIR_PROTOCOL, metric, value, len(scores)
+
+
+def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
+    """Return the scores of pairs, (pairs,) float32, and their scale; raises InputError if they cannot be compared."""
+    name = f"Set '{pairs.name}'"
+    if pairs.scores is None or pairs.scale is None:
+        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared with them.")
+    scores, (low, high) = np.asarray(pairs.scores, dtype=np.float32), pairs.scale
+    sizes = len(pairs.sentences1), len(pairs.sentences2), len(scores)
+    if len(set(sizes)) > 1:
+        raise InputError(f"{name} has {sizes[0]} first sentences, {sizes[1]} second ones and {sizes[2]} scores.")
+    if not low < high:
+        raise InputError(f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score.")
+    for side in (pairs.sentences1, pairs.sentences2):
+        if wrong := [row for row, text in enumerate(side) if not isinstance(text, str)]:
+            raise InputError(f"{name}: pair {wrong[0]} (from 0) has {side[wrong[0]]!r} in place of a sentence.")
+    outside = np.flatnonzero(~((scores >= np.float32(low)) & (scores <= np.float32(high))))
+    if len(outside):
+        value = scores[outside[0]]
+        raise InputError(f"{name}: pair {outside[0]} (from 0) has the score {value:g}, outside {low:g} to {high:g}.")
+    return scores, (low, high)
 
 
 def document_figures(encoder: Encoder, documents: Documents) -> Iterator[Row]:

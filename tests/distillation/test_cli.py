@@ -162,8 +162,17 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
         main("evaluate", pairs, "--model", static_student)
     pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"pairs\.csv cannot be read: could not convert string to float: 'high'"):
+    with pytest.raises(SystemExit, match=r"pairs\.csv, line 2: the score 'high' is not a number"):
         main("evaluate", pairs, "--model", static_student)
+    pairs.write_text("sentence1,sentence2,score\na,b,4\nc,d,4\n", encoding="utf-8")
+    with pytest.raises(
+        SystemExit, match=r"pairs\.csv: 4 to 4 is not a scale; give --scale with the lowest and highest"
+    ):
+        main("evaluate", pairs, "--model", static_student)
+    with pytest.raises(SystemExit, match=r"'pairs': pair 0 \(from 0\) has the score 4, outside 0 to 1"):
+        main("evaluate", pairs, "--model", static_student, "--scale", "0", "1")
+    with pytest.raises(SystemExit, match=r"nowhere\.csv cannot be read: No such file or directory"):
+        main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
 
 def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
@@ -172,7 +181,7 @@ def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
     main("compress", smaller, "--model", static_student, "--dimension", 4, "--texts", source)
     encoder = StaticEncoder.from_pretrained(smaller)
     assert (encoder.dimension, encoder.stored.dtype.name) == (4, "float16")
-    with pytest.raises(SystemExit, match=r"--dimension is 9, but .* has 8; give no more"):
+    with pytest.raises(SystemExit, match=r"--dimension is 9; .* has 8, so give 1 to 8"):
         main("compress", smaller, "--model", static_student, "--dimension", 9)
 
 

@@ -124,6 +124,7 @@ def test_without_modules(student: Path, tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("minishlab/potion-base-8M", r"'minishlab/potion-base-8M' is not a directory .* download it first"),
+        (".", r"The directory '\.' holds no model\. Give the path .* load\(\"released\"\)"),
         ("./no-such", r"'\./no-such' is not a directory on this machine\. Give the path .* load\(\"released\"\)"),
         ("no/such/place", r"'no/such/place' is not a directory on this machine\. Give the path"),
     ],
@@ -205,7 +206,7 @@ def _mapping(directory: Path) -> None:
         (lambda directory: (directory / MODULES).write_text("[1]"), r"modules\.json is not a list of modules"),
         (
             lambda directory: [file.unlink() for file in directory.iterdir()],
-            r"config\.json cannot be read: it does not",
+            r"holds no model\. Give the path of a directory",
         ),
     ],
 )

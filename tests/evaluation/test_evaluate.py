@@ -168,6 +168,32 @@ def test_sets_that_cannot_be_scored(directory: Path, task: str, split: Any, mess
         evaluate(Letters(), [task], benchmarks=directory, split=split)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [4.0, 2.0]}, "has 3 first sentences, 3 second ones and 2 scores"),
+        ({"sentences2": ["a", "b"]}, "has 3 first sentences, 2 second ones and 3 scores"),
+        ({"scale": (5.0, 0.0)}, "has the scale 5 to 0; give the lowest and then the highest"),
+        ({"scores": [4.0, 2.0, 5.5]}, r"pair 2 \(from 0\) has the score 5.5, outside 0 to 5"),
+        ({"scores": [4.0, np.nan, 5.0]}, r"pair 1 \(from 0\) has the score nan, outside 0 to 5"),
+        ({"sentences1": ["a", None, "c"]}, r"pair 1 \(from 0\) has None in place of a sentence"),
+    ],
+)
+def test_pairs_that_do_not_fit(change: dict[str, Any], message: str) -> None:
+    """fault 16: no figure of scores outside their scale, or of columns of different lengths."""
+    pairs = PairSet("mine", "test", ["a", "b", "c"], ["b", "c", "d"], np.array([4, 2, 4.8]), None, (0.0, 5.0))
+    with pytest.raises(InputError, match=message):
+        evaluate(load(), [replace(pairs, **change)])
+
+
+def test_scores_of_a_list(tmp_path: Path) -> None:
+    """A list of scores does as well as an array, and the highest score may be the end of the scale."""
+    scores: Any = [4.8, 2.0, 0.1]
+    pairs = PairSet("mine", "test", ["storm", "b", "c"], ["gale", "c", "d"], scores, None, (0.1, 4.8))
+    listed = evaluate(load(), [pairs])
+    assert listed == evaluate(load(), [replace(pairs, scores=np.array(scores, np.float32))])
+
+
 def test_a_name_without_a_directory() -> None:
     with pytest.raises(InputError, match="Task 'stsb' is a name: pass `benchmarks`"):
         evaluate(Letters(), ["stsb"])
