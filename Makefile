@@ -45,7 +45,7 @@ run: $(READY)
 
 # The tests run in processes side by side; threads within each would only wait for one another.
 test: $(READY)
-	OMP_NUM_THREADS=1 python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 12
+	OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))
