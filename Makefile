@@ -37,10 +37,10 @@ $(READY): requirements.lock requirements-torch.txt pyproject.toml
 
 run: $(READY)
 	@python -m stages.params
-	@python -m flows.repro report
+	@python -m flows.terminal report
 	@echo "The encoder is in models/student, the report is reports/index.html. What follows are small cells of the"
 	@echo "experiments of three papers; Ctrl-C ends it, and the encoder stays."
-	@python -m flows.repro paper_pages
+	@python -m flows.terminal paper_pages
 	@echo "The pages on the papers are reports/paper1.html, paper2.html and paper3.html."
 
 # The tests run in processes side by side; threads within each would only wait for one another.

@@ -4,17 +4,10 @@ Adding a benchmark is adding a module there, and its name to `benchmarks.sets`. 
 scored on, such as a training corpus.
 """
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from sentence_distillery.benchmarks import sets
 from sentence_distillery.benchmarks.benchmark import Benchmark
+from sentence_distillery.io.plugins import entries
 
-
-def _found() -> list[Benchmark]:
-    return [import_module(f"{sets.__name__}.{module.name}").SET for module in iter_modules(sets.__path__)]
-
-
-SETS: dict[str, Benchmark] = {found.name: found for found in _found()}
-BENCHMARKS = {name: found for name, found in SETS.items() if found.tables}
-EXTERNAL = tuple(found for found in SETS.values() if found.external)
+SETS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in entries(sets, "SET")}
+BENCHMARKS = {name: benchmark for name, benchmark in SETS.items() if benchmark.tables}
+EXTERNAL = tuple(benchmark for benchmark in SETS.values() if benchmark.external)

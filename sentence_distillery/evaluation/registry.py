@@ -3,14 +3,13 @@
 import logging
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from pkgutil import iter_modules
 
 from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
 from sentence_distillery.evaluation import registered
 from sentence_distillery.evaluation.options import Reference
 from sentence_distillery.evaluation.registration import Registered, Run
 from sentence_distillery.evaluation.systems import System, TeacherSystem
+from sentence_distillery.io.plugins import entries
 from sentence_distillery.io.unavailable import Unavailable
 
 Loader = Callable[[], System | Unavailable]
@@ -18,13 +17,7 @@ Loader = Callable[[], System | Unavailable]
 log = logging.getLogger(__name__)
 
 
-def _found() -> list[Registered]:
-    modules = iter_modules(registered.__path__)
-    systems = [import_module(f"{registered.__name__}.{module.name}").SYSTEM for module in modules]
-    return sorted(systems, key=lambda system: system.cost)
-
-
-SYSTEMS: tuple[Registered, ...] = tuple(_found())
+SYSTEMS: list[Registered] = sorted(entries(registered, "SYSTEM"), key=lambda system: system.cost)
 
 
 def loaders(run: Run) -> list[tuple[str, Loader]]:

@@ -180,7 +180,7 @@ def context(run: RunReport) -> dict[str, Any]:
         "curves": run.curves,
         "training": {"student": training(run.curves["student"])},
         "counters": run.counters,
-        "abouts": run.systems,
+        "descriptions": run.systems,
         "corpus": run.corpus,
         "growth": growth(run.corpus["growth"]),
         "cleaning": run.cleaning,

@@ -1,4 +1,4 @@
-"""`dvc repro` with one line for each stage: `python -m flows.repro [target ...]`.
+"""`dvc repro` with one line for each stage: `python -m flows.terminal [target ...]`.
 
     [ 8/15] soft_labels: 2,591 sentences (37 s)
 

@@ -1,0 +1,30 @@
+"""Registries whose entries are modules: each module of a package has one entry, as a constant."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+
+def entries(package: ModuleType, constant: str, below: str = "") -> list[Any]:
+    """Import every module of a package, and return a constant of each, in the order of the modules' names.
+
+    Args:
+        package: An imported package.
+        constant: The name of the constant that each module has.
+        below: If given, the entries are in the modules of this name in the package's folders.
+
+    Returns:
+        The values of the constant.
+
+    Raises:
+        AttributeError: If a module has no such constant.
+
+    Example:
+        >>> from sentence_distillery.benchmarks import sets
+        >>> [benchmark.name for benchmark in entries(sets, "SET")][:2]
+        ['captions', 'imdb']
+    """
+    found = [module for module in iter_modules(package.__path__) if module.ispkg == bool(below)]
+    names = [".".join(filter(None, (package.__name__, module.name, below))) for module in found]
+    return [getattr(import_module(name), constant) for name in names]
