@@ -89,7 +89,7 @@ class Benchmark:
         title: As tables and charts name it.
         source: Which edition it is.
         licence: As its owners state it.
-        citation: Whom to cite.
+        citation: The work to cite, empty if there is none.
         origin: "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent.
         files: What the tables are read from.
         tables: What it becomes; none if no text of it is scored on.

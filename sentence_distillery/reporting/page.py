@@ -205,7 +205,7 @@ def environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"rounded": rounded, "label": tables.label}
+    templates.filters |= {"rounded": rounded, "label": tables.label, "metric": lambda name: tables.metric(name).label}
     return templates
 
 

@@ -7,7 +7,7 @@ SET = Benchmark(
     title="News",
     source="news articles of several agencies",
     licence="mixed, research use",
-    citation="none",
+    citation="",
     origin="external",
     pins=pinned(
         ("news.parquet", None, "e631900a1399f223863bbe896177d49a49c49b1bf4bc536ffa78d9f74725b0ab"),
