@@ -1,7 +1,7 @@
 """Processes that know of each other: a lock that names its holder, and processes that end with their parent.
 
-flows/ runs any graph, so it imports neither the stages nor the library: this duplicates their
-sentence_distillery/runtime/process.py.
+flows/ runs any graph, so it imports neither the stages nor the library: the lock is the one of their
+sentence_distillery/runtime/process.py again.
 """
 
 import ctypes

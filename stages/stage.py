@@ -19,7 +19,7 @@ from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Section
 from sentence_distillery.runtime import cache
-from sentence_distillery.runtime.process import HeldError, end_with_parent, held
+from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params
 
@@ -35,7 +35,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
     if "DVC_STAGE" in os.environ:
-        end_with_parent()
+        end_with_caller()
     os.environ.setdefault(cache.VARIABLE, str(paths.DATA_CHECKPOINTS.absolute()))
     started = time.monotonic()
     target = paths.COUNTERS / f"{name}.json"

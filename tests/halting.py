@@ -1,8 +1,6 @@
 """A process that halts halfway, so that a test can kill it there on any machine, fast or slow."""
 
 import os
-import re
-import signal
 import subprocess
 from pathlib import Path
 
@@ -10,9 +8,9 @@ from tests.waiting import wait_until
 from tests.workspace import ROOT
 
 # Python imports a module of this name at its start. It stops the process, as a debugger would, before one of the
-# operations on files that Python reports.
+# operations on files that Python reports. If the process is continued, it waits there for a signal that ends it.
 PROGRAM = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 
 EVENT, PLACE, AT = {event!r}, {place!r}, {at!r}
@@ -24,6 +22,8 @@ def halt(event, arguments):
         if len(seen) == AT:
             Path(__file__).with_name("halted").write_text(f"{{os.getpid()}}\\n")
             os.kill(os.getpid(), signal.SIGSTOP)
+            while True:  # a signal that comes just before a sleep does not end it
+                time.sleep(0.01)
 
 sys.addaudithook(halt)
 """
@@ -62,14 +62,3 @@ def halted(directory: Path, process: subprocess.Popen[bytes] | None = None) -> i
     number = int(file.read_text(encoding="utf-8"))
     wait_until(lambda: Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "T", "it has halted")
     return number
-
-
-def told(process: int) -> None:
-    """Wait until the system has told the process, which has halted, to end: SIGTERM waits for it to go on."""
-    bit = 1 << (signal.SIGTERM - 1)
-
-    def pending() -> bool:
-        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-        return any(int(mask, 16) & bit for mask in re.findall(r"(?:SigPnd|ShdPnd):\s*(\w+)", status))
-
-    wait_until(pending, f"process {process} has been told to end")

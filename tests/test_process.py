@@ -1,5 +1,6 @@
 """Processes that know of each other, with real ones."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,19 @@ PARENT = f"""
 import subprocess, sys, time
 from flows.process import bound
 subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
+time.sleep({FOREVER})
+"""
+
+CALLER = f"""
+import subprocess, time
+subprocess.Popen(["sh", "-c", 'python -c "$CALLED"; true'])
+time.sleep({FOREVER})
+"""
+CALLED = f"""
+import time
+from sentence_distillery.runtime.process import end_with_caller
+end_with_caller()
+print(1, flush=True)
 time.sleep({FOREVER})
 """
 
@@ -38,3 +52,15 @@ def test_a_bound_process_ends_with_who_started_it() -> None:
         assert parent.stdout.readline() == "1\n"
         parent.kill()
         assert parent.communicate(timeout=LIMIT)[0] == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that another has ended")
+def test_a_process_ends_with_its_caller_behind_a_shell() -> None:
+    """The shell, which has another command to run, outlives the caller."""
+    environment = os.environ | {"CALLED": CALLED, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [sys.executable, "-c", CALLER]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == "1\n"
+        caller.kill()
+        assert caller.communicate(timeout=LIMIT)[0] == ""

@@ -1,15 +1,17 @@
-"""Coordinate processes: a lock that says who holds it, and an end together with the parent process."""
+"""Coordinate processes: a lock that says who holds it, and an end together with the program that started it."""
 
-import ctypes
 import fcntl
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
-PR_SET_PDEATHSIG = 1  # prctl(2)
+SHELLS = {"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"}
 
 
 class HeldError(Exception):
@@ -38,10 +40,33 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
             file.truncate(0)
 
 
-def end_with_parent() -> None:
-    """Have the system send this process SIGTERM when the thread that started it ends (on Linux; elsewhere nothing)."""
+def end_with_caller() -> None:
+    """Have this process get SIGTERM when the program that started it ends (on Linux; elsewhere nothing).
+
+    A shell in between does not count. It can outlive the program, as the shell does in which DVC runs a command: bash
+    becomes the command, but dash, the `sh` of Debian, starts it as a child.
+    """
     if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # the parent ended just before
-            os.kill(os.getpid(), signal.SIGTERM)
+        threading.Thread(target=_end_after_caller, daemon=True).start()
+
+
+def _end_after_caller() -> None:
+    """Wait until the calling program has ended; then end this process as `kill` does."""
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
+        caller = _caller(os.getppid())
+        if not caller:  # it is outside this container
+            return
+        select.select([os.pidfd_open(caller)], [], [])
+    # To the main thread, which handles it, so that the signal interrupts a call in which that thread waits.
+    signal.pthread_kill(cast(int, threading.main_thread().ident), signal.SIGTERM)
+
+
+def _caller(process: int) -> int:
+    """Return the first of a process and its ancestors that is not a shell; 0 if there is none in this container."""
+    while process:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+        name, _, rest = text.partition("(")[2].rpartition(")")
+        if name not in SHELLS:
+            break
+        process = int(rest.split()[1])
+    return process
