@@ -38,8 +38,8 @@ from sentence_distillery.benchmarks.data import Split
 from sentence_distillery.benchmarks.metrics import correlations, cosines
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
-    MODEL_SOUP,
     SCHEMA,
+    SOUP_ROW,
     SPLITS,
     WITH_AUGMENTED,
     WITH_LABELS,
@@ -311,7 +311,7 @@ def train(
         counters.keep(len(data.rows["train"]))
     if len(notes) > 1:
         soup.load_into(cell.lasting)
-        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, MODEL_SOUP))
+        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, SOUP_ROW))
     return pa.concat_tables(tables), notes
 
 

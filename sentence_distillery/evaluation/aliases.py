@@ -1,10 +1,9 @@
-"""Former names of systems, sets and fields, so that figures in git stay readable under today's names.
+"""Former names of systems and fields, so that figures in git stay readable under today's names.
 
 Kept files are not changed on disk; `read_results` and `current_content` read it under today's names:
 
-    student, deep                            student, MLP head
-    minilm-l6, mean weights, W_cf = 0        minilm-l6, model soup, W_cf = 0
-    student, gold/stsb/spearman              student, fine-tuned/stsb/spearman        a key of metrics.json
+    student, deep                    student, MLP head
+    student, gold/stsb/spearman      student, fine-tuned/stsb/spearman        a key of metrics.json
 
 A former name is never reused.
 """
@@ -18,17 +17,13 @@ NAMES = {  # former -> current
     "student, gold": "student, fine-tuned",
     "deep": "MLP head",  # in reports/pareto.csv
     "own deep": "own MLP head",  # in reports/bench.json
-    "mean weights": "model soup",  # the mean of the weights of several seeds
-    "stsb+silver": "stsb+augmented",
-    "held_out": "validation",  # a field of the cells of paper 2
     "further": "additional",  # teachers, in the config.json of a student
 }
-LAST = "mean weights"  # renamed also as one of the parts of a name
-FIELDS = {"system", "dataset", "protocol", "encoder", "task", "strategy", "first", "second"}  # those that hold names
+FIELDS = {"system"}  # those that hold names
 
 
 def current(name: str) -> str:
-    """Return today's name of a system, set, strategy or field.
+    """Return today's name of a system or a field.
 
     Args:
         name: A name from a file of any age.
@@ -39,14 +34,10 @@ def current(name: str) -> str:
     Example:
         >>> current("student, deep")
         'student, MLP head'
-        >>> current("intermediate-pair, mean weights")
-        'intermediate-pair, model soup'
         >>> current("teacher")
         'teacher'
     """
-    if name in NAMES:
-        return NAMES[name]
-    return ", ".join(NAMES[part] if part == LAST else part for part in name.split(", "))
+    return NAMES.get(name, name)
 
 
 def current_row(row: Mapping[str, str]) -> dict[str, str]:
@@ -64,8 +55,8 @@ def current_content(content: Any) -> Any:
         The same content with other names.
 
     Example:
-        >>> current_content({"student, deep/lee/mae": 1.2, "cells": [{"strategy": "pair", "held_out": 0.7}]})
-        {'student, MLP head/lee/mae': 1.2, 'cells': [{'strategy': 'pair', 'validation': 0.7}]}
+        >>> current_content({"student, deep/lee/mae": 1.2, "teacher": {"further": [{"dimension": 384}]}})
+        {'student, MLP head/lee/mae': 1.2, 'teacher': {'additional': [{'dimension': 384}]}}
     """
     if isinstance(content, list):
         return [current_content(value) for value in content]

@@ -1,22 +1,55 @@
-"""A table of figures, such as results.csv: one row for each figure, the same columns for every experiment."""
+"""The one table of figures: one row for each figure, the same columns for every experiment, typed when it is read.
+
+A cell of a paper's grid says in columns which cell it is, so that nothing has to be cut out of a name:
+
+    system,encoder,strategy,weight,seeds,dataset,metric,value,...,reason
+    "minilm-l3, W_cf = 0.2",minilm-l3,component focus,0.2,5,stsb,pearson,0.8413,...,
+    "mpnet, W_cf = 0.2",mpnet,component focus,0.2,1,stsb,pearson,,...,weights not available here
+
+results.csv has fewer columns, those that its readers outside this project know (EXPORTED). There the reason stands in
+place of the value, as `undefined: <reason>`.
+"""
 
 import csv
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file
-from sentence_distillery.io.unavailable import Unavailable, to_text
+from sentence_distillery.io.unavailable import Unavailable, from_text, to_text
+
+MODEL_SOUP = "model soup"  # in place of a seed: the mean of the weights of all seeds
 
 
 @dataclass(frozen=True)
 class Result:
     """A figure: correlations and rates as fractions, MAE in units of a 0-5 scale, speed in sentences a second.
 
-    `published` is the paper's own figure for the same system and protocol; `n` is the number of pairs or sentences
-    behind the value; `spread` is the standard deviation over `seeds` runs, if there are several.
+    Attributes:
+        system: The name that tables show.
+        dataset: The benchmark set.
+        split: Of the set; empty if it has none.
+        protocol: How vectors were made and compared, such as a weighting.
+        metric: Such as "spearman".
+        value: The figure, or why there is none.
+        n: The number of pairs or sentences behind it.
+        paper: The paper that has such a figure, "1" to "3", if one has.
+        table: Its table there.
+        published: The paper's own figure for the same system and protocol.
+        seeds: The number of trainings behind the value.
+        spread: Their standard deviation, if there are several.
+        encoder: The encoder that a cell of a grid trains, by its name in params.yaml.
+        pooling: How the cell pools its tokens.
+        strategy: How the cell is trained; "cosine" and "untrained" train nothing.
+        start: What the training starts from, if not from the published encoder.
+        weight: W_cf of paper 3, or how it is learnt.
+        seed: The one seed of the training, or MODEL_SOUP; None if the value is a mean over seeds.
+        low: The lower end of the value's 95% interval, if it has one.
+        high: The upper end.
     """
 
     system: str
@@ -31,68 +64,152 @@ class Result:
     published: float | None = None
     seeds: int = 1
     spread: float | None = None
+    encoder: str = ""
+    pooling: str = ""
+    strategy: str = ""
+    start: str = ""
+    weight: float | str | None = None
+    seed: int | str | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def number(self) -> float | None:
+        """The value, or None if there is none."""
+        return None if isinstance(self.value, Unavailable) else self.value
 
 
-COLUMNS = ["paper", "table", "system", "dataset", "split", "protocol", "metric", "value", "published", "n", "seeds"]
-COLUMNS += ["spread"]
-assert set(COLUMNS) == {field.name for field in fields(Result)}
+REASON = "reason"
+EXPORTED = ["paper", "table", "system", "dataset", "split", "protocol", "metric", "value", "published", "n", "seeds"]
+EXPORTED += ["spread"]
+COLUMNS = ["system", "encoder", "pooling", "strategy", "start", "weight", "seed", "dataset", "split", "protocol"]
+COLUMNS += ["metric", "value", "low", "high", "n", "seeds", "spread", "paper", "table", "published", REASON]
+assert set(COLUMNS) == {field.name for field in fields(Result)} | {REASON}
 
 
-def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Write the rows in the order given, fractions with four digits."""
-    write_rows(path, map(as_row, results))
+def write_results(path: Path, results: Iterable[Result], comment: str = "") -> None:
+    """Write a table of figures, fractions with four digits, the ends of intervals with six.
+
+    Args:
+        path: The file.
+        results: The rows, in the order of the file.
+        comment: A line above the table.
+    """
+    _write(path, COLUMNS, map(_as_row, results), comment)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, str]], comment: str = "") -> None:
-    """Write rows that are text already, below a comment if one is given."""
+def export_results(path: Path, results: Iterable[Result], comment: str = "") -> None:
+    """Write the columns that readers outside this project know; arguments as of `write_results`."""
+    _write(
+        path, EXPORTED, ({**row, "value": row["value"] or _undefined(row)} for row in map(_as_row, results)), comment
+    )
+
+
+def _undefined(row: Mapping[str, str]) -> str:
+    return to_text(Unavailable(row[REASON]))
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]], comment: str) -> None:
     with atomic_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         if comment:
             file.write(f"# {comment}\n")
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
 
-def as_row(result: Result) -> dict[str, str]:
-    """Return a figure as text, as a row of the file has it."""
-    return {field.name: _text(getattr(result, field.name)) for field in fields(result)}
+def _as_row(result: Result) -> dict[str, str]:
+    """Return a figure as text; `value` is empty if there is none."""
+    row = {field.name: text_of(getattr(result, field.name)) for field in fields(result)}
+    row |= {end: f"{bound:.6f}" for end in ("low", "high") if (bound := getattr(result, end)) is not None}
+    weight = f"{result.weight:g}" if isinstance(result.weight, float) else row["weight"]
+    reason = result.value.reason if isinstance(result.value, Unavailable) else ""
+    return {**row, "weight": weight, REASON: reason}
 
 
-def _text(value: object) -> str:
-    if value is None:
+def text_of(value: object) -> str:
+    """Return a value as the table has it.
+
+    Example:
+        >>> text_of(0.76543), text_of(23_456.7), text_of(None)
+        ('0.7654', '23457', '')
+    """
+    if value is None or isinstance(value, Unavailable):
         return ""
-    if isinstance(value, Unavailable):
-        return to_text(value)
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 100 else f"{value:.0f}"
     return str(value)
 
 
-def read_results(path: Path, may_be_empty: bool = False) -> list[dict[str, str]]:
-    """Read the rows of a table of figures as text, former names of systems and sets under today's.
+def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
+    """Read a table of figures, former names of systems and sets under today's.
 
     Args:
-        path: A CSV file with the columns COLUMNS, in any order; lines that start with # are comments.
+        path: A CSV file with the columns COLUMNS or EXPORTED, in any order; lines that start with # are comments.
         may_be_empty: Whether a table without rows is right.
 
     Returns:
-        A mapping from column to text for each row.
+        The figures, in the order of the file.
 
     Raises:
-        InputError: If the file cannot be read, lacks a column, has others, or has no rows.
+        InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.
     """
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(
-            f"{path} cannot be read: {error.strerror}. It is a table of figures, which a run or a checkout of git has."
+            f"{path} cannot be read: {reason}. It is a table of figures, which a run or a checkout of git has."
         ) from error
     reader = csv.DictReader(lines)
     rows = list(reader)
-    if set(reader.fieldnames or ()) != set(COLUMNS):
+    columns = set(reader.fieldnames or ())
+    if columns not in (set(COLUMNS), set(EXPORTED)):
         raise InputError(
-            f"{path} does not have the columns {', '.join(COLUMNS)}; make it anew, or restore it from git."
+            f"{path} does not have the columns {', '.join(EXPORTED)}; make it anew, or restore it from git."
         )
     if not (rows or may_be_empty):
         raise InputError(f"{path} has no rows, so there is no figure to show; make it anew.")
-    return list(map(current_row, rows))
+    return [_result(row, f"{path}, row {place}") for place, row in enumerate(rows, start=1)]
+
+
+def _result(row: Mapping[str, str], place: str) -> Result:
+    """Read one row; raises InputError, which names `place`."""
+    values: dict[str, Any] = dict(current_row(row))
+    reason = values.pop(REASON, "")
+    try:
+        if None in values.values() or None in values:
+            raise ValueError("it has more or fewer fields than the first line")
+        values["value"] = Unavailable(reason) if reason else from_text(values["value"]) or values["value"]
+        if not values["value"]:
+            raise ValueError("it has neither a value nor a reason why there is none")
+        for name, read in READERS.items():
+            if isinstance(values.get(name), str):
+                values[name] = read(values[name]) if values[name] or name in NEEDED else None
+        return Result(**values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{place}: {error}. Make the table anew, or restore it from git.") from error
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
+
+
+def _named(read: type[int] | type[float]) -> Any:
+    """Return a reader of numbers that leaves other text as it is."""
+
+    def reader(text: str) -> int | float | str:
+        try:
+            return read(text)
+        except ValueError:
+            return text
+
+    return reader
+
+
+READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), _finite) | {"n": int, "seeds": int}
+NEEDED = ("n", "seeds")
+READERS |= {"weight": _named(float), "seed": _named(int)}

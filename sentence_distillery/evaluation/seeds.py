@@ -185,13 +185,13 @@ def rated_sets(data: BenchmarkData) -> list[PairSet]:
     return [pairs for name in names if (pairs := data.pairs(name, "test")).scores is not None]
 
 
-def measured(system: System, sets: list[PairSet]) -> Iterator[Result]:
+def measured(system: System, sets: list[PairSet], seed: int) -> Iterator[Result]:
     """Measure the system's own mean: Pearson, Spearman and MAE on each set."""
     for pairs in sets:
         assert pairs.scores is not None and pairs.scale is not None
         left, right = (system.pool(system.token_ids(side), [None])[0] for side in (pairs.sentences1, pairs.sentences2))
         for metric, value in similarity_figures(cosines(left, right), pairs.scores, pairs.scale).items():
-            yield Result(system.name, pairs.name, "test", "mean", metric, value, len(pairs.sentences1))
+            yield Result(system.name, pairs.name, "test", "mean", metric, value, len(pairs.sentences1), seed=seed)
 
 
 TRAININGS = (word_vectors, subwords, paper_student, contrasted, students)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation.aliases import current_content
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.reporting.page import Section
-from sentence_distillery.reporting.tables import Row
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Outputs:
         files: Other files and directories, by the names that papers ask for.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[Result]
     sets: Mapping[str, Any]
     counters: Path
     curves: Path

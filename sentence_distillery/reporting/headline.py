@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting.tables import Row, number, title, unique
+from sentence_distillery.reporting.tables import title, unique
 
 HEADLINE = (("stsb", "test"), ("sick", "test"))
 FALLBACK = (("lee", "test"),)
 STUDENT, TEACHER = "student", "teacher"
 
 
-def is_speed(row: Row) -> bool:
-    return (row["dataset"], row["protocol"], row["metric"]) == ("corpus", "encode", "sentences_per_second")
+def is_speed(row: Result) -> bool:
+    return (row.dataset, row.protocol, row.metric) == ("corpus", "encode", "sentences_per_second")
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,16 @@ class Headline:
         return self.speed[system] / self.speed[TEACHER] if known else None
 
 
-def headline(rows: Sequence[Row], sets: Mapping[str, Any]) -> Headline:
+def headline(rows: Sequence[Result], sets: Mapping[str, Any]) -> Headline:
     """Pick the headline figures from results.csv; `sets` is the content of provenance.json on each set."""
     by_set: dict[tuple[str, str], dict[str, float]] = {}
     speed = {}
     for row in rows:
-        value = number(row)
-        if value is not None and (row["protocol"], row["metric"]) == ("mean", "spearman"):
-            by_set.setdefault((row["dataset"], row["split"]), {})[row["system"]] = value * 100
+        value = row.number
+        if value is not None and (row.protocol, row.metric) == ("mean", "spearman"):
+            by_set.setdefault((row.dataset, row.split), {})[row.system] = value * 100
         elif value and is_speed(row):
-            speed[row["system"]] = value
+            speed[row.system] = value
     places = [place for place in HEADLINE if place in by_set] or [place for place in FALLBACK if place in by_set]
     systems = unique(system for place in places for system in by_set[place])
     quality = {system: [by_set[place].get(system) for place in places] for system in systems}

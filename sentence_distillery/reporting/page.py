@@ -13,13 +13,12 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sentence_distillery.evaluation.results import as_row
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.headline import headline, is_speed, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import sizes
-from sentence_distillery.reporting.tables import Row
 from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
@@ -60,22 +59,22 @@ class Section:
 class RunReport:
     """The outputs of a run, as far as the page's own sections show them.
 
-    `rows` are those of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the order
-    of the stages; `curves` has student; `student` is its config.json, `provenance` that of the benchmark sets;
+    `rows` are the figures of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the
+    order of the stages; `curves` has student; `student` is its config.json, `provenance` that of the benchmark sets;
     `systems` says what each system is, by its name; `pareto` and `cleaning` are rows of their tables.
     """
 
     profile: str
-    rows: Sequence[Row]
-    seeds: Sequence[Sequence[Row]]
+    rows: Sequence[Result]
+    seeds: Sequence[Sequence[Result]]
     counters: Mapping[str, Any]
     curves: Mapping[str, Columns]
     student: Mapping[str, Any]
     provenance: Mapping[str, Any]
     systems: Mapping[str, str]
     corpus: Mapping[str, Any]
-    pareto: Sequence[Row]
-    cleaning: Sequence[Row]
+    pareto: Sequence[Mapping[str, str]]
+    cleaning: Sequence[Mapping[str, str]]
 
 
 def read_curve(path: Path) -> dict[str, list[float]]:
@@ -108,27 +107,27 @@ def training(columns: Columns) -> list[charts.Curve]:
     return curves
 
 
-def results(rows: Sequence[Row], sets: Mapping[str, Any]) -> dict[str, Any]:
+def results(rows: Sequence[Result], sets: Mapping[str, Any]) -> dict[str, Any]:
     """Make the tables of the page: every row of results.csv is in one of them, speed in the first section's."""
     scored = [row for row in rows if not is_speed(row)]
-    samples = [row for row in scored if row["dataset"].split("_")[0] == "samples"]
+    samples = [row for row in scored if row.dataset.split("_")[0] == "samples"]
     others = [row for row in scored if row not in samples]
-    words = [row for row in others if sets.get(row["dataset"], {}).get("kind") == "words"]
+    words = [row for row in others if sets.get(row.dataset, {}).get("kind") == "words"]
     sentences = [row for row in others if row not in words]
     return {
-        "test": tables.result_tables([row for row in sentences if row["split"] != "dev"], sets),
-        "dev": tables.result_tables([row for row in sentences if row["split"] == "dev"], sets),
+        "test": tables.result_tables([row for row in sentences if row.split != "dev"], sets),
+        "dev": tables.result_tables([row for row in sentences if row.split == "dev"], sets),
         "words": tables.word_table(words, sets) if words else None,
         "samples": tables.result_tables(samples, sets),
     }
 
 
-def spread(rows: Sequence[Row], seeds: Sequence[Sequence[Row]]) -> tables.Table | None:
+def spread(rows: Sequence[Result], seeds: Sequence[Sequence[Result]]) -> tables.Table | None:
     """Make a table of means over seeds and their standard deviations, a group of columns for each set.
 
     None without other seeds.
     """
-    means = [as_row(result) for result in over_seeds(rows, seeds) if result.dataset.split("_")[0] != "samples"]
+    means = [result for result in over_seeds(rows, seeds) if result.dataset.split("_")[0] != "samples"]
     if not means:
         return None
     size = f"mean of the vectors; mean and standard deviation over {len(seeds) + 1} seeds"
@@ -171,7 +170,7 @@ def context(run: RunReport) -> dict[str, Any]:
         "student": run.student,
         "figures": figures,
         "speeds": speeds(run.rows),
-        "systems": tables.unique([*figures.systems, *(row["system"] for row in run.rows if is_speed(row))]),
+        "systems": tables.unique([*figures.systems, *(row.system for row in run.rows if is_speed(row))]),
         "sentence": sentence(figures),
         "panels": panels(figures),
         "results": results(run.rows, sets),
@@ -191,9 +190,9 @@ def context(run: RunReport) -> dict[str, Any]:
     }
 
 
-def speeds(rows: Sequence[Row]) -> dict[str, tuple[tables.Figure, int]]:
+def speeds(rows: Sequence[Result]) -> dict[str, tuple[tables.Figure, int]]:
     """Return the speed of each system that was timed, and the number of sentences behind it."""
-    return {row["system"]: (tables.figure(row), int(row["n"])) for row in rows if is_speed(row)}
+    return {row.system: (tables.figure(row), row.n) for row in rows if is_speed(row)}
 
 
 def environment(*packages: str) -> Environment:

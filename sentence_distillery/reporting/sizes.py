@@ -5,14 +5,15 @@ the teacher is shown with its published figures.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting.tables import Row
+
+Row = Mapping[str, str]
 
 QUALITY = "stsb/test/spearman"
 SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # fits in a chart

@@ -4,15 +4,15 @@ A system, set, protocol or metric that this module does not know gets its row or
 shown as in results.csv. Figures that share a cell are one below the other.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, Literal, TypeVar
 
 from sentence_distillery.benchmarks.registry import BENCHMARKS
-
-Row = Mapping[str, str]
+from sentence_distillery.evaluation.results import Result, text_of
+from sentence_distillery.io.unavailable import Unavailable
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ METRICS = {
     "sentences_per_second": Metric("Sentences a second", digits=0, better=1),
     "seconds": Metric("Seconds", digits=0),
 }
+Name = TypeVar("Name")
+
 ORDER = ("stsb", "sick", "lee")  # sets that come first
 TITLES = {
     **{name: BENCHMARKS[name].title for name in (*ORDER, *(name for name in BENCHMARKS if name not in ORDER))},
@@ -83,7 +85,7 @@ class Block:
     """Rows under their own subtitle."""
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[Result]
 
 
 Lines = list[tuple[str, list[list[Figure]]]]
@@ -105,55 +107,49 @@ def metric(name: str) -> Metric:
     return METRICS.get(name) or Metric(name.replace("_", " "))
 
 
-def number(row: Row) -> float | None:
-    """Return the value of a row, or None if it is not a finite number."""
-    try:
-        value = float(row["value"])
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def figure(row: Row) -> Figure:
-    shown, value = metric(row["metric"]), number(row)
-    if value is None:
-        return Figure("—", note=row["value"] or "no value")
-    if row["metric"] not in METRICS:
-        return Figure(row["value"], value, row["spread"])
+def figure(row: Result) -> Figure:
+    """Show a figure with its spread and the paper's own, or why there is none."""
+    shown = metric(row.metric)
+    if isinstance(row.value, Unavailable):
+        return Figure("—", note=row.value.reason)
+    text: Callable[[float], str] = shown.text if row.metric in METRICS else text_of
     return Figure(
-        shown.text(value),
-        value,
-        shown.text(float(row["spread"])) if row["spread"] else "",
-        shown.printed(float(row["published"])) if row["published"] else "",
+        text(row.value),
+        row.value,
+        text(row.spread) if row.spread is not None else "",
+        shown.printed(row.published) if row.published is not None else "",
     )
 
 
-def build(blocks: Sequence[Block], by: str, caption: str, size: str) -> Table:
+def build(blocks: Sequence[Block], by: Literal["dataset", "protocol"], caption: str, size: str) -> Table:
     """Group the columns by the field `by`; within a group a metric has a column if a row has it."""
+    group = attrgetter(by)
     rows = [row for block in blocks for row in block.rows]
     metrics: dict[str, list[str]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: rank(row["metric"], METRICS)):
-        if row["metric"] not in metrics[row[by]]:
-            metrics[row[by]].append(row["metric"])
-    groups = {key: metrics[key] for key in sorted(unique(row[by] for row in rows), key=lambda key: rank(key, TITLES))}
+    for row in sorted(rows, key=lambda row: rank(row.metric, METRICS)):
+        if row.metric not in metrics[group(row)]:
+            metrics[group(row)].append(row.metric)
+    groups = {
+        key: metrics[key] for key in sorted(unique(group(row) for row in rows), key=lambda key: rank(key, TITLES))
+    }
     columns = [(key, name) for key, names in groups.items() for name in names]
     better = [metric(name).better for _, name in columns]
-    notes = unique(figure(row).note for row in rows if number(row) is None)
+    notes = unique(figure(row).note for row in rows if row.number is None)
     return Table(
         caption,
         size,
         [(label(key), [metric(name) for name in names]) for key, names in groups.items()],
-        [(block.title, mark_best(_lines(block, by, columns), better)) for block in blocks],
+        [(block.title, mark_best(_lines(block, group, columns), better)) for block in blocks],
         notes,
     )
 
 
-def _lines(block: Block, by: str, columns: list[tuple[str, str]]) -> Lines:
+def _lines(block: Block, group: Callable[[Result], str], columns: list[tuple[str, str]]) -> Lines:
     """List (system, a cell for each column), in the order of the rows."""
     cells: dict[tuple[str, str, str], list[Figure]] = defaultdict(list)
     for row in block.rows:
-        cells[row["system"], row[by], row["metric"]].append(figure(row))
-    systems = unique(row["system"] for row in block.rows)
+        cells[row.system, group(row), row.metric].append(figure(row))
+    systems = unique(row.system for row in block.rows)
     return [(system, [cells[system, key, name] for key, name in columns]) for system in systems]
 
 
@@ -182,31 +178,31 @@ def _best(values: Iterable[float | None], better: int) -> float | None:
     return max(known, key=lambda value: value * better) if better and len(known) > 1 else None
 
 
-def result_tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
+def result_tables(rows: Sequence[Result], sets: Mapping[str, Any]) -> list[Table]:
     """Make a table for each set and split; protocols with other metrics (a classifier's, say) get a separate one."""
     metrics: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for row in rows:
-        metrics[row["dataset"], row["split"], row["protocol"]].add(row["metric"])
-    tables: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (rank(row["dataset"], ORDER), row["split"] != "test")):
-        family = frozenset(metrics[row["dataset"], row["split"], row["protocol"]])
-        tables[row["dataset"], row["split"], family].append(row)
+        metrics[row.dataset, row.split, row.protocol].add(row.metric)
+    tables: dict[tuple[object, ...], list[Result]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (rank(row.dataset, ORDER), row.split != "test")):
+        family = frozenset(metrics[row.dataset, row.split, row.protocol])
+        tables[row.dataset, row.split, family].append(row)
     return [build([Block("", lines)], "protocol", *_caption(lines, sets)) for lines in tables.values()]
 
 
-def _caption(rows: Sequence[Row], sets: Mapping[str, Any]) -> tuple[str, str]:
+def _caption(rows: Sequence[Result], sets: Mapping[str, Any]) -> tuple[str, str]:
     """Say what a table shows, and on how many pairs."""
-    others = [protocol for protocol in unique(row["protocol"] for row in rows) if protocol not in PROTOCOLS]
-    name = ", ".join([title(rows[0]["dataset"], rows[0]["split"], sets), *others])
-    note = "; in italics: as the paper printed it" if any(row["published"] for row in rows) else ""
+    others = [protocol for protocol in unique(row.protocol for row in rows) if protocol not in PROTOCOLS]
+    name = ", ".join([title(rows[0].dataset, rows[0].split, sets), *others])
+    note = "; in italics: as the paper printed it" if any(row.published is not None for row in rows) else ""
     return name, size(rows, sets) + note
 
 
-def word_table(rows: Sequence[Row], sets: Mapping[str, Any]) -> Table:
+def word_table(rows: Sequence[Result], sets: Mapping[str, Any]) -> Table:
     """Make one table of all word sets; its size says how many pairs have two known words."""
     covered = []
-    for dataset in unique(row["dataset"] for row in rows):
-        known = size([row for row in rows if row["dataset"] == dataset], sets).removesuffix(" pairs")
+    for dataset in unique(row.dataset for row in rows):
+        known = size([row for row in rows if row.dataset == dataset], sets).removesuffix(" pairs")
         covered.append(f"{known} of {sum(sets[dataset]['rows'].values()):,} pairs of {label(dataset)}")
     return build([Block("", rows)], "dataset", "Word similarity", f"on {' and '.join(covered)}")
 
@@ -217,10 +213,10 @@ def title(dataset: str, split: str, sets: Mapping[str, Any]) -> str:
     return label(dataset) if len(splits) == 1 else f"{label(dataset)} {split}".strip()
 
 
-def size(rows: Sequence[Row], sets: Mapping[str, Any]) -> str:
+def size(rows: Sequence[Result], sets: Mapping[str, Any]) -> str:
     """Say on how many pairs or documents the figures are, a range if the systems differ."""
-    kind = sets.get(rows[0]["dataset"], {}).get("kind", "rows")
-    counts = sorted({int(row["n"]) for row in rows})
+    kind = sets.get(rows[0].dataset, {}).get("kind", "rows")
+    counts = sorted({row.n for row in rows})
     bounds = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
     return f"{bounds} {'pairs' if kind == 'words' else kind}"
 
@@ -234,7 +230,7 @@ def unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def rank(name: str, order: Iterable[str]) -> int:
+def rank(name: Name, order: Iterable[Name]) -> int:
     """Return the place of `name` in `order`; unknown names come after all others."""
     places = list(order)
     return places.index(name) if name in places else len(places)

@@ -1,12 +1,10 @@
 """The stage `component_results`: aggregate the cells of paper 3's grid, with confidence intervals of the gains.
 
-Reads data/component_focus, data/benchmarks, data/trees and models/student. Computes the figures of each cell, and the
-gain of W_cf > 0 over W_cf = 0. Writes reports/component_focus.csv, with the columns of results.csv, and
-reports/component_focus.json for the report.
+Reads data/component_focus, data/benchmarks, data/trees and models/student. Writes reports/component_focus.csv, the
+figures of each cell and the gain of W_cf > 0 over W_cf = 0, and reports/component_focus.json: trees and learnt weights.
 """
 
 import itertools
-from dataclasses import asdict
 from typing import Any
 
 from sentence_distillery.benchmarks.bootstrap import DRAWS
@@ -43,19 +41,14 @@ def main() -> None:
             cells += at_inference(name, embed, frozen, counters)
         learnt = learnt_weights(functions, frozen, paths.COMPONENT_FOCUS, counters)
         cells += [cell for cell, _ in learnt]
-        series: dict[tuple[str, str], list[CellPredictions]] = {}
+        series: dict[tuple[str, ...], list[CellPredictions]] = {}
         for cell in cells:
             counters.drop(cell.unavailable.reason) if cell.unavailable else counters.keep()
-            series.setdefault((cell.encoder, cell.task), []).append(cell)
-        measured = [gain for group in series.values() for gain in gains_over_none(group)]
-        write_results(
-            paths.COMPONENT_RESULTS,
-            [row for group in series.values() for cell in group for row in cell_figures(cell)],
-        )
-        about: dict[str, Any] = {
-            "gains": [asdict(gain) | {"verdict": gain.verdict} for gain in measured],
-            "trees": shown(trees),
-        }
+            series.setdefault(cell.series, []).append(cell)
+        groups = series.values()
+        rows = [row for group in groups for cell in group for row in cell_figures(cell)]
+        write_results(paths.COMPONENT_RESULTS, [*rows, *(gain for group in groups for gain in gains_over_none(group))])
+        about: dict[str, Any] = {"trees": shown(trees)}
         about["learnt"] = [
             {"encoder": cell.encoder, "task": cell.task, "kind": said.kind, "step": said.step, "weights": said.weights}
             for cell, said in learnt

@@ -9,7 +9,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.registry import SYSTEMS, loaders
-from sentence_distillery.evaluation.results import Result, write_results
+from sentence_distillery.evaluation.results import Result, export_results
 from sentence_distillery.evaluation.scoring import headline, score, unavailable_results
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import Unavailable, to_text
@@ -65,7 +65,7 @@ def main() -> None:
                 counters.drop(to_text(result.value))
             else:
                 counters.keep()
-        write_results(paths.RESULTS, results)
+        export_results(paths.RESULTS, results)
         write_json(paths.METRICS, headline(results))
         write_json(paths.EXAMPLES, examples.content())
         write_json(paths.SYSTEMS, {system.name: system.about for system in SYSTEMS})

@@ -1,7 +1,7 @@
 """The stage `seeds@{seed}`: repeat the quick trainings with another seed, and score the models.
 
 Reads the corpus, its soft labels, the refined vectors and the benchmark sets. Trains the word vectors, SimCSE and the
-students. Writes reports/seeds/<seed>.csv with the columns of results.csv.
+students. Writes reports/seeds/<seed>.csv a table of figures.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main() -> None:
         sets, results = rated_sets(inputs.benchmarks), list[Result]()
         for train in track(TRAININGS, len(TRAININGS), "trainings"):
             for system in train(options, inputs):
-                results.extend(measured(system, sets))
+                results.extend(measured(system, sets, seed))
             counters.keep()
         write_results(paths.SEEDS / f"{seed}.csv", results)
 

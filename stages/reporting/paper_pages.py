@@ -16,6 +16,7 @@ FILES = {
     "paper_student": paths.PAPER_STUDENT / CONFIG,
     "simcse": paths.SIMCSE / "simcse.json",
     "examples": paths.EXAMPLES,
+    "paraphrase_results": paths.PARAPHRASE_RESULTS,
     "paraphrase": paths.PARAPHRASE_REPORT,
     "paraphrase_runs": paths.PARAPHRASE_RUNS,
     "pair_cost": paths.PAIR_COST,

@@ -10,12 +10,11 @@ import datetime
 import sys
 from pathlib import Path
 
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json
 from sentence_distillery.reporting.publish import (
-    GAINS,
     comment_of,
-    keep_cells,
-    keep_gains,
+    keep_curves,
     keep_matrix,
     keep_run,
     readme_with,
@@ -32,12 +31,12 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
     if matrix not in MATRICES:
         raise InputError(f"--matrix {matrix} is not a matrix; give {' or '.join(map(str, MATRICES))}.")
     about = matrix.with_suffix(".json")
-    read_json(about)  # fails before anything is kept
-    target = keep_matrix(matrix, MATRICES[matrix], command, date)
-    if matrix == paths.COMPONENT_RESULTS:
-        keep_gains(about, MATRICES[matrix] / GAINS)
-    else:
-        keep_cells(about, target.with_suffix(".json"))
+    content = read_json(about)
+    paraphrases = matrix == paths.PARAPHRASE_RESULTS
+    sets = [content["dataset"]] if paraphrases else [row.dataset for row in read_results(matrix)]
+    target = keep_matrix(matrix, sets, MATRICES[matrix], command, date)
+    if paraphrases:
+        keep_curves(about, target.with_suffix(".json"))
     return target
 
 

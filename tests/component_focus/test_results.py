@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PAIRS, PROVENANCE, BenchmarkData, PairSet
-from sentence_distillery.component_focus.cells import CELL, MODEL_SOUP, PREDICTIONS, SCHEMA, CellKey, Inputs
+from sentence_distillery.component_focus.cells import CELL, PREDICTIONS, SCHEMA, SOUP_ROW, CellKey, Inputs
 from sentence_distillery.component_focus.options import ComponentFocus
+from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper3 import results as focus
 from sentence_distillery.papers.paper3 import section as paper_3
+from sentence_distillery.papers.paper3.gains import UNTRAINED, verdict
 from sentence_distillery.papers.paper3.results import (
     CellPredictions,
     cell_figures,
@@ -52,15 +54,17 @@ def test_a_gain_that_is_real_and_one_that_is_none() -> None:
     counts = bootstrap.counts(len(RATINGS), 400)
     pearson, accuracy = gains(outcome(0.0, 0.5), outcome(0.2, 0.1, right=0.75), counts)
     direct = [np.corrcoef(outcome(0.0, noise).cosines[s], RATINGS)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)]
-    assert pearson.gain == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
-    assert pearson.low < pearson.gain < pearson.high
-    assert (pearson.verdict, pearson.pairs, pearson.seeds) == ("better", 200, 2)
-    assert accuracy.gain == pytest.approx(0.25)
-    assert accuracy.verdict == "better"
+    assert pearson.value == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
+    assert pearson.low is not None and pearson.high is not None and pearson.number is not None
+    assert pearson.low < pearson.number < pearson.high
+    assert (verdict(pearson), pearson.n, pearson.seeds) == ("better", 200, 2)
+    assert (pearson.metric, accuracy.metric) == ("pearson gain", "accuracy gain")
+    assert accuracy.value == pytest.approx(0.25)
+    assert verdict(accuracy) == "better"
     same = gains(outcome(0.0, 0.5), outcome(0.2, 0.5), counts)[0]
-    assert same.gain == pytest.approx(0, abs=1e-9)
-    assert same.verdict == "no difference to be seen"
-    assert gains(outcome(0.0, 0.1), outcome(5.0, 0.5), counts)[0].verdict == "worse"
+    assert same.value == pytest.approx(0, abs=1e-9)
+    assert verdict(same) == "no difference to be seen"
+    assert verdict(gains(outcome(0.0, 0.1), outcome(5.0, 0.5), counts)[0]) == "worse"
 
 
 def test_gains_on_the_seeds_that_both_have() -> None:
@@ -74,7 +78,7 @@ def test_gains_on_the_seeds_that_both_have() -> None:
 def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
     cells = [outcome(0.0, 0.5), outcome(0.2, 0.1)]
     assert len(focus.gains_over_none(cells)) == 2
-    assert focus.gains_over_none([replace(cell, encoder="tiny, model soup") for cell in cells]) == []
+    assert focus.gains_over_none([replace(cell.of([0]), seeds=(MODEL_SOUP,)) for cell in cells]) == []
 
 
 def test_figures_are_means_over_the_seeds() -> None:
@@ -91,10 +95,11 @@ def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
     cell = replace(outcome(0.2, 0.3), weight="roles", right=focus.NO_LABELS)
     rows = cell_figures(cell)
     assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
-    assert paper_3.grid([row(rows[0].system, "sick", "pearson", 0.8), *ROWS]) == paper_3.grid(ROWS)
+    learnt = replace(ROWS[0], weight="roles", value=0.7)
+    assert paper_3.grid([learnt, *ROWS]) == paper_3.grid(ROWS)
     counts = bootstrap.counts(len(RATINGS), 100)
     (gain,) = gains(outcome(0.0, 0.5), cell, counts)
-    assert (gain.weight, gain.metric, gain.verdict) == ("roles", "pearson", "better")
+    assert (gain.weight, gain.metric, verdict(gain)) == ("roles", "pearson gain", "better")
 
 
 def test_the_largest_weights_come_first() -> None:
@@ -129,10 +134,8 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
         return np.stack([known[text] for text in texts])
 
     none, some = focus.at_inference("use", embed, focus.Frozen(inputs, {texts[0]: tree}, section), Counters("cells"))
-    assert [(each.encoder, each.task, each.weight) for each in (none, some)] == [
-        ("use, untrained", "sick", 0.0),
-        ("use, untrained", "sick", 0.2),
-    ]
+    assert [each.series for each in (none, some)] == [("use", "sick", UNTRAINED, "False")] * 2
+    assert [each.weight for each in (none, some)] == [0.0, 0.2]
     focused = known | {texts[0]: known[texts[0]] + 0.2 * known["Dogs bark"]}
     for found, vectors in ((none, known), (some, focused)):
         two = [[vectors[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]
@@ -156,9 +159,10 @@ def write_cell(cells: Path, weight: float, absent: str | None, seeds: list[int |
 
 
 def test_a_cell_on_disk(tmp_path: Path) -> None:
-    write_cell(tmp_path, 0.2, None, [None, 1, 2, MODEL_SOUP])
+    write_cell(tmp_path, 0.2, None, [None, 1, 2, SOUP_ROW])
     trained, mean, untrained = read_predictions(CellKey("tiny", "sick", 0.2), tmp_path)
-    assert [each.encoder for each in (trained, mean, untrained)] == ["tiny", "tiny, model soup", "tiny, untrained"]
+    names = [cell_figures(each)[0].system for each in (trained, mean, untrained)]
+    assert names == ["tiny, W_cf = 0.2", "tiny, model soup, W_cf = 0.2", "tiny, untrained, W_cf = 0.2"]
     assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MODEL_SOUP,), (None,)]
     assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
     assert untrained.right.tolist() == [[True, False, True]]
@@ -167,16 +171,16 @@ def test_a_cell_on_disk(tmp_path: Path) -> None:
     assert {row.value for row in rows} == {Unavailable("weights not available here")}
 
 
-def row(system: str, dataset: str, metric: str, value: float, protocol: str = "ten folds") -> dict[str, str]:
-    known = {"system": system, "dataset": dataset, "metric": metric, "value": str(value), "spread": "", "published": ""}
-    return known | {"protocol": protocol}
+def row(weight: float, metric: str, value: float, protocol: str = "ten folds") -> Result:
+    where = (f"tiny, W_cf = {weight:g}", "sick", "test", protocol, metric)
+    return Result(*where, value, 200, encoder="tiny", strategy="component focus", weight=weight)
 
 
-ROWS = [row(f"tiny, W_cf = {weight}", "sick", "pearson", 0.8 + weight / 10) for weight in (0, 0.2, 1)]
+ROWS = [row(weight, "pearson", 0.8 + weight / 10) for weight in (0.0, 0.2, 1.0)]
 
 
 def test_the_papers_tables_stand_beside_ours() -> None:
-    five, seven, spearman = paper_3.tables([*ROWS, row("tiny, W_cf = 0", "sick", "spearman", 0.7)])
+    five, seven, spearman = paper_3.tables([*ROWS, row(0.0, "spearman", 0.7)])
     printed = dict(five.blocks[0][1])
     assert printed["CF-BERT-large, W_cf = 0.2"][0][0].text in ("89.29", "84.35")
     assert [name for name, _ in five.blocks[1][1]] == ["tiny, W_cf = 0", "tiny, W_cf = 0.2"]
@@ -189,8 +193,8 @@ def test_the_papers_tables_stand_beside_ours() -> None:
 
 def test_accuracies_of_different_protocols_stand_apart() -> None:
     """Not in one column of table 6, nor in one line of a grid."""
-    rows = [row(f"tiny, W_cf = {weight}", "sick", "accuracy", 0.8, "ten folds") for weight in (0, 1)]
-    rows += [row("tiny, W_cf = 0", "sick", "accuracy", 0.7, "other folds")]
+    rows = [row(weight, "accuracy", 0.8, "ten folds") for weight in (0.0, 1.0)]
+    rows += [row(0.0, "accuracy", 0.7, "other folds")]
     six, grid = paper_3.tables(rows)
     assert [group for group, _ in six.groups] == ["SICK, ten folds", "SICK, other folds"]
     assert [[figure.text for cell in cells for figure in cell] for _, cells in six.blocks[1][1]] == [["80.00", "70.00"]]
@@ -199,27 +203,30 @@ def test_accuracies_of_different_protocols_stand_apart() -> None:
 
 def test_figure_3_starts_at_nothing_gained() -> None:
     """Each gain over the cell at 0 with the same seeds; no gain of a learnt weight or of one above 1."""
-    gain = {"encoder": "tiny", "task": "sick", "metric": "pearson", "weight": 1.0, "gain": 0.1}
-    others = [gain | {"weight": weight} for weight in (2.0, "roles")] + [gain | {"metric": "accuracy"}]
-    paper, ours = paper_3.figure_3([gain | {"task": "samples"} | {"weight": 2.0}, gain, *others])
+    gain = replace(row(1.0, "pearson gain", 0.1), low=0.05, high=0.15)
+    others = [replace(gain, weight=weight) for weight in (2.0, "roles")] + [replace(gain, metric="accuracy gain")]
+    paper, ours = paper_3.figure_3([replace(gain, dataset="samples", weight=2.0), gain, *others])
     assert "CF-BERT-large" in paper.title
     assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
 
 
+BETTER, WORSE, ALIKE = (0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1)
+
+
 @pytest.mark.parametrize(
-    ("verdicts", "words"),
+    ("intervals", "words"),
     [
-        (["better", "better"], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
-        (["better", "worse"], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
-        (["no difference to be seen"], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
+        ([BETTER, BETTER], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
+        ([BETTER, WORSE], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
+        ([ALIKE], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
     ],
 )
-def test_the_statement_is_plain(verdicts: list[str], words: str) -> None:
-    cell = {"encoder": "tiny", "task": "sick", "weight": 0.2, "verdict": "better"}
-    trained = [cell | {"verdict": verdict} for verdict in verdicts]
-    others = [cell | {"task": task} for task in ("samples", "sick+labels")]
-    uncounted = [cell | {"weight": 1.0}, *others]  # not the paper's weight, and not its tasks
-    alone = cell | {"encoder": "tiny, untrained", "verdict": "worse"}
+def test_the_statement_is_plain(intervals: list[tuple[float, float]], words: str) -> None:
+    gain = replace(row(0.2, "pearson gain", 0.1), low=0.1, high=0.3)
+    trained = [replace(gain, low=low, high=high) for low, high in intervals]
+    others = [replace(gain, dataset=task) for task in ("samples", "sick+labels")]
+    uncounted = [replace(gain, weight=1.0), *others]  # not the paper's weight, and not its tasks
+    alone = replace(gain, strategy=UNTRAINED, low=-0.3, high=-0.1)
     text = paper_3.statement([*uncounted, *trained, alone])
     assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
     assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text

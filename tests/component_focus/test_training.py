@@ -21,9 +21,9 @@ from sentence_distillery.benchmarks.data import PROVENANCE, BenchmarkData, PairS
 from sentence_distillery.component_focus import training as component_focus
 from sentence_distillery.component_focus.cells import (
     CELL,
-    MODEL_SOUP,
     PREDICTIONS,
     SCHEMA,
+    SOUP_ROW,
     SPLITS,
     Inputs,
     benchmarks_of,
@@ -368,7 +368,7 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
     params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     table = read_table(run_cell(monkeypatch, "tiny", "samples", "0.2") / PREDICTIONS, SCHEMA)
-    assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, MODEL_SOUP]
+    assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, SOUP_ROW]
     best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
     mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
     teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)

@@ -13,7 +13,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation import seeds
 from sentence_distillery.evaluation.registered.simcse import load as load_simcse
 from sentence_distillery.evaluation.registration import Run
-from sentence_distillery.evaluation.results import as_row, read_results
+from sentence_distillery.evaluation.results import read_results, write_results
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
@@ -88,11 +88,11 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
         "student, MLP head",
         "student, fine-tuned",
     ]
-    assert list(dict.fromkeys(row["system"] for row in rows)) == systems
-    assert {(row["dataset"], row["protocol"]) for row in rows} == {("stsb", "mean")}
-    assert [row["metric"] for row in rows[:3]] == ["pearson", "spearman", "mae"]
+    assert list(dict.fromkeys(row.system for row in rows)) == systems
+    assert {(row.dataset, row.protocol, row.seed) for row in rows} == {("stsb", "mean", 2)}
+    assert [row.metric for row in rows[:3]] == ["pearson", "spearman", "mae"]
     for row, other in zip(rows, others, strict=True):
-        assert row["metric"] != "pearson" or row["value"] != other["value"]
+        assert row.metric != "pearson" or row.value != other.value
     first = (SEEDS / "2.csv").read_bytes()
     train_again(2, monkeypatch)
     assert (SEEDS / "2.csv").read_bytes() == first
@@ -116,8 +116,8 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
         StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
         StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
     ]
-    found = [as_row(result) for system in own for result in seeds.measured(system, sets)]
-    assert found == [row for row in read_results(SEEDS / "2.csv") if row["system"] != "FastText"]
+    write_results(SEEDS / "own.csv", [result for system in own for result in seeds.measured(system, sets, 2)])
+    assert read_results(SEEDS / "own.csv") == [row for row in read_results(SEEDS / "2.csv") if row.system != "FastText"]
 
 
 def test_a_seed_that_would_count_twice(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

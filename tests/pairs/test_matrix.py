@@ -19,9 +19,10 @@ from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.encoders.trainable import PairEncoder
-from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.pairs import cross_encoder as cross_encoders
 from sentence_distillery.pairs.cells import (
     RunResult,
@@ -40,6 +41,7 @@ from sentence_distillery.pairs.starts import VECTORS, Start
 from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated
 from sentence_distillery.pairs.training import PairModel
 from sentence_distillery.papers.paper2 import cost
+from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.papers.paper2.results import NOT_RUN
 from sentence_distillery.reporting.publish import keep_matrix
 from stages import paths
@@ -128,6 +130,14 @@ def result(cell: str, directory: Path = CELLS) -> dict[str, Any]:
 def best_of(cell: dict[str, Any]) -> dict[str, Any]:
     """The outcome of the model that a cell leaves: the first of the highest validation accuracy."""
     return max([*cell["outcomes"], *filter(None, [cell["mean"]])], key=lambda one: float(one["validation"]))
+
+
+def accuracies() -> dict[Cell, Result]:
+    """The row of each cell of the matrix that says how accurate it is on test pairs."""
+    rows = [row for row in read_results(PARAPHRASE) if (row.metric, row.split, row.table) == ("accuracy", "test", "")]
+    return {
+        Cell(row.encoder, row.pooling, row.start, row.strategy, MODEL_SOUP if row.seed else None): row for row in rows
+    }
 
 
 def report() -> dict[str, Any]:
@@ -333,28 +343,29 @@ def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
 
     Each of the nine cells with two seeds also has the mean of their weights.
     """
-    cells = {(cell["encoder"], cell["pooling"], cell["strategy"]): cell for cell in report()["cells"]}
+    cells = accuracies()
     assert len(cells) == 2 * 3 * 6 + 2 * 2 * 3 + 9
-    mean = cells["tiny", "mean", "modern-pair, model soup"]
-    assert mean["seeds"] == 1 and mean["spread"] is None and mean["epochs"] == 0
-    assert cells["tiny", "mean", "combined-siamese"]["absent"] is None
-    assert cells["tiny", "mean", "pair"]["seeds"] == 2 and cells["tiny", "mean", "pair"]["spread"] is not None
-    assert cells["tiny", "cls", "siamese"]["absent"] == NOT_RUN.reason
-    assert cells["absent", "mean", "pair"]["absent"] == "weights not available here"
-    low, high = cells["tiny", "mean", "siamese"]["interval"]
-    assert low < cells["tiny", "mean", "siamese"]["accuracy"] < high
+    mean = cells[Cell("tiny", "mean", "modern", "pair", MODEL_SOUP)]
+    assert mean.seeds == 1 and mean.spread is None and mean.protocol == "modern-pair, model soup"
+    assert cells[Cell("tiny", "mean", "combined", "siamese")].number is not None
+    joined = cells[Cell("tiny", "mean", "combined", "pair")]
+    assert joined.seeds == 2 and joined.spread is not None and joined.protocol == "pair"
+    assert cells[Cell("tiny", "cls", "", "siamese")].value == NOT_RUN
+    assert cells[Cell("absent", "mean", "combined", "pair")].value == Unavailable("weights not available here")
+    siamese = cells[Cell("tiny", "mean", "", "siamese")]
+    assert siamese.low is not None and siamese.high is not None and siamese.number is not None
+    assert siamese.low < siamese.number < siamese.high
 
 
 def test_the_order_of_the_strategies(workspace: Path) -> None:
     """From the best to the worst, each with the next; a difference of 0 is in no draw a difference."""
     orders = report()["orders"]
-    accuracies = {cell["strategy"]: cell["accuracy"] for cell in report()["cells"] if cell["absent"] is None}
-    assert [orders[0]["first"], *(order["second"] for order in orders)] == sorted(
-        accuracies,
-        key=lambda name: [-accuracies[name], [orders[0]["first"], *(o["second"] for o in orders)].index(name)],
-    )
+    known = {cell: row.number for cell, row in accuracies().items() if row.number is not None}
+    ranked = [Cell(**orders[0]["first"]), *(Cell(**order["second"]) for order in orders)]
+    assert set(ranked) == set(known) and [known[cell] for cell in ranked] == sorted(known.values(), reverse=True)
     for order in orders:
-        assert order["difference"] == pytest.approx(accuracies[order["first"]] - accuracies[order["second"]], abs=2e-4)
+        lead = known[Cell(**order["first"])] - known[Cell(**order["second"])]
+        assert order["difference"] == pytest.approx(lead, abs=2e-4)
         assert 0 <= order["share"] <= 1
 
 
@@ -373,18 +384,19 @@ def test_the_winner_is_chosen_on_validation_pairs(workspace: Path) -> None:
 
 def test_figures_as_rows(workspace: Path) -> None:
     """As written by the stage, and as `publish --matrix` keeps them."""
-    kept = keep_matrix(PARAPHRASE, Path("reports/runs/paraphrase"), "dvc repro", "2026-11-21")
+    kept = keep_matrix(PARAPHRASE, ["samples_paraphrase"], Path("reports/runs/paraphrase"), "dvc repro", "2026-11-21")
     assert kept == Path("reports/runs/paraphrase/samples_paraphrase.csv") and read_results(kept) == read_results(
         PARAPHRASE
     )
-    rows = {(row["system"], row["protocol"], row["metric"]): row for row in read_results(PARAPHRASE)}
-    assert rows["tiny mean", "siamese", "accuracy"]["seeds"] == "2"
-    assert rows["absent mean", "cosine", "f1"]["value"] == "undefined: weights not available here"
-    fourth = [row for row in rows.values() if row["table"] == "4" and row["system"] == "tiny mean"]
-    assert len(fourth) == 6 * 3 and {row["seeds"] for row in fourth} == {"2"}
+    tested = [row for row in read_results(PARAPHRASE) if (row.dataset, row.split) == ("samples_paraphrase", "test")]
+    rows = {(row.system, row.protocol, row.metric): row for row in tested}
+    assert rows["tiny mean", "siamese", "accuracy"].seeds == 2
+    assert rows["absent mean", "cosine", "f1"].value == Unavailable("weights not available here")
+    fourth = [row for row in rows.values() if row.table == "4" and row.system == "tiny mean"]
+    assert len(fourth) == 6 * 7 and {row.seeds for row in fourth} == {2}
     one = rows["tiny mean", "u,v, the heads alone", "accuracy"]
     outcomes = read_json(COMBINATIONS / "tiny-mean.json")["combinations"]["u,v"]
-    assert float(one["value"]) == pytest.approx(np.mean([outcome["accuracy"] for outcome in outcomes]), abs=1e-4)
+    assert one.value == pytest.approx(np.mean([outcome["accuracy"] for outcome in outcomes]), abs=1e-4)
 
 
 def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
@@ -392,12 +404,10 @@ def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
     kept = path.read_text()
     path.write_text(json.dumps(json.loads(kept) | {"data": "other"}))
     run(pair_results)
-    cells = {
-        cell["strategy"]: cell for cell in report()["cells"] if (cell["encoder"], cell["pooling"]) == ("tiny", "mean")
-    }
+    cells = accuracies()
     path.write_text(kept)
     run(pair_results)
-    assert cells["ranking"]["absent"] == NOT_RUN.reason
+    assert cells[Cell("tiny", "mean", "", "ranking")].value == NOT_RUN
 
 
 @pytest.mark.parametrize("model", [STARTS / "tiny-mean-combined", CELLS / "tiny-mean-logistic", PARAPHRASER])

@@ -1,34 +1,32 @@
 """Verdicts on the claims of paper 1, from invented figures with a known verdict."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1 import claims as module
 from sentence_distillery.papers.paper1.claims import NOT, PARTLY, REPRODUCED, UNTESTED, Claim, Refinement, claims
 from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name
-from sentence_distillery.reporting.tables import Row
 
 FIGURES = {"pearson": 0.5, "spearman": 0.5, "mae": 1.5}
 NO_EXAMPLES: dict[str, Any] = {"cosines": {}, "words": {}}
 PRINTED = Refinement(True, {}, "")
 
 
-def row(system: str, dataset: str, protocol: str, metric: str, value: float | str, paper: str = "1") -> Row:
-    fields = {
-        "system": system,
-        "dataset": dataset,
-        "split": "test" if protocol != "encode" else "",
-        "protocol": protocol,
-    }
-    return fields | {"metric": metric, "value": str(value), "paper": paper, "n": "1379", "spread": "", "published": ""}
+def row(system: str, dataset: str, protocol: str, metric: str, value: float | str, paper: str = "1") -> Result:
+    split = "test" if protocol != "encode" else ""
+    figure = Unavailable(value) if isinstance(value, str) else value
+    return Result(system, dataset, split, protocol, metric, figure, 1379, paper)
 
 
-def stsb(system: str, protocol: str, paper: str = "1", **figures: float | str) -> list[Row]:
+def stsb(system: str, protocol: str, paper: str = "1", **figures: float | str) -> list[Result]:
     return [row(system, "stsb", protocol, metric, value, paper) for metric, value in (FIGURES | figures).items()]
 
 
-def paper_rows() -> list[Row]:
+def paper_rows() -> list[Result]:
     """The figures that the paper prints, as if this run had found them."""
     rows = [
         r
@@ -47,11 +45,11 @@ def paper_rows() -> list[Row]:
     ]
 
 
-def found(rows: list[Row], examples: dict[str, Any] = NO_EXAMPLES) -> dict[str, Claim]:
+def found(rows: list[Result], examples: dict[str, Any] = NO_EXAMPLES) -> dict[str, Claim]:
     return {claim.text: claim for claim in claims(rows, examples, PRINTED)}
 
 
-def by_start(rows: list[Row], start: str, examples: dict[str, Any] = NO_EXAMPLES) -> Claim:
+def by_start(rows: list[Result], start: str, examples: dict[str, Any] = NO_EXAMPLES) -> Claim:
     (claim,) = (claim for text, claim in found(rows, examples).items() if text.startswith(start))
     return claim
 
@@ -73,7 +71,7 @@ def test_the_papers_own_figures_bear_its_claims_out() -> None:
 
 
 def test_other_numbers_of_reviews_are_not_compared() -> None:
-    fewer = [{**r, "n": "500"} if (r["system"], r["dataset"]) == ("SimCSE", "imdb") else r for r in paper_rows()]
+    fewer = [replace(r, n=500) if (r.system, r.dataset) == ("SimCSE", "imdb") else r for r in paper_rows()]
     claim = by_start(fewer, "On IMDB, MyModel has the highest")
     assert claim.verdict == PARTLY
     assert claim.evidence.endswith("; not compared, with another number of reviews: SimCSE")
@@ -86,7 +84,7 @@ def test_without_figures_nothing_is_judged() -> None:
 
 def test_our_student_is_not_mymodel() -> None:
     """Our student's figures say nothing about the paper's model, however good they are."""
-    rows = [{**r, "system": "student"} if r["system"] == "paper student" else r for r in paper_rows()]
+    rows = [replace(r, system="student") if r.system == "paper student" else r for r in paper_rows()]
     for start in ("With DPCS, MyModel", "Under the mean, MyModel", "On IMDB, MyModel", "Distillation keeps"):
         for text, claim in found(rows).items():
             if text.startswith(start):
@@ -107,7 +105,7 @@ def test_calibrated_errors_stand_beside_the_plain_ones() -> None:
 
 def test_an_absent_system_is_not_beaten() -> None:
     rows = [
-        {**r, "value": "undefined: weights not available here"} if r["system"] in ("BERT", "SBERT") else r
+        replace(r, value=Unavailable("weights not available here")) if r.system in ("BERT", "SBERT") else r
         for r in paper_rows()
     ]
     claim = by_start(rows, "With TF-IDF weights, MyModel")
@@ -182,9 +180,7 @@ def test_ten_times_as_fast(speed: float, verdict: str) -> None:
 def test_every_claim_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every figure of the paper reversed, no claim is reproduced except those of speed and of Word2Vec."""
     turned = [
-        {**r, "value": str(3 - float(r["value"]) if r["metric"] == "mae" else 1 - float(r["value"]))}
-        if r["dataset"] != "corpus"
-        else r
+        r if r.number is None or r.dataset == "corpus" else replace(r, value=(3 if r.metric == "mae" else 1) - r.number)
         for r in paper_rows()
     ]
     cosines = {"skip-gram": [0.7, 0.2], "refined": [0.1, 0.7]}

@@ -1,7 +1,7 @@
 """The README's table of a run."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.reporting.publish import BESIDE, GAINS, keep_cells, keep_gains, keep_matrix, keep_run, table
+from sentence_distillery.papers.paper2.cell import Cell
+from sentence_distillery.reporting.publish import BESIDE, keep_curves, keep_matrix, keep_run, table
 
 
 def rows(system: str, value: Figure, speed: Figure) -> list[Result]:
@@ -46,7 +47,7 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
     assert kept.read_text(encoding="utf-8").startswith("# a command; 2026-11-21; ")
     *first, mean, _ = read_results(kept)
     assert first == read_results(results)
-    assert (mean["metric"], mean["value"], mean["seeds"], mean["spread"]) == ("pearson", "0.7800", "3", "0.0100")
+    assert (mean.metric, mean.value, mean.seeds, mean.spread) == ("pearson", 0.78, 3, 0.01)
     assert table(kept)[-1] == "| student | 78.0 / 78.0 | 300,034 |"
     keep_run(results, [], kept, "a command", "2026-11-21")
     assert len(read_results(kept)) == 3
@@ -60,31 +61,31 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
     source, runs = tmp_path / "paraphrase.csv", tmp_path / "runs"
     kept = runs / "mrpc.csv"
 
-    def publish(*cells: tuple[str, Figure, int], command: str) -> list[tuple[str, str]]:
+    def publish(*cells: tuple[str, Figure, int], command: str) -> list[tuple[str, Figure]]:
         write_results(source, [Result("L3", "mrpc", "test", name, "f1", value, n) for name, value, n in cells])
-        assert keep_matrix(source, runs, command, "2026-11-22") == kept
-        return [(row["protocol"], row["value"]) for row in read_results(kept)]
+        assert keep_matrix(source, ["mrpc"], runs, command, "2026-11-22") == kept
+        return [(row.protocol, row.value) for row in read_results(kept)]
 
     def commands() -> list[str]:
         first = kept.read_text(encoding="utf-8").splitlines()[0]
         return [run.split(";")[0] for run in first.removeprefix("# ").split(BESIDE)]
 
     assert publish(("cosine", 0.8, 1725), ("pair", no, 0), command="one") == [
-        ("cosine", "0.8000"),
-        ("pair", "undefined: not run"),
+        ("cosine", 0.8),
+        ("pair", no),
     ]
-    both = [("pair", "0.8500"), ("cosine", "0.8000")]
+    both = [("pair", 0.85), ("cosine", 0.8)]
     assert publish(("cosine", no, 0), ("pair", 0.85, 1725), command="two") == both
     assert commands() == ["two", "one"]
     assert publish(("pair", 0.86, 1725), ("triplet", no, 0), command="two") == [
-        ("pair", "0.8600"),
-        ("triplet", "undefined: not run"),
-        ("cosine", "0.8000"),
+        ("pair", 0.86),
+        ("triplet", no),
+        ("cosine", 0.8),
     ]
     assert commands() == ["two", "one"]
     assert publish(("pair", 0.87, 1700), ("cosine", no, 0), command="three") == [
-        ("pair", "0.8700"),
-        ("cosine", "undefined: not run"),
+        ("pair", 0.87),
+        ("cosine", no),
     ]
     assert commands() == ["three"]
 
@@ -92,126 +93,77 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
 def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path) -> None:
     """The figures of earlier runs on the other sets stay."""
 
-    def publish(*cells: tuple[str, float, int]) -> list[tuple[str, str]]:
+    def publish(*cells: tuple[str, float, int]) -> list[tuple[str, Figure]]:
         source, runs = tmp_path / "component_focus.csv", tmp_path / "runs"
         write_results(source, [Result("L3", name, "test", "focus", "pearson", value, n) for name, value, n in cells])
-        kept = keep_matrix(source, runs, "a command", "2026-11-22")
+        kept = keep_matrix(source, [name for name, *_ in cells], runs, "a command", "2026-11-22")
         assert kept == runs / "sick-stsb.csv"
-        return [(row["dataset"], row["value"]) for row in read_results(kept)]
+        return [(row.dataset, row.value) for row in read_results(kept)]
 
     publish(("stsb", 0.85, 1379), ("sick", 0.88, 4927))
-    assert publish(("sick", 0.89, 4927)) == [("sick", "0.8900"), ("stsb", "0.8500")]
-    assert publish(("stsb", 0.86, 1379)) == [("stsb", "0.8600"), ("sick", "0.8900")]
+    assert publish(("sick", 0.89, 4927)) == [("sick", 0.89), ("stsb", 0.85)]
+    assert publish(("stsb", 0.86, 1379)) == [("stsb", 0.86), ("sick", 0.89)]
 
 
 def test_figures_of_more_seeds_stay(tmp_path: Path) -> None:
     """A repeat with one seed does not replace three seeds; a repeat with three does."""
 
-    def publish(value: float, seeds: int) -> list[str]:
+    def publish(value: float, seeds: int) -> list[Figure]:
         source = tmp_path / "paraphrase.csv"
         write_results(source, [Result("L3", "mrpc", "test", "pair", "f1", value, 1725, seeds=seeds)])
-        return [row["value"] for row in read_results(keep_matrix(source, tmp_path / "runs", "a command", "2026-11-22"))]
+        return [
+            row.value
+            for row in read_results(keep_matrix(source, ["mrpc"], tmp_path / "runs", "a command", "2026-11-22"))
+        ]
 
     found = [publish(value, seeds) for value, seeds in ((0.8, 1), (0.81, 3), (0.82, 1), (0.83, 3))]
-    assert found == [["0.8000"], ["0.8100"], ["0.8100"], ["0.8300"]]
+    assert found == [[0.8], [0.81], [0.81], [0.83]]
 
 
-def test_cells_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
-    """Intervals, curves and orders: of the same test pairs only, and none of fewer seeds in place of more."""
+def test_curves_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
+    """Curves and orders: of the same test pairs only, and none of fewer seeds in place of more."""
     source, target = tmp_path / "paraphrase.json", tmp_path / "mrpc.json"
 
+    def cell(encoder: str, strategy: str) -> dict[str, Any]:
+        return asdict(Cell(encoder, "mean", "", strategy))
+
     def publish(pairs: int, *cells: tuple[str, str, int], orders: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-        place = {"pooling": "mean", "absent": None}
-        found = [place | {"encoder": one, "strategy": name, "seeds": seeds} for one, name, seeds in cells]
-        ahead = [{"encoder": one, "pooling": "mean", "first": name} for one, name in orders]
-        write_json(source, {"pairs": {"test": pairs}, "cells": found, "orders": ahead})
-        keep_cells(source, target)
+        curves = [{"cell": cell(one, name), "seeds": seeds} for one, name, seeds in cells]
+        ahead = [{"first": cell(one, name)} for one, name in orders]
+        write_json(source, {"pairs": {"test": pairs}, "curves": curves, "orders": ahead})
+        keep_curves(source, target)
         kept = read_json(target)
         return {
-            "cells": [(cell["encoder"], cell["strategy"], cell["seeds"]) for cell in kept["cells"]],
-            "orders": [(order["encoder"], order["first"]) for order in kept["orders"]],
+            "curves": [(each["cell"]["encoder"], each["cell"]["strategy"], each["seeds"]) for each in kept["curves"]],
+            "orders": [(order["first"]["encoder"], order["first"]["strategy"]) for order in kept["orders"]],
         }
 
     first = publish(9, ("L3", "pair", 3), ("L3", "cosine", 1), orders=[("L3", "pair")])
-    assert first == {"cells": [("L3", "cosine", 1), ("L3", "pair", 3)], "orders": [("L3", "pair")]}
+    assert first == {"curves": [("L3", "cosine", 1), ("L3", "pair", 3)], "orders": [("L3", "pair")]}
     second = publish(9, ("L3", "pair", 1), ("L6", "pair", 1), orders=[("L6", "pair")])
-    assert second["cells"] == [("L3", "cosine", 1), ("L3", "pair", 3), ("L6", "pair", 1)]
+    assert second["curves"] == [("L3", "cosine", 1), ("L3", "pair", 3), ("L6", "pair", 1)]
     assert second["orders"] == [("L6", "pair"), ("L3", "pair")]
     third = publish(9, ("L6", "pair", 1), orders=[("L6", "cosine"), ("L6", "pair")])
     assert third["orders"] == [("L6", "cosine"), ("L6", "pair"), ("L3", "pair")]
     assert publish(9, ("L6", "pair", 1), orders=[("L6", "siamese")])["orders"] == third["orders"]
-    assert publish(8, ("L3", "pair", 1)) == {"cells": [("L3", "pair", 1)], "orders": []}
+    assert publish(8, ("L3", "pair", 1)) == {"curves": [("L3", "pair", 1)], "orders": []}
 
 
 def test_gains_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
-    """A new gain replaces the former one; gains on other pairs are removed."""
+    """A new gain replaces the former one, unless that has more seeds; gains on other pairs are removed."""
+    source = tmp_path / "component_focus.csv"
 
-    def publish(*gains: tuple[str, str, float | str, float, int]) -> list[tuple[object, ...]]:
-        names = ("encoder", "task", "weight", "gain", "pairs")
-        found = [dict(zip(names, gain, strict=True)) | {"metric": "pearson", "seeds": 1} for gain in gains]
-        write_json(tmp_path / "component_focus.json", {"gains": found})
-        keep_gains(tmp_path / "component_focus.json", tmp_path / GAINS)
-        return [(gain["encoder"], gain["task"], gain["weight"], gain["gain"]) for gain in read_json(tmp_path / GAINS)]
+    def publish(*gains: tuple[str, float, float, int, int]) -> list[tuple[object, ...]]:
+        found = [
+            Result("L3", task, "test", "focus", "pearson gain", gain, n, seeds=seeds, weight=0.2, low=low, high=0.9)
+            for task, gain, low, n, seeds in gains
+        ]
+        write_results(source, found)
+        kept = keep_matrix(source, ["sick", "stsb"], tmp_path / "runs", "a command", "2026-11-26")
+        return sorted((row.dataset, row.value, row.low, row.weight) for row in read_results(kept))
 
-    assert publish(
-        ("L3", "sick", "gate", 0.2, 4927), ("L3", "sick", 0.2, 0.1, 4927), ("L3", "stsb", 0.2, 0.3, 1379)
-    ) == [
-        ("L3", "sick", 0.2, 0.1),
-        ("L3", "sick", "gate", 0.2),
-        ("L3", "stsb", 0.2, 0.3),
-    ]
-    assert publish(("L3", "sick", 0.2, 0.5, 4927), ("A", "sick", 0.2, 0.6, 4927)) == [
-        ("A", "sick", 0.2, 0.6),
-        ("L3", "sick", 0.2, 0.5),
-        ("L3", "sick", "gate", 0.2),
-        ("L3", "stsb", 0.2, 0.3),
-    ]
-    assert publish(("A", "sick", 0.2, 0.7, 100)) == [("A", "sick", 0.2, 0.7), ("L3", "stsb", 0.2, 0.3)]
-
-
-def test_gains_stand_by_the_size_of_the_weight(tmp_path: Path) -> None:
-    weights = ["one", 10.0, 2.0, "gate", 0.5]
-    gain = {"encoder": "L3", "task": "sick", "metric": "pearson", "gain": 0.1, "pairs": 10, "seeds": 1}
-    write_json(tmp_path / "component_focus.json", {"gains": [gain | {"weight": weight} for weight in weights]})
-    keep_gains(tmp_path / "component_focus.json", tmp_path / GAINS)
-    assert [gain["weight"] for gain in read_json(tmp_path / GAINS)] == [0.5, 2.0, 10.0, "gate", "one"]
-
-
-def test_a_gain_of_more_seeds_stays(tmp_path: Path) -> None:
-    place = {"encoder": "L3", "task": "sick", "metric": "pearson", "weight": 0.2, "pairs": 4927}
-
-    def publish(gain: float, seeds: int) -> float:
-        write_json(tmp_path / "component_focus.json", {"gains": [place | {"gain": gain, "seeds": seeds}]})
-        keep_gains(tmp_path / "component_focus.json", tmp_path / GAINS)
-        (kept,) = read_json(tmp_path / GAINS)
-        return float(kept["gain"])
-
-    assert [publish(*each) for each in ((0.1, 1), (0.2, 3), (0.3, 1), (0.4, 3))] == [0.1, 0.2, 0.2, 0.4]
-
-
-def test_a_kept_file_of_former_names_is_gone_on_with(tmp_path: Path) -> None:
-    """stsb+silver.csv gets the cells of stsb+augmented; its former `mean weights` are the model soup's."""
-    source, runs = tmp_path / "component_focus.csv", tmp_path / "runs"
-    former = Result("L6, mean weights, W_cf = 0", "stsb+silver", "test", "focus", "pearson", 0.8, 1379, seeds=2)
-    write_results(runs / "stsb+silver.csv", [former])
-    new = replace(former, system="L3, W_cf = 0", dataset="stsb+augmented")
-    write_results(source, [new])
-    kept = keep_matrix(source, runs, "a command", "2026-11-26")
-    assert kept == runs / "stsb+silver.csv"
-    assert [(row["system"], row["dataset"]) for row in read_results(kept)] == [
-        ("L3, W_cf = 0", "stsb+augmented"),
-        ("L6, model soup, W_cf = 0", "stsb+augmented"),
-    ]
-
-
-def test_cells_of_former_names_are_not_doubled(tmp_path: Path) -> None:
-    """A cell that has its former strategy in the kept file is the same cell, and is replaced."""
-    source, target = tmp_path / "paraphrase.json", tmp_path / "mrpc.json"
-    cell = {"encoder": "L6", "pooling": "mean", "absent": None, "seeds": 3}
-    write_json(
-        target, {"pairs": 9, "cells": [cell | {"strategy": "pair, mean weights", "held_out": 0.7}], "orders": []}
-    )
-    new = cell | {"strategy": "pair, model soup", "validation": 0.8}
-    write_json(source, {"pairs": {"test": 9}, "cells": [new], "orders": []})
-    keep_cells(source, target)
-    assert read_json(target)["cells"] == [new]
+    first = publish(("sick", 0.1, 0.05, 4927, 1), ("stsb", 0.3, 0.25, 1379, 3))
+    assert first == [("sick", 0.1, 0.05, 0.2), ("stsb", 0.3, 0.25, 0.2)]
+    second = publish(("sick", 0.5, 0.45, 4927, 1), ("stsb", 0.4, 0.35, 1379, 1))
+    assert second == [("sick", 0.5, 0.45, 0.2), ("stsb", 0.3, 0.25, 0.2)]
+    assert publish(("sick", 0.7, 0.65, 100, 1)) == [("sick", 0.7, 0.65, 0.2), ("stsb", 0.3, 0.25, 0.2)]

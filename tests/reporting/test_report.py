@@ -14,10 +14,10 @@ import pytest
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1 import reproduction
+from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import headline, rounded, sentence
 from sentence_distillery.reporting.page import growth
-from sentence_distillery.reporting.publish import GAINS
 from stages import paths
 from stages.reporting import paper_pages, report
 from tests.workspace import ROOT, write_params
@@ -114,49 +114,59 @@ def write_examples(cosine: float | None = 0.25) -> None:
     write_json(paths.EXAMPLES, {"cosines": cosines, "words": {"skip-gram": words, "refined": words[::-1]}})
 
 
+def focus_row(encoder: str, weight: float | str, dataset: str, value: float, n: int) -> Result:
+    """Make the row of a trained cell of paper 3."""
+    name = f"{encoder}, W_cf {f'learnt: {weight}' if isinstance(weight, str) else f'= {weight:g}'}"
+    where = (name, dataset, "test", "component focus", "pearson")
+    return Result(*where, value, n, "3", "5", encoder=encoder, strategy="component focus", weight=weight)
+
+
+def pair_rows(cell: Cell, dataset: str, accuracy: float, n: int, table: str = "") -> list[Result]:
+    """Make the rows of a cell of paper 2: accuracy, F1 and seconds."""
+    where = (f"{cell.encoder} {cell.pooling}", dataset, "test", cell.name)
+    values = {"accuracy": accuracy, "f1": 0.8, "seconds": 412.0}
+    spreads = {"f1": 0.01}
+    return [
+        Result(*where, metric, value, n, "2", table, spread=spreads.get(metric), **cell.content())
+        for metric, value in values.items()
+    ]
+
+
 def write_focus() -> None:
     """Paper 3: a cell, its gain, a tree whose words are hostile, and the parser's scores."""
-    rows = [Result("tiny, W_cf = 0.2", "sick", "test", "component focus", "pearson", 0.8123, 84, "3", "5")]
-    write_results(paths.COMPONENT_RESULTS, rows)
-    gain: dict[str, Any] = {
-        "encoder": "tiny",
-        "task": "sick",
-        "metric": "pearson",
-        "weight": 0.2,
-        "gain": 0.0123,
-        "low": -0.001,
-    }
-    gain |= {"high": 0.02, "pairs": 84, "seeds": 1, "verdict": "no difference to be seen"}
+    cell = focus_row("tiny", 0.2, "sick", 0.8123, 84)
+    gain = replace(cell, metric="pearson gain", value=0.0123, low=-0.001, high=0.02)
+    write_results(paths.COMPONENT_RESULTS, [cell, gain])
     tree: dict[str, Any] = {"text": "x", "tokens": ["dogs", HOSTILE], "lemmas": ["dog", "x"], "upos": ["NOUN", "VERB"]}
     tree |= {"xpos": ["NNS", "VBP"], "heads": [2, 0], "relations": ["nsubj", "root"]}
     learnt = {"encoder": HOSTILE, "task": "sick", "kind": "tags", "step": 37, "weights": {HOSTILE: 0.1, "PART": -0.54}}
-    about = {"gains": [gain], "learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
+    about = {"learnt": [learnt], "trees": [tree], "draws": 2000, "seeds": [1], "epochs": 4}
     write_json(paths.COMPONENT_REPORT, about)
     write_json(paper_pages.FILES["parser_scores"], {"test": {"UAS": 80.25, "LAS": 76.5}})
 
 
 def write_paraphrase() -> None:
     """Write paper 2's results: a cell with figures, one without, table 4, and the cost of comparing sentences."""
-    cell: dict[str, Any] = {
-        "encoder": "tiny",
-        "pooling": "mean",
-        "strategy": "cosine",
-        "absent": None,
-        "seeds": 2,
-        "accuracy": 0.7123,
-    }
-    cell |= {"f1": 0.8, "spread": 0.01, "f1_spread": 0.02, "interval": [0.68, 0.74], "validation": 0.7, "epochs": 30}
-    cell |= {"threshold": 0.5, "seconds": 9.5, "related": {"stsb": {"spearman": 0.5}}, "cosine": {"accuracy": 0.7}}
-    cell |= {"curve": {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}}
-    fourth = cell | {"pooling": "cls", "strategy": "u,v, the heads alone", "accuracy": 0.6987}
-    order: dict[str, Any] = {"encoder": "tiny", "pooling": "mean", "first": "triplet", "second": "combined-cosine"}
+    cell = Cell("tiny", "mean", "", "cosine")
+    accuracy, *others = pair_rows(cell, HOSTILE, 0.7123, 84)
+    rows = [replace(accuracy, low=0.68, high=0.74, spread=0.01, seeds=2), *others]
+    rows += [replace(accuracy, split="validation", value=0.7), replace(accuracy, metric="threshold", value=0.5)]
+    rows += [replace(accuracy, metric="accuracy by cosine"), replace(accuracy, metric="epochs", value=30.0)]
+    rows.append(replace(accuracy, dataset="stsb", metric="spearman", value=0.5))
+    absent = replace(cell, pooling="cls")
+    rows += [replace(row, value=Unavailable(HOSTILE)) for row in pair_rows(absent, HOSTILE, 0.0, 0)[:2]]
+    rows += pair_rows(Cell("tiny", "cls", "the heads alone", "u,v"), HOSTILE, 0.6987, 84, "4")[:2]
+    write_results(paths.PARAPHRASE_RESULTS, rows)
     found: dict[str, Any] = {
         "dataset": HOSTILE,
         "pairs": {"train": 9, "validation": 2, "test": 84},
         "removed": {"pair of x test": 3},
+        "winner": "tiny-mean-cosine",
     }
-    found |= {"cells": [cell, cell | {"pooling": "cls", "absent": HOSTILE}], "combinations": [fourth]}
-    found |= {"orders": [order | {"difference": 0.0123, "share": 0.97}], "winner": "tiny-mean-cosine"}
+    curve = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8], "seeds": 2}
+    first, second = Cell("tiny", "mean", "", "triplet"), Cell("tiny", "mean", "combined", "cosine")
+    order = {"first": first.content(), "second": second.content(), "difference": 0.0123, "share": 0.97}
+    found |= {"curves": [curve | {"cell": cell.content()}], "orders": [order]}
     write_json(paths.PARAPHRASE_REPORT, found)
     systems = [
         {"system": name, "runs": runs, "per_second": 99.5, "comparison": 0.5, "seconds": seconds}
@@ -359,7 +369,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     assert "IMDB test, 25,000 documents" in outline.text
     assert {"71.23", "66.0", "2.0"} <= set(outline.words)  # Word2Vec's precision of both, its recall of the paper
     assert "SimCSE was tuned here, unsupervised, from package:mini on 640 examples." in outline.text
-    assert "undefined: weights not available here" in outline.words
+    assert "weights not available here" in outline.words
     assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
 
 
@@ -373,7 +383,7 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
     assert cells["Word2Vec"] == ["41.37", "4.4", "31.37", "37.9", "1.814", "2.313"]
     assert cells["MyModel"] == ["—", "47.0", "—", "48.1", "—", "2.100"]  # our own student does not stand in for it
     notes = {name: found[0][0].note for name, found in systems}
-    assert notes["BERT"] == "undefined: weights not available here"
+    assert notes["BERT"] == "weights not available here"
     assert notes["SBERT"] == "not among the systems of this run"
     assert [name for name, _ in others] == ["refined", "student", "teacher"]
     best = [name for name, found in systems if found[3][0].best]
@@ -579,40 +589,31 @@ def test_paper_2(workspace: Path) -> None:
 def test_what_longer_runs_have_left(workspace: Path) -> None:
     """Cells of paper 2 in the paper's order, whatever the order of the file; paper 3's by weight, with their gains."""
     assert "as far as" not in paper("paper2") + paper("paper3")
-    cells = {"tiny cls": ["cosine"], "tiny mean": ["modern-pair", "combined-siamese", "siamese", HOSTILE]}
-    kept = [
-        Result(system, "mrpc", "test", strategy, metric, value, 1725, spread=0.01 if metric == "f1" else None)
-        for system, strategies in cells.items()
-        for strategy in strategies
-        for metric, value in (("accuracy", 0.7319), ("f1", 0.8), ("seconds", 412.0))
-    ]
-    absent = [Result("big max", "mrpc", "test", "triplet", "accuracy", Unavailable("weights not available here"), 0)]
-    fourth = [
-        Result("tiny cls", "mrpc", "test", "|u-v|,u*v, the encoder too", metric, 0.7654, 1725, table="4")
-        for metric in ("accuracy", "f1")
-    ]
+    cells = [Cell("tiny", "cls", "", "cosine"), Cell("tiny", "mean", "modern", "pair")]
+    cells += [Cell("tiny", "mean", start, name) for start, name in (("combined", "siamese"), ("", "siamese"))]
+    cells.append(Cell("tiny", "mean", "", HOSTILE))
+    kept = [row for cell in cells for row in pair_rows(cell, "mrpc", 0.7319, 1725)]
+    kept[-3] = replace(kept[-3], low=0.68, high=0.74)
+    gone = pair_rows(Cell("big", "max", "", "triplet"), "mrpc", 0.0, 0)[:1]
+    absent = [replace(row, value=Unavailable("weights not available here")) for row in gone]
+    fourth = pair_rows(Cell("tiny", "cls", "the encoder too", "|u-v|,u*v"), "mrpc", 0.7654, 1725, "4")[:2]
     write_results(paths.PARAPHRASE_RUNS / "mrpc.csv", kept + absent + fourth)
-    alone = json.loads(paths.PARAPHRASE_REPORT.read_text())
-    behind = {"encoder": "tiny", "pooling": "mean", "first": "ranking", "second": "cosine"}
-    orders = [behind | {"difference": 0.0345, "share": 0.62}]
-    write_json(
-        paths.PARAPHRASE_RUNS / "mrpc.json", {key: alone[key] for key in ("pairs", "cells")} | {"orders": orders}
-    )
-    grid = [
-        Result(f"{encoder}, W_cf {weight}", "stsb", "test", "component focus", "pearson", 0.8, 1379)
-        for encoder in (HOSTILE, "tiny")
-        for weight in ("learnt: one", "= 0.5", "= 0")
-    ]
-    write_results(paths.COMPONENT_RUNS / "stsb.csv", grid)
-    gain = {"encoder": "tiny", "task": "stsb", "metric": "pearson", "weight": 0.2, "gain": -0.0321, "low": -0.04}
-    write_json(paths.COMPONENT_RUNS / GAINS, [gain | {"high": -0.02, "pairs": 1379, "seeds": 1, "verdict": "worse"}])
+    first, second = Cell("tiny", "mean", "", "ranking"), cells[0]
+    orders = [{"first": first.content(), "second": second.content(), "difference": 0.0345, "share": 0.62}]
+    curve = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8], "seeds": 1}
+    curves = [curve | {"cell": cells[1].content()}]
+    write_json(paths.PARAPHRASE_RUNS / "mrpc.json", {"pairs": 1725, "curves": curves, "orders": orders})
+    weights: tuple[float | str, ...] = ("one", 0.5, 0.0)
+    grid = [focus_row(encoder, weight, "stsb", 0.8, 1379) for encoder in (HOSTILE, "tiny") for weight in weights]
+    gain = replace(focus_row("tiny", 0.2, "stsb", -0.0321, 1379), metric="pearson gain", low=-0.04, high=-0.02)
+    write_results(paths.COMPONENT_RUNS / "stsb.csv", [*grid, gain])
     (_, paper_2), (_, paper_3) = (check(paper(key)).text.split("as far as the ") for key in ("paper2", "paper3"))
-    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pair", HOSTILE)):
-        assert f"tiny mean, {earlier} 73.19 80.00 ± 1.00 412 tiny mean, {later} 73.19" in paper_2
+    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pairs", HOSTILE)):
+        assert f"tiny MEAN {earlier} 73.19 80.00 412 1 tiny MEAN {later} 73.19" in paper_2
     assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2
     assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
     assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
-    assert "tiny MEAN, modern joined pair: 73.19" in paper_2 and "tiny CLS, modern joined pair: not run" in paper_2
+    assert "tiny MEAN, modern joined pairs: 73.19" in paper_2 and "tiny CLS, modern joined pairs: not run" in paper_2
     assert "worse in 1 of 1 comparison: the claim fails here." in paper_3 and "−3.21 −4.00 to −2.00" in paper_3
     assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3

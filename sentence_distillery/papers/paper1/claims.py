@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1.published import PAPER_1, our_name
 from sentence_distillery.papers.paper1.reproduction import METRICS, values
-from sentence_distillery.reporting.tables import PROTOCOLS, Row, metric
+from sentence_distillery.reporting.tables import PROTOCOLS, metric
 
 MARGIN = {"pearson": 0.005, "spearman": 0.005, "f1": 0.005, "mae": 0.05}
 CALIBRATED = "mae_calibrated"
@@ -61,9 +62,9 @@ class Run:
 Finding = tuple[str, str]  # verdict, evidence
 
 
-def claims(rows: Sequence[Row], examples: Mapping[str, Any], refinement: Refinement) -> list[Claim]:
+def claims(rows: Sequence[Result], examples: Mapping[str, Any], refinement: Refinement) -> list[Claim]:
     """Judge every claim of the abstract, the introduction and sections 3 to 5 that a figure can test."""
-    reviews = {row["system"]: int(row["n"]) for row in rows if row["dataset"] == "imdb"}
+    reviews = {row.system: row.n for row in rows if row.dataset == "imdb"}
     run = Run(values(rows), reviews, examples, refinement)
     return [Claim(text, place, *check(run)) for text, place, check in CLAIMS]
 

@@ -4,19 +4,19 @@ A system without a figure in this run keeps its row, which says why; no other sy
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, TABLE_1, TABLE_2, our_name
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import (
     Figure,
     Metric,
-    Row,
     Table,
     figure,
     mark_best,
     metric,
-    number,
     size,
     unique,
 )
@@ -35,13 +35,13 @@ NOT_ASKED = "not among the systems of this run"
 Columns = Sequence[tuple[str, str]]  # (metric, "ours" or "paper")
 
 
-def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
+def tables(rows: Sequence[Result], sets: Mapping[str, Any]) -> list[Table]:
     """Make tables 4, 5, 6 and 3, as far as the run has their set; in the paper's order of systems."""
-    stsb = [row for row in rows if (row["dataset"], row["split"]) == ("stsb", "test")]
-    imdb = [row for row in rows if (row["dataset"], row["split"], row["protocol"]) == ("imdb", "test", "sgd")]
+    stsb = [row for row in rows if (row.dataset, row.split) == ("stsb", "test")]
+    imdb = [row for row in rows if (row.dataset, row.split, row.protocol) == ("imdb", "test", "sgd")]
     made = []
     for protocol, (number_, title) in TITLES.items():
-        mine = [row for row in stsb if row["protocol"] == protocol]
+        mine = [row for row in stsb if row.protocol == protocol]
         if mine:
             printed = {name: vars(known) for (name, other), known in PAPER_1.items() if other == protocol}
             caption = (f"Table {number_}: {title}", f"STS-B test, {size(mine, sets)}")
@@ -55,7 +55,7 @@ def tables(rows: Sequence[Row], sets: Mapping[str, Any]) -> list[Table]:
 
 def _beside(
     caption: tuple[str, str],
-    rows: Sequence[Row],
+    rows: Sequence[Result],
     printed: Mapping[str, Mapping[str, Any]],
     metrics: Sequence[str],
     of_ours: Sequence[str] = (),
@@ -64,14 +64,14 @@ def _beside(
 
     `metrics` have a column for the paper; `of_ours` have none, and are left out if no row has them.
     """
-    known = {(row["system"], row["metric"]): row for row in rows}
+    known = {(row.system, row.metric): row for row in rows}
     taken = [our_name(name) for name in printed]
-    others = unique(row["system"] for row in rows if row["system"] not in taken)
-    alone = [name for name in of_ours if any(row["metric"] == name for row in rows)]
+    others = unique(row.system for row in rows if row.system not in taken)
+    alone = [name for name in of_ours if any(row.metric == name for row in rows)]
 
     def ours(system: str, name: str) -> Figure:
         row = known.get((system, name))
-        return figure({**row, "published": ""}) if row else Figure("—", note=NOT_ASKED)
+        return figure(replace(row, published=None)) if row else Figure("—", note=NOT_ASKED)
 
     def line(system: str, paper: Mapping[str, Any] | None) -> list[list[Figure]]:
         cells = []
@@ -80,7 +80,7 @@ def _beside(
             cells += [[ours(system, name)], [theirs]]
         cells += [[ours(system, name)] for name in alone]
         has_value = ours(system, metrics[0]).value is not None
-        return [*cells, [Figure(f"{int(known[system, metrics[0]]['n']):,}" if has_value else "")]]
+        return [*cells, [Figure(f"{known[system, metrics[0]].n:,}" if has_value else "")]]
 
     first = [(name, line(our_name(name), paper)) for name, paper in printed.items()]
     second = [(name, line(name, None)) for name in others]
@@ -92,7 +92,7 @@ def _beside(
         (f"{metric(name).label} {metric(name).unit}".strip(), [Metric("this run"), Metric("paper")]) for name in metrics
     ]
     groups += [(f"{metric(name).label} {metric(name).unit}", [Metric("this run")]) for name in alone]
-    if len({row["n"] for row in rows}) > 1:  # a system that was tested on fewer rows says so
+    if len({row.n for row in rows}) > 1:  # a system that was tested on fewer rows says so
         groups.append(("Rows", [Metric("this run")]))
     else:
         blocks = [(title, [(name, cells[:-1]) for name, cells in lines]) for title, lines in blocks]
@@ -180,11 +180,10 @@ def _heat_map(title: str, words: Mapping[str, Any]) -> charts.HeatMap:
     )
 
 
-def values(rows: Sequence[Row]) -> dict[tuple[str, str, str, str, str], float]:
+def values(rows: Sequence[Result]) -> dict[tuple[str, str, str, str, str], float]:
     """Index the figures that exist: {(system, dataset, split, protocol, metric): value}."""
-    keys = ("system", "dataset", "split", "protocol", "metric")
     return {
-        tuple(row[key] for key in keys): value  # type: ignore[misc]
+        (row.system, row.dataset, row.split, row.protocol, row.metric): row.number
         for row in rows
-        if (value := number(row)) is not None
+        if row.number is not None
     }

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1 import claims, reproduction
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Columns, Section, rendered, training
-from sentence_distillery.reporting.tables import Row
 
 PACKAGE = "sentence_distillery.papers.paper1"
 PRINTED_RATE = 1e-4  # of Algorithm 1
@@ -42,7 +42,9 @@ def refinement(run: PaperStudentRun) -> claims.Refinement:
     return claims.Refinement(as_printed, course, run.benchmark)
 
 
-def section(rows: Sequence[Row], sets: Mapping[str, Any], examples: Mapping[str, Any], run: PaperStudentRun) -> Section:
+def section(
+    rows: Sequence[Result], sets: Mapping[str, Any], examples: Mapping[str, Any], run: PaperStudentRun
+) -> Section:
     """Render the section.
 
     Args:

@@ -1,5 +1,6 @@
 """Paper 2: paraphrases found by vectors of encoders."""
 
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.papers.paper import Outputs, Paper
 from sentence_distillery.papers.paper2.section import section
 from sentence_distillery.reporting.page import Section
@@ -7,7 +8,9 @@ from sentence_distillery.reporting.page import Section
 
 def sections(outputs: Outputs) -> list[Section]:
     """Render the matrix of this run and of longer runs, and what comparing costs."""
-    return [section(outputs.json("paraphrase"), outputs.json("pair_cost"), outputs.files["paraphrase_runs"])]
+    rows = read_results(outputs.files["paraphrase_results"])
+    about, cost = outputs.json("paraphrase"), outputs.json("pair_cost")
+    return [section(rows, about, cost, outputs.files["paraphrase_runs"])]
 
 
 PAPER = Paper(

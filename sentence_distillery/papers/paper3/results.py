@@ -26,9 +26,9 @@ from sentence_distillery.benchmarks.metrics import Figure, correlations, cosines
 from sentence_distillery.component_focus.cells import (
     CELL,
     LEARNT,
-    MODEL_SOUP,
     PREDICTIONS,
     SCHEMA,
+    SOUP_ROW,
     CellKey,
     Inputs,
     benchmarks_of,
@@ -37,21 +37,21 @@ from sentence_distillery.component_focus.cells import (
 )
 from sentence_distillery.component_focus.frozen_weights import Kind, Learnt, learn_all
 from sentence_distillery.component_focus.options import ComponentFocus
-from sentence_distillery.component_focus.weights import Weight
 from sentence_distillery.encoders.functions import Embed
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.io.artifacts import read_json, read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
+from sentence_distillery.papers.paper3.gains import GAIN, TRAINED, UNTRAINED
 from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 NO_LABELS = np.zeros((0, 0), dtype=bool)
 NOTHING = np.zeros(0, dtype=np.float32)
-UNTRAINED = "untrained"
-MEAN = "model soup"
 SHORT = 14  # words of a tree that fits on the page
+
+Seed = int | str | None  # the model soup has a name; None: nothing was trained
 
 
 @dataclass(frozen=True)
@@ -65,39 +65,53 @@ class CellPredictions:
     cosines: Floats  # (seeds, pairs)
     right: NDArray[np.bool_]  # (seeds, pairs)
     unavailable: Unavailable | None = None
-    seeds: tuple[int | None, ...] = (None,)  # None: nothing was trained
+    seeds: tuple[Seed, ...] = (None,)
 
-    def of(self, seeds: Sequence[int | None]) -> "CellPredictions":
+    def of(self, seeds: Sequence[Seed]) -> "CellPredictions":
         """Select the predictions of these seeds, in their order."""
         rows = [self.seeds.index(seed) for seed in seeds]
         right = self.right[rows] if self.right.size else NO_LABELS
         return replace(self, cosines=self.cosines[rows], right=right, seeds=tuple(seeds))
 
     @property
-    def system(self) -> str:
-        """Its name in the results."""
-        learnt = isinstance(self.weight, str)
-        return f"{self.encoder}, W_cf {f'learnt: {self.weight}' if learnt else f'= {self.weight:g}'}"
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How much better a weight is than 0, and the ends of its 95% interval."""
-
-    encoder: str
-    task: str
-    metric: str
-    weight: float | Kind
-    gain: float
-    low: float
-    high: float
-    pairs: int
-    seeds: int
+    def strategy(self) -> str:
+        """Whether it was trained."""
+        return UNTRAINED if self.seeds == (None,) and not self.unavailable else TRAINED
 
     @property
-    def verdict(self) -> str:
-        """What the interval says."""
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "no difference to be seen"
+    def soup(self) -> bool:
+        """Whether it is the model soup of the seeds."""
+        return self.seeds == (MODEL_SOUP,)
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """What it has in common with the cells of other weights."""
+        return self.encoder, self.task, self.strategy, str(self.soup)
+
+    def result(self, metric: str, values: Sequence[Figure]) -> Result:
+        """Make a row of the table of results: the mean of one value for each seed, and their spread."""
+        known = [value for value in values if not isinstance(value, Unavailable)]
+        missing = next((value for value in values if isinstance(value, Unavailable)), None)
+        learnt = isinstance(self.weight, str)
+        kind = [MODEL_SOUP] if self.soup else [UNTRAINED] if self.strategy == UNTRAINED else []
+        weight = f"W_cf {f'learnt: {self.weight}' if learnt else f'= {self.weight:g}'}"
+        return Result(
+            system=", ".join([self.encoder, *kind, weight]),
+            dataset=self.task,
+            split="test",
+            protocol="ten folds, penalty within" if metric.startswith("accuracy") else "component focus",
+            metric=metric,
+            value=missing or float(np.mean(known)),
+            n=len(self.ratings),
+            paper="3",
+            table="6" if metric.startswith("accuracy") else "5",
+            seeds=len(values),
+            spread=float(np.std(known, ddof=1)) if len(known) > 1 and not missing else None,
+            encoder=self.encoder,
+            strategy=self.strategy,
+            weight=self.weight,
+            seed=MODEL_SOUP if self.soup else None,
+        )
 
 
 def read_predictions(key: CellKey, cells: Path) -> list[CellPredictions]:
@@ -109,59 +123,33 @@ def read_predictions(key: CellKey, cells: Path) -> list[CellPredictions]:
     table = read_table(directory / PREDICTIONS, SCHEMA)
     table = table.filter(pc.equal(table["split"], "test"))
     seeds = table["seed"]
-    kinds = {
-        encoder: table.filter(pc.not_equal(seeds, MODEL_SOUP)),
-        f"{encoder}, {MEAN}": table.filter(pc.equal(seeds, MODEL_SOUP)),
-        f"{encoder}, {UNTRAINED}": table.filter(pc.is_null(seeds)),
-    }
-    return [_predictions_of(name, task, weight, rows) for name, rows in kinds.items() if rows.num_rows]
+    kinds = [pc.not_equal(seeds, SOUP_ROW), pc.equal(seeds, SOUP_ROW), pc.is_null(seeds)]
+    return [_predictions_of(key, rows) for kind in kinds if (rows := table.filter(kind)).num_rows]
 
 
-def _predictions_of(name: str, task: str, weight: Weight, table: pa.Table) -> CellPredictions:
-    seeds = tuple(dict.fromkeys(table["seed"].to_pylist()))
+def _predictions_of(key: CellKey, table: pa.Table) -> CellPredictions:
+    seeds: list[Seed] = list(dict.fromkeys(table["seed"].to_pylist()))
     ratings, cosine, labels, predicted = (
         table[column].to_numpy().reshape(len(seeds), -1) for column in ("score", "cosine", "label", "predicted")
     )
     right = labels == predicted if table["predicted"].null_count == 0 else NO_LABELS
-    return CellPredictions(name, task, weight, ratings[0], cosine, right, seeds=seeds)
+    named = tuple(MODEL_SOUP if seed == SOUP_ROW else seed for seed in seeds)
+    return CellPredictions(key.encoder, key.task, key.weight, ratings[0], cosine, right, seeds=named)
 
 
 def cell_figures(cell: CellPredictions) -> list[Result]:
     """Compute Pearson, Spearman and, for SICK, the accuracy of SICK-E: the mean over the seeds, and their spread."""
-    system, n = cell.system, len(cell.ratings)
     if cell.unavailable:
-        names = ("pearson", "spearman")
-        return [_row(system, cell.task, name, cell.unavailable, 0, 1, None, "5") for name in names]
+        return [cell.result(name, [cell.unavailable]) for name in ("pearson", "spearman")]
     by_seed = [correlations(row, cell.ratings) for row in cell.cosines]
-    rows = []
-    for name in ("pearson", "spearman"):
-        values = [figures[name] for figures in by_seed]
-        rows.append(_mean(system, cell.task, name, values, n, "5"))
+    rows = [cell.result(name, [figures[name] for figures in by_seed]) for name in ("pearson", "spearman")]
     if cell.right.size:
-        rates: list[Figure] = [float(row.mean()) for row in cell.right]
-        rows.append(_mean(system, cell.task, "accuracy", rates, n, "6"))
+        rows.append(cell.result("accuracy", [float(row.mean()) for row in cell.right]))
     return rows
 
 
-def _mean(system: str, task: str, name: str, values: Sequence[Figure], n: int, table: str) -> Result:
-    known = [value for value in values if not isinstance(value, Unavailable)]
-    if len(known) < len(values):
-        return _row(
-            system, task, name, next(v for v in values if isinstance(v, Unavailable)), n, len(values), None, table
-        )
-    spread = float(np.std(known, ddof=1)) if len(known) > 1 else None
-    return _row(system, task, name, float(np.mean(known)), n, len(known), spread, table)
-
-
-def _row(
-    system: str, task: str, name: str, value: Figure, n: int, seeds: int, spread: float | None, table: str
-) -> Result:
-    protocol = "ten folds, penalty within" if name == "accuracy" else "component focus"
-    return Result(system, task, "test", protocol, name, value, n, "3", table, None, seeds, spread)
-
-
-def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[Gain]:
-    """Compute the gain of `cell` over `base`, which has W_cf = 0, by metric, on the seeds that both have, if any."""
+def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[Result]:
+    """Compute the gain of `cell` over `base`, which has W_cf = 0, with its interval, on the seeds that both have."""
     both = [seed for seed in cell.seeds if seed in base.seeds]
     if not both:
         return []
@@ -183,17 +171,17 @@ def gains(base: CellPredictions, cell: CellPredictions, counts: Floats) -> list[
     measured = []
     for name, values in differences.items():
         low, high = bootstrap.interval(values[1:])
-        shared = (cell.encoder, cell.task, name, cell.weight)
-        measured.append(Gain(*shared, float(values[0]), low, high, len(base.ratings), len(base.cosines)))
+        row = cell.result(GAIN.format(name), [float(values[0])])
+        measured.append(replace(row, low=low, high=high, seeds=len(base.cosines)))
     return measured
 
 
-def gains_over_none(cells: Sequence[CellPredictions]) -> list[Gain]:
-    """Compute the gain of each weight of an encoder and task over 0; nothing if the cell of 0 is not available.
+def gains_over_none(cells: Sequence[CellPredictions]) -> list[Result]:
+    """Compute the gain of each weight of a series over 0; nothing if the cell of 0 is not available.
 
     The model soup has no separate gain: its seeds are compared.
     """
-    there = [cell for cell in cells if not cell.unavailable and not cell.encoder.endswith(MEAN)]
+    there = [cell for cell in cells if not cell.unavailable and not cell.soup]
     base = next((cell for cell in there if cell.weight == 0), None)
     if base is None:
         return []
@@ -236,7 +224,7 @@ def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], 
     labels = entailment(vectors, rows, test.labels)
     right = NO_LABELS if labels is None else np.array([labels]) == np.array([test.labels])
     cosine = cosines(vectors[one], vectors[other])[None, :]
-    return CellPredictions(f"{name}, {UNTRAINED}", test.name, weight, ratings, cosine, right)
+    return CellPredictions(name, test.name, weight, ratings, cosine, right)
 
 
 def learnt_weights(
@@ -256,7 +244,7 @@ def learnt_weights(
 
 def _learnt(name: str, task: str, learnt: Learnt) -> CellPredictions:
     ratings, cosine = np.array(learnt.gold, np.float32), np.array([learnt.cosines], np.float32)
-    return CellPredictions(f"{name}, {UNTRAINED}", task, learnt.kind, ratings, cosine, NO_LABELS)
+    return CellPredictions(name, task, learnt.kind, ratings, cosine, NO_LABELS)
 
 
 def shown(trees: dict[str, Tree]) -> list[dict[str, Any]]:

@@ -5,27 +5,23 @@ Paper 3 is Yin, Zhang, Zhu, Liu and Yao, Applied Sciences 2020, 10, 958. "The pa
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.evaluation.aliases import current_content
-from sentence_distillery.evaluation.results import read_results
-from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.evaluation.results import Result, read_results
+from sentence_distillery.papers.paper3.gains import GAIN, UNTRAINED, verdict
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
-from sentence_distillery.reporting.publish import GAINS
 from sentence_distillery.reporting.tables import (
     TITLES,
     Block,
     Figure,
     Metric,
-    Row,
     Table,
     build,
     label,
     mark_best,
-    number,
     rank,
     unique,
 )
@@ -100,57 +96,57 @@ PACKAGE = "sentence_distillery.papers.paper3"
 PERCENT = Metric("", factor=100, digits=2, better=1)
 
 
-def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Row]:
-    """Return the paper's own figures as rows of results.csv."""
-    rows = []
-    for system, values in PRINTED.items():
-        for (task, metric), value in zip(COLUMNS, values, strict=True):
-            if metric in metrics and task in tasks and value is not None:
-                rows.append({"system": system, "dataset": task, "metric": metric, "value": str(value / 100)})
-    return [row | dict.fromkeys(("spread", "published"), "") | {"protocol": "ten folds"} for row in rows]
+def printed_rows(metrics: Sequence[str], tasks: Sequence[str]) -> list[Result]:
+    """Return the paper's own figures as rows of a table of results."""
+    return [
+        Result(system, task, "test", "ten folds", metric, value / 100, 0)
+        for system, values in PRINTED.items()
+        for (task, metric), value in zip(COLUMNS, values, strict=True)
+        if metric in metrics and task in tasks and value is not None
+    ]
 
 
-def tables(rows: Sequence[Row], whose: str = "This run") -> list[Table]:
+def is_gain(row: Result) -> bool:
+    """Tell whether a row is a gain over W_cf = 0, with an interval."""
+    return row.low is not None
+
+
+def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
     """Make tables 5 (relatedness), 6 (entailment) and 7 (the grid), as far as there are figures for them.
 
     Tables 5 and 6 have the paper's weights, 0 and 0.2, and those that were learnt; if there are others, Spearman and
     the accuracy have a grid, too.
     """
     made = []
-    listed = [row for row in rows if weight_of(row) in (None, 0.0, CLAIMED)]
+    rows = [row for row in rows if not is_gain(row)]
+    listed = [row for row in rows if isinstance(row.weight, str) or row.weight in (0.0, CLAIMED)]
     for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
-        mine = [row for row in listed if row["metric"] in metrics]
+        mine = [row for row in listed if row.metric in metrics]
         if mine:
-            paper = printed_rows(metrics, unique(row["dataset"] for row in mine))
+            paper = printed_rows(metrics, unique(row.dataset for row in mine))
             blocks = [Block("The paper", _in_groups(paper, mine)), Block(whose, _in_groups(mine, mine))]
-            made.append(build([block for block in blocks if block.rows], "group", title, "test split"))
+            made.append(build([block for block in blocks if block.rows], "dataset", title, "test split"))
     grids = {"pearson": "Table 7: Pearson over the weight of the component"}
     if len(listed) < len(rows):
         grids |= {"spearman": "Spearman over the weight", "accuracy": "Accuracy of the entailment over the weight"}
     return made + [_grid_table(title, lines) for metric, title in grids.items() if (lines := grid(rows, metric))]
 
 
-def _encoder(row: Row) -> str:
-    return row["system"].partition(", W_cf")[0]
+def series(row: Result) -> str:
+    """Name a row without its weight: the encoder, and whether it is the model soup, or untrained."""
+    kinds = [str(row.seed)] if row.seed is not None else [UNTRAINED] if row.strategy == UNTRAINED else []
+    return ", ".join([row.encoder, *kinds])
 
 
-def weight_of(row: Row) -> float | None:
-    """Return the W_cf of a cell of the grid; None for all else."""
-    _, fixed, weight = row["system"].partition(", W_cf = ")
-    return float(weight) if fixed else None
-
-
-def _in_groups(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
-    """Add to each row its set, and the protocol if `known` has several for that set."""
+def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
+    """Add the protocol to the name of each set for which `known` has several."""
     protocols: dict[str, set[str]] = {}
     for row in known:
-        protocols.setdefault(row["dataset"], set()).add(row["protocol"])
-
-    def group(row: Row) -> str:
-        task = row["dataset"]
-        return f"{label(task)}, {row['protocol']}" if len(protocols[task]) > 1 else task
-
-    return [{**row, "group": group(row)} for row in rows]
+        protocols.setdefault(row.dataset, set()).add(row.protocol)
+    several = {task for task, names in protocols.items() if len(names) > 1}
+    return [
+        replace(row, dataset=f"{label(row.dataset)}, {row.protocol}") if row.dataset in several else row for row in rows
+    ]
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
@@ -171,19 +167,18 @@ def _best_of_line(cells: list[list[Figure]]) -> list[list[Figure]]:
     return [cell for _, (cell,) in turned]
 
 
-def grid(rows: Sequence[Row], metric: str = "pearson") -> list[tuple[str, dict[float, float]]]:
+def grid(rows: Sequence[Result], metric: str = "pearson") -> list[tuple[str, dict[float, float]]]:
     """List (name, figure by weight) for each encoder and task, the paper's CF-BERT-large before ours."""
     own: dict[tuple[str, str], dict[float, float]] = {}
-    known = [row for row in rows if row["metric"] == metric]
+    known = [row for row in rows if row.metric == metric]
     for row in _in_groups(known, known):
-        weight, value = weight_of(row), number(row)
-        if weight is not None and value is not None:
-            own.setdefault((row["group"], _encoder(row)), {})[weight] = value
+        if isinstance(row.weight, float) and row.number is not None:
+            own.setdefault((row.dataset, series(row)), {})[row.weight] = row.number
     lines = []
-    for group in unique(group for group, _ in own):
-        if metric == "pearson" and group in TABLE_7:
-            lines.append((f"{label(group)}, {THEIRS}", printed_grid(group)))
-        lines += [(f"{label(group)}, {encoder}", cells) for (other, encoder), cells in own.items() if other == group]
+    for task in unique(task for task, _ in own):
+        if metric == "pearson" and task in TABLE_7:
+            lines.append((f"{label(task)}, {THEIRS}", printed_grid(task)))
+        lines += [(f"{label(task)}, {name}", cells) for (other, name), cells in own.items() if other == task]
     return lines
 
 
@@ -193,48 +188,72 @@ def printed_grid(task: str) -> dict[float, float]:
 
 
 def kept(directory: Path) -> dict[str, Any]:
-    """Read the cells and gains that `publish --matrix` has kept, each encoder's together; empty without any."""
-
-    def place(row: Row) -> tuple[str, int, float]:
-        weight = weight_of(row)
-        return _encoder(row), rank(row["dataset"], TITLES), math.inf if weight is None else weight
-
+    """Show the rows that `publish --matrix` has kept, each encoder's together; no tables without any."""
     rows = [row for path in sorted(directory.glob("*.csv")) for row in read_results(path)]
-    rows.sort(key=place)
-    path = directory / GAINS
-    gains = current_content(read_json(path)) if path.exists() else []
-    content = {"tables": tables(rows, "Kept"), "curves": figure_3(gains), "statement": statement(gains)}
-    return content | {"gains": gains, "claimed": CLAIMED}
+    rows.sort(key=_place)
+    return shown(rows, "Kept")
 
 
-def figure_3(gains: Sequence[Mapping[str, Any]]) -> list[charts.Curve]:
+def _place(row: Result) -> tuple[str, int, float]:
+    weight = row.weight if isinstance(row.weight, float) else math.inf
+    return series(row), rank(row.dataset, TITLES), weight
+
+
+def shown(rows: Sequence[Result], whose: str = "This run") -> dict[str, Any]:
+    """Return what the page shows of a grid: tables, figure 3, the gains, and whether the claim holds."""
+    gains = [row for row in rows if is_gain(row)]
+    return {
+        "tables": tables(rows, whose),
+        "curves": figure_3(gains),
+        "statement": statement(gains),
+        "gains": [
+            {
+                "encoder": series(row),
+                "task": row.dataset,
+                "metric": row.metric.removesuffix(GAIN.format("")),
+                "weight": row.weight,
+                "gain": row.value,
+                "low": row.low,
+                "high": row.high,
+                "pairs": row.n,
+                "seeds": row.seeds,
+                "verdict": verdict(row),
+            }
+            for row in gains
+        ],
+        "claimed": CLAIMED,
+    }
+
+
+def figure_3(gains: Sequence[Result]) -> list[charts.Curve]:
     """Draw each weight's gain in Pearson x 100, up to W_cf = 1 as in the paper; ours at 0 has the same seeds."""
     lines: dict[tuple[str, str], dict[float, float]] = {}
     for gain in gains:
-        task, weight = gain["task"], gain["weight"]
-        if gain["metric"] == "pearson" and isinstance(weight, float) and weight <= 1.0:
+        task, weight = gain.dataset, gain.weight
+        if gain.metric == GAIN.format("pearson") and isinstance(weight, float) and weight <= 1.0:
             if task in TABLE_7:
                 printed = printed_grid(task)
                 lines[task, THEIRS] = {w: value - printed[0.0] for w, value in printed.items() if w <= 1.0}
-            lines.setdefault((task, gain["encoder"]), {0.0: 0.0})[weight] = gain["gain"]
+            assert gain.number is not None
+            lines.setdefault((task, series(gain)), {0.0: 0.0})[weight] = gain.number
     return [
         charts.curve(f"{label(task)}, {name}", "W_cf", sorted(cells), [100 * cells[weight] for weight in sorted(cells)])
         for (task, name), cells in sorted(lines.items(), key=lambda line: (line[0][0], line[0][1] != THEIRS))
     ]
 
 
-def statement(gains: Sequence[Mapping[str, Any]]) -> str:
+def statement(gains: Sequence[Result]) -> str:
     """Say whether W_cf = 0.2 is better than 0 in this run: a sentence for trained encoders, one for untrained ones.
 
     Only the paper's own tasks count: the project's sample pairs are too few.
     """
-    mine = [gain for gain in gains if gain["weight"] == CLAIMED and gain["task"] in TABLE_7]
+    mine = [gain for gain in gains if gain.weight == CLAIMED and gain.dataset in TABLE_7]
     if not mine:
         return "This run has no cells on STS-B or SICK to judge the claim by."
     kinds = {"trained with it": False, "at inference alone": True}
     said = []
     for name, untrained in kinds.items():
-        verdicts = [gain["verdict"] for gain in mine if gain["encoder"].endswith("untrained") == untrained]
+        verdicts = [verdict(gain) for gain in mine if (gain.strategy == UNTRAINED) == untrained]
         if verdicts:
             said.append(_verdict(name, verdicts))
     return " ".join(said)
@@ -268,12 +287,12 @@ class Speeds:
     parsed: float | None
 
 
-def section(rows: Sequence[Row], about: Mapping[str, Any], speeds: Speeds, directory: Path) -> Section:
+def section(rows: Sequence[Result], about: Mapping[str, Any], speeds: Speeds, directory: Path) -> Section:
     """Render the section.
 
     Args:
         rows: The cells of this run's grid, those of reports/component_focus.csv.
-        about: Gains, learnt weights and trees, the content of reports/component_focus.json.
+        about: Learnt weights and trees, the content of reports/component_focus.json.
         speeds: What the component costs the static student.
         directory: Where the grids of longer runs are kept, reports/runs/component_focus.
 
@@ -284,11 +303,8 @@ def section(rows: Sequence[Row], about: Mapping[str, Any], speeds: Speeds, direc
         InputError: If a kept file cannot be read.
     """
     values = {
-        "tables": tables(rows),
-        "curves": figure_3(about["gains"]),
-        "gains": about["gains"],
+        **shown(rows),
         "learnt": [weights | {"weights": largest(weights["weights"])} for weights in about["learnt"]],
-        "statement": statement(about["gains"]),
         "draws": about["draws"],
         "seeds": about["seeds"],
         "epochs": about["epochs"],
