@@ -62,6 +62,7 @@ class Seeds(Section):
         return self
 
 
+NAMING = ("teacher", "soft_labels", "simcse", "evaluate")  # sections that may name an encoder of section `encoders`
 AnyMatrix = TypeVar("AnyMatrix", PairGrid, PairCost, ComponentFocus, AugmentedPairs)
 
 
@@ -100,6 +101,14 @@ class Params(Section):
     augmented_pairs: AugmentedPairs
     shards: Shards
 
+    @model_validator(mode="before")
+    @classmethod
+    def _named_encoders(cls, content: Any) -> Any:
+        known = content.get("encoders") if isinstance(content, dict) else None
+        if not isinstance(known, dict):
+            return content
+        return content | {name: _with_encoders(content[name], known, name) for name in NAMING if name in content}
+
     @field_validator("pair_grid", "pair_cost", "component_focus", "augmented_pairs")
     @classmethod
     def _encoders_are_known(cls, section: AnyMatrix, info: ValidationInfo) -> AnyMatrix:
@@ -135,6 +144,33 @@ class Params(Section):
         return focus
 
 
+def _with_encoders(value: Any, known: dict[str, Any], place: str) -> Any:
+    """Put the entries of section `encoders` in place of their names.
+
+    `teacher` and each of `additional_teachers` may be a name; a section may have the key `encoder`, next to keys that
+    differ from the entry.
+    """
+
+    def entry(name: Any, where: str) -> dict[str, Any]:
+        if name not in known:
+            raise ValueError(f"{where}: unknown encoder {name!r}; known encoders: {', '.join(known)}")
+        return dict(known[name])
+
+    if isinstance(value, str):
+        return entry(value, place)
+    if isinstance(value, list):
+        return [_with_encoders(each, known, f"{place}.{row}") for row, each in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    own = {key: value[key] for key in value if key != "encoder"}
+    own |= {
+        key: _with_encoders(own[key], known, f"{place}.{key}")
+        for key in ("additional_teachers", "references")
+        if isinstance(own.get(key), list)
+    }
+    return entry(value["encoder"], f"{place}.encoder") | own if "encoder" in value else own
+
+
 class _Loader(yaml.SafeLoader):
     """Load YAML by the core schema of version 1.2, as DVC does: 1e-05 is a number and `no` a string."""
 
@@ -149,14 +185,20 @@ for _tag, _pattern in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), None)
 
 
-def load_params(path: Path = PARAMS) -> Params:
-    """Read and check the whole file; raise an InputError that lists every problem."""
+def read_params(path: Path = PARAMS) -> dict[str, Any]:
+    """Read the file as it is written; raise an InputError if it is not YAML, or has no sections."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} has no sections. Restore it with `git checkout {path}`.")
+    return content
+
+
+def load_params(path: Path = PARAMS) -> Params:
+    """Read and check the whole file; raise an InputError that lists every problem."""
+    content = read_params(path)
     try:
         return Params.model_validate(content)
     except ValidationError as error:
@@ -171,7 +213,7 @@ def _problem(detail: dict[str, Any]) -> str:
     if detail["type"] == "missing":
         return f"{place}: missing"
     if detail["type"] == "value_error":  # concerns a whole section
-        return f"{place}: {detail['ctx']['error']}"
+        return f"{place}: {detail['ctx']['error']}" if place else str(detail["ctx"]["error"])
     return f"{place} = {detail['input']!r}: {detail['msg']}"
 
 

@@ -13,15 +13,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from sentence_distillery.encoders.options import Teacher, TeacherError
+from sentence_distillery.encoders.options import TeacherError
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.options import Section
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
-from stages.params import PARAMS, Params, load_params
+from stages.params import PARAMS, Params, load_params, read_params
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
     except TeacherError as error:
-        sys.exit(f"{name}: {error}{_place(params, error)}")
+        sys.exit(f"{name}: {error}{_place(error)}")
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
     logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
@@ -62,23 +62,23 @@ def _remedy(error: InputError) -> str:
     return " Here `dvc repro` rebuilds it." if any(map(error.path.is_relative_to, paths.WRITTEN)) else ""
 
 
-def _place(params: Params, error: TeacherError) -> str:
+def _place(error: TeacherError) -> str:
     """Return a sentence that names each parameter with the value in `error`, or nothing."""
     names = [
         f"{place}.{error.field}"
-        for place, teacher in _teachers(params, "")
-        if teacher.reference == error.reference and getattr(teacher, error.field) == error.value
+        for place, section in _sections(read_params(), "")
+        if section.get("reference") == error.reference and section.get(error.field) == error.value
     ]
     return f" {PARAMS} has it as {', '.join(names)}." if names else ""
 
 
-def _teachers(value: object, place: str) -> Iterator[tuple[str, Teacher]]:
-    """Yield every encoder in the parameters, with its key, such as `encoders.mpnet`."""
-    if isinstance(value, Teacher):
+def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each mapping of params.yaml as it is written, with its key, such as `encoders.mpnet`."""
+    if isinstance(value, dict):
         yield place, value
     items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
-    for name, each in value if isinstance(value, Section) else items:
-        yield from _teachers(each, f"{place}.{name}".removeprefix("."))
+    for name, each in items:
+        yield from _sections(each, f"{place}.{name}".removeprefix("."))
 
 
 def _stop(signum: int, frame: object) -> None:

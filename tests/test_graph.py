@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stages.params import Params
+from stages.params import NAMING, Params
 from tests.workspace import ROOT, demo_params
 
 LIBRARY = "sentence_distillery"
@@ -114,13 +114,14 @@ def section(key: str) -> str:
 
 
 def sections_read(source: Path) -> set[str]:
-    """List the sections that a stage reads from `params`."""
-    return {
+    """List the sections that a stage reads from `params`; one that may name an encoder is read with `encoders`."""
+    read = {
         node.attr
         for node in ast.walk(tree(source))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "params"
         if node.attr in Params.model_fields
     }
+    return read | {"encoders"} if read & set(NAMING) else read
 
 
 @pytest.mark.parametrize("name", STAGES)

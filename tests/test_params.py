@@ -11,6 +11,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from sentence_distillery.crawl import snapshot
+from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Switchable
 from sentence_distillery.io.unavailable import Unavailable
@@ -74,6 +75,36 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
     assert demo_params(refine={"seed": 7})["refine"] == composed("demo")["refine"] | {"seed": 7}
 
 
+def test_encoders_are_named_once(tmp_path: Path) -> None:
+    """A name stands for the entry in section `encoders`; keys next to it differ from the entry."""
+    content = composed("best", "teacher=mpnet", "simcse.encoder=minilm-l3", "simcse.maximum_length=16")
+    params = load(tmp_path, content)
+    small = params.encoders["minilm-l3"]
+    assert params.teacher == params.encoders["mpnet"]
+    assert params.soft_labels.additional_teachers == [small]
+    assert (params.simcse.reference, params.simcse.sha256, params.simcse.maximum_length) == (*pin(small), 16)
+    first = params.evaluate.references[0]
+    assert (first.name, first.reference, first.sha256) == ("teacher L3", *pin(small))
+
+
+def pin(encoder: Teacher) -> tuple[str, str | None]:
+    return encoder.reference, encoder.sha256
+
+
+@pytest.mark.parametrize(
+    ("override", "problem"),
+    [
+        ("teacher=l6", "teacher: unknown encoder 'l6'; known encoders: "),
+        ("soft_labels.additional_teachers=[l6]", "soft_labels.additional_teachers.0: unknown encoder 'l6'; known"),
+        ("simcse.encoder=l6", "simcse.encoder: unknown encoder 'l6'; known encoders: "),
+        ("evaluate.references=[{name: A, encoder: l6}]", "evaluate.references.0.encoder: unknown encoder 'l6'; known"),
+    ],
+)
+def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, composed("demo", override))
+    assert found.startswith(problem)
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -118,11 +149,11 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
         ({"component_focus": {"weights": [0.5, 0.5]}}, "component_focus.weights: [0.5, 0.5] has a weight twice; name"),
         (
             {"pair_grid": {"encoders": ["minilm-l33"]}},
-            "pair_grid: unknown encoder minilm-l33; known encoders: minilm-l3, ",
+            "pair_grid: unknown encoder minilm-l33; known encoders: albert, ",
         ),
         (
             {"augmented_pairs": {"teacher": "l6"}},
-            "augmented_pairs: unknown encoder l6; known encoders: minilm-l3, ",
+            "augmented_pairs: unknown encoder l6; known encoders: albert, ",
         ),
         ({"component_focus": {"tasks": ["stsb+silvr"]}}, "component_focus.tasks.0 = 'stsb+silvr': String should match"),
         (
@@ -133,7 +164,7 @@ def test_the_helper_of_other_tests_makes_the_demo_profile() -> None:
             {"component_focus": {"functions": {"minilm-l3": "use:embed"}}},
             "component_focus.functions: 'minilm-l3' is the name of another encoder",
         ),
-        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: unknown encoder l6; known encoders: minilm-l3, "),
+        ({"pair_cost": {"encoder": "l6"}}, "pair_cost: unknown encoder l6; known encoders: albert, "),
         (
             {"component_focus": {"tasks": ["samples", "sick+labels"]}},
             "component_focus: tasks contains sick+labels, which is not in syntax.sets, the sets to parse; add it there",

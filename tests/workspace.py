@@ -10,12 +10,17 @@ ROOT = Path(__file__).parents[1]
 
 
 def demo_params(**changes: Any) -> dict[str, Any]:
-    """The demo profile; a change to a section replaces the keys that it names, any other change, the value."""
+    """The demo profile; a change to a section replaces the keys that it names, any other change, the value.
+
+    A section that is the name of an encoder is that encoder.
+    """
     params: dict[str, Any] = {}
     base, demo = (ROOT / "conf/base.yaml", ROOT / "conf/profile/demo.yaml")
     for layer in (_read(base), _read(demo), changes):
         for name, value in layer.items():
-            params[name] = params.get(name, {}) | value if isinstance(value, dict) else value
+            known = params.get(name, {})
+            known = params["encoders"][known] if isinstance(known, str) and isinstance(value, dict) else known
+            params[name] = known | value if isinstance(value, dict) else value
     return params
 
 

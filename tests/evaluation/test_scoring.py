@@ -10,7 +10,6 @@ import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
-from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation import scoring
 from sentence_distillery.evaluation.data import EvaluationData
@@ -30,6 +29,7 @@ from sentence_distillery.evaluation.weighted import embed, fit_schemes
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import PAPER_1, with_published
+from stages.params import Params
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
 from tests.workspace import demo_params
@@ -150,7 +150,7 @@ def test_packaged_teacher_scores_as_published() -> None:
     """all-MiniLM-L6-v2 on the test split of the STS Benchmark: Pearson 0.8274, Spearman 0.8203."""
     with (real("stsb") / "stsb-en-test.csv").open(encoding="utf-8", newline="") as file:
         left, right, scores = (list(column) for column in zip(*csv.reader(file), strict=True))
-    system = TeacherSystem(load_encoder(Teacher(**demo_params()["teacher"])), batch_tokens=4096)
+    system = TeacherSystem(load_encoder(Params(**demo_params()).teacher), batch_tokens=4096)
     one, other = (system.pool(system.token_ids(texts), [None])[0] for texts in (left, right))
     figures = similarity_figures(cosines(one, other), np.array(scores, dtype=np.float32), (0.0, 5.0))
     assert len(scores) == 1379

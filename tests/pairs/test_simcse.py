@@ -16,7 +16,6 @@ from sentence_distillery.encoders.transformer import Encoder, load_encoder
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.pairs import simcse
-from sentence_distillery.pairs.options import Simcse
 from sentence_distillery.pairs.simcse import (
     CONFIG,
     Example,
@@ -28,6 +27,7 @@ from sentence_distillery.pairs.simcse import (
 )
 from stages.pairs import simcse as simcse_stage
 from stages.pairs.simcse import CHECKPOINT
+from stages.params import Params
 from stages.paths import BENCHMARKS, SIMCSE
 from tests.encoders.conftest import on_the_processor as on_the_processor
 from tests.tiny_bert import write_tiny_bert
@@ -38,8 +38,8 @@ SUBJECTS = ("the storm", "the dog", "a woman", "the police")
 TEXTS = [
     f"{one} {two} {three}" for one in SUBJECTS for two in ("hears", "sees") for three in ("water", "a guitar", "people")
 ]
-PARAMS = Simcse(
-    **demo_params()["simcse"] | {"enabled": True, "batch_size": 6, "epochs": 3, "learning_rate": 1e-3, "sentences": 24}
+PARAMS = Params(**demo_params()).simcse.model_copy(
+    update={"enabled": True, "batch_size": 6, "epochs": 3, "learning_rate": 1e-3, "sentences": 24}
 )
 
 
