@@ -9,7 +9,6 @@ import json
 import logging
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime.device import device
+from sentence_distillery.runtime.stopwatch import timed
 from sentence_distillery.training.batches import Batches
 from sentence_distillery.training.trainer import Hooks, Trainer
 from stages import paths
@@ -47,9 +47,7 @@ def ours(params: ComponentTraining, data: TokenizedTask, encoder: PairEncoder) -
         trainer.run(lambda batch: {"loss": cell.loss(pairs, batch)})
 
     epoch(first(data, WARM_UP))
-    started = time.monotonic()
-    epoch(data)
-    return time.monotonic() - started
+    return timed(lambda: epoch(data)).median
 
 
 def first(data: TokenizedTask, count: int) -> TokenizedTask:
@@ -87,9 +85,7 @@ def theirs(params: ComponentTraining, teacher: Teacher, columns: dict[str, Any])
             )
             data = Dataset.from_dict(rows)
             trainer = SentenceTransformerTrainer(model, arguments, data, loss=losses.CosineSimilarityLoss(model))
-            started = time.monotonic()
-            trainer.train()
-            return time.monotonic() - started
+            return timed(trainer.train).median
 
     epoch({name: values[:WARM_UP] for name, values in columns.items()})
     return epoch(columns)

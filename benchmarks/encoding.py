@@ -19,8 +19,8 @@ import platform
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.runtime.progress import track
+from sentence_distillery.runtime.stopwatch import Timing, in_turns, timed
 from stages import paths
 from stages.params import load_params
 
@@ -68,16 +69,8 @@ def systems(directory: Path) -> dict[str, Encode]:
         **({with_head.name: with_head.encoder.encode} if isinstance(with_head, StudentSystem) else {}),
         "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
-        "teacher": lambda texts: teacher.embed(teacher.token_ids(texts[:TEACHER_SENTENCES]), budget),
+        "teacher": lambda texts: teacher.embed(teacher.token_ids(texts), budget),
     }
-
-
-def measure(encode: Encode, sentences: list[str]) -> float:
-    """Measure sentences a second."""
-    started = time.perf_counter()
-    vectors = encode(sentences)
-    count = len(vectors[0]) if isinstance(vectors, list) else len(np.asarray(vectors))
-    return count / (time.perf_counter() - started)
 
 
 def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
@@ -86,20 +79,21 @@ def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:
     return max(float(np.abs(own - peer).max()) for peer in peers)
 
 
-def report(rates: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """Summarise rates: median, slowest and fastest, and how many times as fast as each system own is."""
-    own = statistics.median(rates["own"])
+def report(timings: Mapping[str, Timing], counts: Mapping[str, int]) -> dict[str, dict[str, float]]:
+    """Summarise sentences a second: median, slowest and fastest, and how many times as fast as each system own is.
+
+    `counts` is how many sentences a run of each system encodes.
+    """
+    own, own_count = timings["own"], counts["own"]
     return {
         name: {
-            "median": round(statistics.median(values), 1),
-            "slowest": round(min(values), 1),
-            "fastest": round(max(values), 1),
-            "own_is_times_as_fast": round(
-                statistics.median(mine / value for mine, value in zip(rates["own"], values, strict=True)), 2
-            ),
-            "ratio_of_medians": round(own / statistics.median(values), 2),
+            "median": round(timing.rate(counts[name]), 1),
+            "slowest": round(counts[name] / timing.slowest, 1),
+            "fastest": round(counts[name] / timing.fastest, 1),
+            "own_is_times_as_fast": round(own.times_as_fast_as(timing) * own_count / counts[name], 2),
+            "ratio_of_medians": round(own.rate(own_count) / timing.rate(counts[name]), 2),
         }
-        for name, values in rates.items()
+        for name, timing in timings.items()
     }
 
 
@@ -130,7 +124,8 @@ def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]
         for count in sorted({2**power for power in range(len(cores).bit_length())} | {len(cores)}):
             if count <= len(cores):
                 os.sched_setaffinity(0, cores[:count])
-                rates[str(count)] = round(max(measure(encode, sentences) for _ in range(runs)), 1)
+                fastest = timed(lambda: encode(sentences), runs).fastest
+                rates[str(count)] = round(len(sentences) / fastest, 1)
     finally:
         os.sched_setaffinity(0, cores)
     return rates
@@ -154,10 +149,10 @@ def main() -> None:
         sys.exit(f"bench: {error}")
     for encode in encoders.values():
         encode(sentences[:1_000])  # warm up
-    rates: dict[str, list[float]] = {name: [] for name in encoders}
-    for _ in track(range(options.runs), options.runs, "runs"):
-        for name, encode in encoders.items():
-            rates[name].append(measure(encode, sentences))
+    few = min(TEACHER_SENTENCES, len(sentences))
+    counts = {name: few if name == "teacher" else len(sentences) for name in encoders}
+    works = {name: partial(encode, sentences[: counts[name]]) for name, encode in encoders.items()}
+    rows = report(in_turns(works, track(range(options.runs), options.runs, "runs")), counts)
     result = {
         "sentences": len(sentences),
         "mean_characters": round(statistics.mean(map(len, sentences)), 1),
@@ -167,10 +162,10 @@ def main() -> None:
         "machine": machine(),
         "load_milliseconds": load_milliseconds(paths.STUDENT),
         "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
-        "sentences_per_second": report(rates),
+        "sentences_per_second": rows,
     }
     write_json(paths.BENCH, result)
-    for name, row in report(rates).items():
+    for name, row in rows.items():
         print(
             f"{name:22} {row['median']:>12,.0f} sentences/s   own is {row['own_is_times_as_fast']:,.1f} times as fast"
         )

@@ -8,9 +8,7 @@ Ours is timed in bfloat16 as well if the processor multiplies it. The pairs are 
 """
 
 import copy
-import statistics
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -25,12 +23,13 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.losses import margin_loss
 from sentence_distillery.runtime.device import multiplies_bfloat16
+from sentence_distillery.runtime.stopwatch import Work, in_turns
 from stages import paths
 from stages.params import load_params
 
 Loss = Callable[[NDArray[np.int64], Tensor], Tensor]
 
-STEPS = 40
+STEPS, WARM_UP = 40, 5
 BATCH = 12
 
 
@@ -80,19 +79,26 @@ def main() -> None:
         for system, (model, _) in systems.items()
     }
     order = np.random.default_rng(1).permutation(len(train))
-    taken: dict[str, list[float]] = {system: [] for system in systems}
-    for step in range(STEPS):
-        batch = order[step * BATCH : (step + 1) * BATCH]
-        for system, (_, loss) in systems.items():
-            began = time.perf_counter()
+
+    def stepping(system: str) -> Work:
+        batches = iter(order[: STEPS * BATCH].reshape(STEPS, BATCH))
+        _, loss = systems[system]
+
+        def step() -> None:
+            batch = next(batches)
             optimizers[system].zero_grad()
             loss(train.rows[batch], torch.from_numpy(train.labels[batch])).backward()  # type: ignore[no-untyped-call]
             optimizers[system].step()
-            taken[system].append(time.perf_counter() - began)
-    medians = {system: statistics.median(seconds[5:]) for system, seconds in taken.items()}
-    for system, seconds in medians.items():
-        times = medians["sentence-transformers"] / seconds
-        print(f"{system}: {seconds * 1000:.0f} ms a step of {BATCH} pairs, median of {STEPS - 5}; {times:.2f} x")
+
+        return step
+
+    steps = {system: stepping(system) for system in systems}
+    in_turns(steps, range(WARM_UP))
+    timings = in_turns(steps, range(STEPS - WARM_UP))
+    for system, timing in timings.items():
+        times = timing.times_as_fast_as(timings["sentence-transformers"])
+        step = f"{timing.median * 1000:.0f} ms a step of {BATCH} pairs, median of {STEPS - WARM_UP}"
+        print(f"{system}: {step}; {times:.2f} x")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ median of the ratios within a run. `least_cosine` is that of the two vectors of 
 """
 
 import argparse
-import statistics
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -26,6 +24,7 @@ from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.runtime.stopwatch import in_turns
 from stages import paths
 from stages.params import Params, load_params
 
@@ -58,18 +57,11 @@ def encode(teacher: Teacher) -> Embed:
 def compare(one: Embed, other: Embed, sentences: list[str], runs: int) -> dict[str, float]:
     """Measure sentences a second of both, their ratio, and the least cosine of their vectors."""
     least = float(cosines(one(sentences), other(sentences)).min())
-    seconds: list[tuple[float, float]] = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        one(sentences)
-        between = time.perf_counter()
-        other(sentences)
-        seconds.append((between - started, time.perf_counter() - between))
-    rates = [len(sentences) / statistics.median(times) for times in zip(*seconds, strict=True)]
+    mine, theirs = in_turns({"own": lambda: one(sentences), "encode": lambda: other(sentences)}, range(runs)).values()
     return {
-        "own": round(rates[0], 1),
-        "encode": round(rates[1], 1),
-        "own_is_times_as_fast": round(statistics.median(theirs / mine for mine, theirs in seconds), 2),
+        "own": round(mine.rate(len(sentences)), 1),
+        "encode": round(theirs.rate(len(sentences)), 1),
+        "own_is_times_as_fast": round(mine.times_as_fast_as(theirs), 2),
         "least_cosine": round(least, 6),
     }
 

@@ -1,7 +1,5 @@
 """Score a system under every weighting on every benchmark set that is present, and measure its speed."""
 
-import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
@@ -30,6 +28,7 @@ from sentence_distillery.evaluation.systems import StudentSystem, System, WordSy
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.runtime.stopwatch import Work, timed
 from sentence_distillery.word_vectors.weighting import Weighting
 
 WARM_UP = 64  # sentences
@@ -115,17 +114,15 @@ def speed(system: System, sentences: list[str], least: float) -> Result:
     The figure is the median of RUNS on a sample that takes `least` seconds; too few sentences are repeated.
     """
 
-    def seconds(count: int) -> float:
+    def encode(count: int) -> Work:
         sample = list(islice(cycle(sentences), count))
-        started = time.perf_counter()
-        system.pool(system.token_ids(sample), [None])
-        return time.perf_counter() - started
+        return lambda: system.pool(system.token_ids(sample), [None])
 
-    seconds(WARM_UP)
+    encode(WARM_UP)()
     count = FIRST_SAMPLE
-    while seconds(count) < least:
+    while timed(encode(count)).median < least:
         count *= 2
-    rate = count / statistics.median(seconds(count) for _ in range(RUNS))
+    rate = timed(encode(count), RUNS).rate(count)
     return Result(system.name, "corpus", "", "encode", "sentences_per_second", rate, count)
 
 

@@ -11,9 +11,7 @@ loading, in a process that has imported the libraries. Speed is the best of seve
 least.
 """
 
-import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +36,7 @@ from sentence_distillery.evaluation.systems import WordSystem
 from sentence_distillery.io.artifacts import InputError, read_table
 from sentence_distillery.io.unavailable import read_unavailable
 from sentence_distillery.runtime.progress import track
+from sentence_distillery.runtime.stopwatch import timed
 from sentence_distillery.word_vectors.glove import load_glove
 
 Row = dict[str, object]
@@ -219,20 +218,10 @@ def megabytes(directory: Path) -> float:
 
 def milliseconds(load: Callable[[], object]) -> float:
     """Measure the median time of loading; the file's pages are in memory."""
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        load()
-        times.append((time.perf_counter() - started) * 1000)
-    return round(statistics.median(times), 1)
+    return round(1000 * timed(load, RUNS).median, 1)
 
 
 def rate(encode: Encode, sentences: list[str]) -> float:
     """Measure sentences per second, the best of RUNS."""
     encode(sentences[:1_000])  # warm up
-    best = np.inf
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        encode(sentences)
-        best = min(best, time.perf_counter() - started)
-    return round(len(sentences) / best, 1)
+    return round(len(sentences) / timed(lambda: encode(sentences), RUNS).fastest, 1)

@@ -11,7 +11,6 @@ import pytest
 from sentence_distillery.benchmarks.data import DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.evaluation import scoring
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import (
@@ -29,6 +28,7 @@ from sentence_distillery.evaluation.weighted import embed, fit_schemes
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import PAPER_1, with_published
+from sentence_distillery.runtime import stopwatch
 from stages.params import Params
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
@@ -138,7 +138,7 @@ def test_speed(student: StudentSystem, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(StudentSystem, "token_ids", counted)
     clock = SimpleNamespace(perf_counter=lambda: sum(encoded) * 0.2 / 1000)
-    monkeypatch.setattr(scoring, "time", clock)
+    monkeypatch.setattr(stopwatch, "time", clock)
     few = speed(student, CORPUS[:10], 0.2)
     assert (few.metric, few.protocol) == ("sentences_per_second", "encode")
     assert few.n == 8 * FIRST_SAMPLE == 1024

@@ -7,13 +7,13 @@
 A run is timed on a sample of sentences, the matrix product in full; the total is runs times the seconds of one run.
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.runtime.stopwatch import Work, timed
 
 CORPUS = 10_000  # sentences, as in the paper
 REPEATS = 3
@@ -32,9 +32,9 @@ def transformer_costs(encoder: PairEncoder, texts: list[str]) -> list[Entry]:
         For each its `system`, its `runs`, runs `per_second`, seconds of the `comparison`, and `seconds` of everything.
     """
     pairs, sentences = encoder.tokens(texts, texts[::-1]), encoder.tokens(texts)
-    crossed = seconds(lambda: encoder.embed(pairs))
+    crossed = median(lambda: encoder.embed(pairs))
     vectors = encoder.embed(sentences)
-    single = seconds(lambda: encoder.embed(sentences))
+    single = median(lambda: encoder.embed(sentences))
     return [
         entry("joined", CORPUS * (CORPUS - 1) // 2, len(texts), crossed, 0.0),
         entry("alone", CORPUS, len(texts), single, comparison(vectors)),
@@ -45,23 +45,18 @@ def static_cost(encode: Callable[[list[str]], Floats], texts: list[str]) -> Entr
     """Measure a static encoder on CORPUS sentences, as `transformer_costs`; `encode` gives (texts, dimension)."""
     vectors = encode(texts)
     many = [texts[row % len(texts)] for row in range(CORPUS)]
-    return entry("student", CORPUS, CORPUS, seconds(lambda: encode(many)), comparison(vectors))
+    return entry("student", CORPUS, CORPUS, median(lambda: encode(many)), comparison(vectors))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the time of the shortest of REPEATS runs: other programs only add to it."""
-    taken = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+def median(work: Work) -> float:
+    """Return the median seconds of REPEATS runs."""
+    return timed(work, REPEATS).median
 
 
 def comparison(vectors: Floats) -> float:
     """Return the seconds for the cosines of all pairs of CORPUS sentences, vectors (texts, dimension) repeated."""
     corpus = unit_rows(np.resize(vectors, (CORPUS, vectors.shape[1])))
-    return seconds(lambda: [corpus[start : start + 1000] @ corpus.T for start in range(0, CORPUS, 1000)])
+    return median(lambda: [corpus[start : start + 1000] @ corpus.T for start in range(0, CORPUS, 1000)])
 
 
 def entry(system: str, runs: int, sample: int, run: float, compare: float) -> Entry:

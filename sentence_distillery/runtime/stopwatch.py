@@ -1,0 +1,80 @@
+"""Measure how long work takes. Works that are compared take turns, so that a drift of the machine affects them alike.
+
+    own, peer = in_turns({"own": encode, "peer": peer_encode}, range(7)).values()
+    own.rate(len(texts)), own.times_as_fast_as(peer)
+
+A median says what to expect. The fastest run says what the code can do: other programs only add to it.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+Work = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The seconds of each run of a work, one or more.
+
+    Example:
+        >>> Timing((1.0, 2.0, 4.0)).median, Timing((1.0, 2.0, 4.0)).rate(100)
+        (2.0, 50.0)
+    """
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+    @property
+    def fastest(self) -> float:
+        return min(self.seconds)
+
+    @property
+    def slowest(self) -> float:
+        return max(self.seconds)
+
+    def rate(self, count: int) -> float:
+        """Return how many of `count` things a run handles in a second."""
+        return count / self.median
+
+    def times_as_fast_as(self, other: "Timing") -> float:
+        """Return the median of the ratios within a turn, for timings of `in_turns`.
+
+        Example:
+            >>> Timing((1.0, 2.0, 1.0)).times_as_fast_as(Timing((3.0, 8.0, 2.0)))
+            3.0
+        """
+        return statistics.median(theirs / mine for mine, theirs in zip(self.seconds, other.seconds, strict=True))
+
+
+def timed(work: Work, runs: int = 1) -> Timing:
+    """Run a work several times.
+
+    Args:
+        work: Called without arguments. It must have finished when it returns; on a GPU it ends with a copy to the CPU.
+        runs: How often, at least once. A first run that only warms up is the caller's.
+    """
+    return in_turns({"": work}, range(runs))[""]
+
+
+def in_turns(works: Mapping[str, Work], turns: Iterable[object]) -> dict[str, Timing]:
+    """Run several works in turns: all once, then all again.
+
+    Args:
+        works: By name; see `timed`.
+        turns: One item for each turn, such as `range(7)`, or `track(range(7), 7, "turns")` to show the progress.
+
+    Returns:
+        The timing of each work, by its name.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in works}
+    for _ in turns:
+        for name, work in works.items():
+            began = time.perf_counter()
+            work()
+            taken[name].append(time.perf_counter() - began)
+    return {name: Timing(tuple(seconds)) for name, seconds in taken.items()}

@@ -1,0 +1,29 @@
+"""Timings: their summaries by hand, and the order of the works."""
+
+import doctest
+
+import pytest
+
+from sentence_distillery.runtime import stopwatch
+from sentence_distillery.runtime.stopwatch import Timing, in_turns, timed
+
+
+def test_works_take_turns() -> None:
+    done: list[str] = []
+    timings = in_turns({"a": lambda: done.append("a"), "b": lambda: done.append("b")}, range(3))
+    assert done == ["a", "b"] * 3
+    assert list(timings) == ["a", "b"] and all(len(timing.seconds) == 3 for timing in timings.values())
+    assert all(seconds > 0 for timing in timings.values() for seconds in timing.seconds)
+
+
+def test_one_work() -> None:
+    done: list[int] = []
+    assert len(timed(lambda: done.append(1), 4).seconds) == 4 and done == [1] * 4
+    assert len(timed(lambda: None).seconds) == 1
+
+
+def test_summaries_by_hand() -> None:
+    timing = Timing((2.0, 1.0, 4.0, 3.0))
+    assert (timing.median, timing.fastest, timing.slowest, timing.rate(10)) == (2.5, 1.0, 4.0, 4.0)
+    assert timing.times_as_fast_as(Timing((4.0, 4.0, 4.0, 4.0))) == pytest.approx((2 + 4 / 3) / 2)
+    assert doctest.testmod(stopwatch).failed == 0
