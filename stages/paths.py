@@ -48,6 +48,17 @@ TREES = Path("data/trees")
 COMPONENT_FOCUS = Path("data/component_focus")
 AUGMENTED_PAIRS = Path("data/augmented_pairs")
 
+MODELS = {  # of the systems that a run trains, by their names in `sentence_distillery.evaluation.registration.Run`
+    "skipgram": SKIPGRAM,
+    "refined": REFINED,
+    "fasttext": FASTTEXT,
+    "paper_student": PAPER_STUDENT,
+    "student": STUDENT,
+    "mlp_head": MLP_HEAD,
+    "fine_tuned_student": FINE_TUNED_STUDENT,
+    "simcse": SIMCSE,
+}
+
 # Reports of a run
 REPORTS = Path("reports")
 COUNTERS = REPORTS / "counters"

@@ -19,14 +19,17 @@ from sentence_distillery.word_vectors.options import Fasttext, Skipgram
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """The options of the trainings, as far as loading the models depends on them."""
+    """The options of the trainings, as far as loading the models depends on them.
+
+    The systems that a run does not train also need the teacher, and the options of the evaluation.
+    """
 
     skipgram: Skipgram
     fasttext: Fasttext
     simcse: Simcse
-    teacher: Teacher
     batch_tokens: int
-    evaluate: Evaluate
+    teacher: Teacher | None = None
+    evaluate: Evaluate | None = None
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,14 @@ class Registered:
         about: What it is, for the report.
         cost: Systems are evaluated in this order, the cheapest first.
         load: Returns it, or why there is none.
+        trained: Whether a run trains it, so that its figures depend on a seed.
     """
 
     name: str
     about: str
     cost: int
     load: Callable[[Run], System | Unavailable]
+    trained: bool = True
 
 
 def load_variant(name: str, directory: Path) -> StudentSystem | Unavailable:

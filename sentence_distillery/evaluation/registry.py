@@ -27,7 +27,7 @@ def loaders(run: Run) -> list[tuple[str, Loader]]:
         The name of each system, and a function without arguments that returns it, or why there is none. Transformers of
         `evaluate.references` come last.
     """
-    references = run.options.evaluate.references
+    references = run.options.evaluate.references if run.options.evaluate else []
     return [
         *((system.name, partial(system.load, run)) for system in SYSTEMS),
         *((each.name, partial(load_reference, each, run.options.batch_tokens)) for each in references),

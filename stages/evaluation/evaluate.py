@@ -20,17 +20,6 @@ from stages import paths
 from stages.params import Params
 from stages.stage import stage
 
-MODELS = {
-    "skipgram": paths.SKIPGRAM,
-    "refined": paths.REFINED,
-    "fasttext": paths.FASTTEXT,
-    "paper_student": paths.PAPER_STUDENT,
-    "student": paths.STUDENT,
-    "mlp_head": paths.MLP_HEAD,
-    "fine_tuned_student": paths.FINE_TUNED_STUDENT,
-    "simcse": paths.SIMCSE,
-}
-
 
 def options(params: Params) -> SystemOptions:
     """Return the sections that loading the systems depends on."""
@@ -38,8 +27,8 @@ def options(params: Params) -> SystemOptions:
         skipgram=params.skipgram,
         fasttext=params.fasttext,
         simcse=params.simcse,
-        teacher=params.teacher,
         batch_tokens=params.soft_labels.batch_tokens,
+        teacher=params.teacher,
         evaluate=params.evaluate,
     )
 
@@ -48,7 +37,7 @@ def main() -> None:
     with stage("evaluate", unit="figures") as (params, counters):
         benchmarks = BenchmarkData(paths.BENCHMARKS)
         data = EvaluationData.read(paths.SENTENCES, benchmarks, params.evaluate.seed, counters)
-        systems = loaders(Run(MODELS, options(params), data.vocabulary))
+        systems = loaders(Run(paths.MODELS, options(params), data.vocabulary))
         results: list[Result] = []
         examples = Examples()
         with atomic_directory(paths.WEIGHTING) as weighting:

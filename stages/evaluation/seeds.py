@@ -1,18 +1,94 @@
 """The stage `seeds@{seed}`: repeat the quick trainings with another seed, and score the models.
 
-Reads the corpus, its soft labels, the refined vectors and the benchmark sets. Trains the word vectors, SimCSE and the
-students. Writes reports/seeds/<seed>.csv a table of figures.
+Runs the stages that train word vectors, SimCSE and the students in a workspace of their own: params.yaml has the other
+seed, the data is this run's, and paper 1's student has this run's refined vectors. Each system's own mean is scored on
+every test split of rated pairs. Writes reports/seeds/<seed>.csv, a table of figures.
+
+An interrupted run resumes in the workspace, models/checkpoints/seeds/<seed>, where each training has its checkpoint.
 """
 
 import argparse
-import logging
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
 
 from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.evaluation.registration import Run, SystemOptions
+from sentence_distillery.evaluation.registry import SYSTEMS
 from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.evaluation.seeds import TRAININGS, SeedInputs, SeedOptions, measured, rated_sets
+from sentence_distillery.evaluation.seeds import measured, rated_sets
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
+from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
+from stages.pairs import simcse
+from stages.params import PARAMS, Params, load_params, read_params
 from stages.stage import stage
+from stages.word_vectors import fasttext, refine, skipgram
+
+# The students first: they have the refined vectors of the run, which `refine` then replaces in the workspace.
+TRAININGS = (paper_student, student, mlp_head, fine_tuned_student, simcse, fasttext, skipgram, refine)
+OWN = {PARAMS, paths.REPORTS, paths.MODEL_CHECKPOINTS, *paths.MODELS.values()} - {paths.REFINED}  # of a workspace
+
+
+def seeded(params: Params, seed: int) -> dict[str, Any]:
+    """Return params.yaml with another seed; raises InputError if a system of the run itself has that one."""
+    sections = {
+        "skipgram": params.skipgram,
+        "fasttext": params.fasttext,
+        "refine": params.refine,
+        "contrastive": params.contrastive,
+        "paper_student": params.paper_student,
+        "simcse": params.simcse,
+        "student": params.student,
+        "mlp_head": params.mlp_head,
+        "fine_tuned_student": params.fine_tuned_student,
+    }
+    if taken := [name for name, section in sections.items() if section.model_dump()["seed"] == seed]:
+        raise InputError(f"the seed {seed} is {taken[0]}.seed, the run's own; give others.")
+    content = read_params()
+    return content | {name: content[name] | {"seed": seed} for name in sections}
+
+
+def make_workspace(directory: Path, content: dict[str, Any]) -> None:
+    """Make a workspace of the stages, or take one that is there; what they do not write is linked to this run's."""
+    (directory / paths.REFINED.parent).mkdir(parents=True, exist_ok=True)
+    (directory / PARAMS).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    for path in (*Path().iterdir(), *paths.REFINED.parent.iterdir()):
+        if path not in OWN and path != paths.REFINED.parent and not path.name.startswith("."):
+            link = directory / path
+            if link.is_dir() and not link.is_symlink():  # refined vectors of an interrupted run
+                shutil.rmtree(link)
+            link.unlink(missing_ok=True)
+            link.symlink_to(path.absolute())
+
+
+def train() -> None:
+    """Run the stages in the current directory."""
+    threads = torch.get_num_threads()
+    for training in track(TRAININGS, len(TRAININGS), "trainings"):
+        if training is refine:
+            paths.REFINED.unlink()
+        training.main()
+        torch.set_num_threads(threads)
+
+
+def figures(params: Params, seed: int) -> Iterator[Result]:
+    """Score the systems of the current directory that a run trains, as far as they are there."""
+    sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
+    texts = [text for pairs in sets for side in (pairs.sentences1, pairs.sentences2) for text in side]
+    options = SystemOptions(params.skipgram, params.fasttext, params.simcse, params.soft_labels.batch_tokens)
+    run = Run(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
+    for system in SYSTEMS:
+        if system.trained and not isinstance(loaded := system.load(run), Unavailable):
+            yield from measured(loaded, sets, seed)
 
 
 def main() -> None:
@@ -20,34 +96,14 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     seed = parser.parse_args().seed
     with stage(f"seeds@{seed}", unit="trainings") as (params, counters):
-        logging.getLogger("gensim").setLevel(logging.WARNING)
-        options = SeedOptions(
-            skipgram=params.skipgram,
-            fasttext=params.fasttext,
-            refine=params.refine,
-            contrastive=params.contrastive,
-            paper_student=params.paper_student,
-            simcse=params.simcse,
-            student=params.student,
-            mlp_head=params.mlp_head,
-            fine_tuned_student=params.fine_tuned_student,
-            batch_tokens=params.soft_labels.batch_tokens,
-        ).with_seed(seed)
-        inputs = SeedInputs(
-            sentences=paths.SENTENCES,
-            soft_labels=paths.SOFT_LABELS,
-            fine_tuned_labels=paths.FINE_TUNED_LABELS,
-            refined=paths.REFINED,
-            benchmarks=BenchmarkData(paths.BENCHMARKS),
-            checkpoints=paths.MODEL_CHECKPOINTS / "seeds",
-            seed=seed,
-        )
-        sets, results = rated_sets(inputs.benchmarks), list[Result]()
-        for train in track(TRAININGS, len(TRAININGS), "trainings"):
-            for system in train(options, inputs):
-                results.extend(measured(system, sets, seed))
-            counters.keep()
+        workspace = paths.MODEL_CHECKPOINTS / "seeds" / str(seed)
+        make_workspace(workspace, seeded(params, seed))
+        with contextlib.chdir(workspace):
+            train()
+            results = list(figures(load_params(), seed))
         write_results(paths.SEEDS / f"{seed}.csv", results)
+        counters.keep(len(TRAININGS))
+        shutil.rmtree(workspace)
 
 
 if __name__ == "__main__":

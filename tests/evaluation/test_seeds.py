@@ -10,10 +10,10 @@ import torch
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation import seeds
 from sentence_distillery.evaluation.registered.simcse import load as load_simcse
 from sentence_distillery.evaluation.registration import Run
 from sentence_distillery.evaluation.results import read_results, write_results
+from sentence_distillery.evaluation.seeds import measured, rated_sets
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
@@ -83,10 +83,10 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
         "refined",
         "FastText",
         "paper student",
-        "SimCSE",
         "student",
         "student, MLP head",
         "student, fine-tuned",
+        "SimCSE",
     ]
     assert list(dict.fromkeys(row.system for row in rows)) == systems
     assert {(row.dataset, row.protocol, row.seed) for row in rows} == {("stsb", "mean", 2)}
@@ -104,19 +104,19 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
         stage.main()
-    sets = seeds.rated_sets(BenchmarkData(paths.BENCHMARKS))
+    sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
     contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, options(load_params()), list))
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),
         WordSystem("refined", WordVectors.load(paths.REFINED), content_only=True),
         StudentSystem(StaticEncoder.load(paths.PAPER_STUDENT), "paper student"),
-        contrasted,
         StudentSystem(StaticEncoder.load(paths.STUDENT)),
         StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
         StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
+        contrasted,
     ]
-    write_results(SEEDS / "own.csv", [result for system in own for result in seeds.measured(system, sets, 2)])
+    write_results(SEEDS / "own.csv", [result for system in own for result in measured(system, sets, 2)])
     assert read_results(SEEDS / "own.csv") == [row for row in read_results(SEEDS / "2.csv") if row.system != "FastText"]
 
 

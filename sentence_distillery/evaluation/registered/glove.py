@@ -7,6 +7,7 @@ from sentence_distillery.word_vectors.glove import load_glove
 
 def load(run: Run) -> WordSystem:
     """Load the vectors of the package."""
+    assert run.options.evaluate
     return WordSystem("GloVe", load_glove(), run.options.evaluate.glove_tokens == "content")
 
 
@@ -15,4 +16,5 @@ SYSTEM = Registered(
     about="published word vectors of 50 dimensions, from a package (Pennington et al. 2014)",
     cost=3,
     load=load,
+    trained=False,
 )

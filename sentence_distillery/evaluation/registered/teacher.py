@@ -7,6 +7,7 @@ from sentence_distillery.evaluation.systems import TeacherSystem
 
 def load(run: Run) -> TeacherSystem:
     """Load the transformer."""
+    assert run.options.teacher
     return TeacherSystem(load_encoder(run.options.teacher), run.options.batch_tokens)
 
 
@@ -15,4 +16,5 @@ SYSTEM = Registered(
     about="the transformer that the student was distilled from; teacher L3 is a second one",
     cost=9,
     load=load,
+    trained=False,
 )
