@@ -26,6 +26,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -65,7 +66,7 @@ from sentence_distillery.pairs.options import ScoredTraining
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.schedules import warm_up
-from sentence_distillery.training.soup import ModelSoup
+from sentence_distillery.training.seeds import over_seeds
 from sentence_distillery.training.trainer import Best, Curve, Hooks, Saving, Trainer
 
 NONE = -1  # in place of a part that a sentence lacks
@@ -302,16 +303,20 @@ def train(
     if weights.values is None:
         tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
     notes: Notes = {}
-    soup = ModelSoup()
-    for seed in options.seeds if options.enabled else ():
+
+    def predicted(lasting: nn.ModuleList, seed: int) -> pa.Table:
+        encoder, weights = cast(tuple[PairEncoder, Weights], tuple(lasting))
+        return predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed)
+
+    def training_of(seed: int) -> tuple[nn.ModuleList, pa.Table]:
         path = checkpoint_of(training.checkpoints, key, seed)
         cell, notes[seed] = trained(training.teacher, data, options, key.weight, seed, path, WITH_LABELS in key.task)
-        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, seed))
-        soup.add(cell.lasting)
         counters.keep(len(data.rows["train"]))
-    if len(notes) > 1:
-        soup.load_into(cell.lasting)
-        tables.append(predictions(embed(cell.encoder, data, cell.weights, "dev", "test"), data, pairs, SOUP_ROW))
+        return cell.lasting, predicted(cell.lasting, seed)
+
+    if options.enabled:
+        runs = over_seeds(map(training_of, options.seeds), lambda lasting: predicted(lasting, SOUP_ROW))
+        tables += [*runs.scores, *([runs.soup] if runs.soup is not None else [])]
     return pa.concat_tables(tables), notes
 
 

@@ -4,7 +4,6 @@ A bi-encoder encodes each sentence alone; a cross-encoder reads both sentences o
 `result.json` and the trained model.
 """
 
-import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +24,7 @@ from sentence_distillery.pairs.losses import paraphrase_groups
 from sentence_distillery.pairs.options import Learning
 from sentence_distillery.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, clock
-from sentence_distillery.training.soup import ModelSoup
+from sentence_distillery.training import seeds
 
 DIGITS = 5  # of a score in result.json
 
@@ -126,20 +125,7 @@ class RunResult:
 
 
 Trained = tuple[PairModel, RunResult]
-
-
-@dataclass(frozen=True)
-class SeedRuns:
-    """The results of one training with several seeds, and of their model soup.
-
-    `best` is the model of the highest validation accuracy, a seed's or the soup, the first of equal ones; `best_result`
-    belongs to it.
-    """
-
-    results: list[RunResult]
-    soup: RunResult | None
-    best: PairModel
-    best_result: RunResult
+PairRuns = seeds.SeedRuns[PairModel, RunResult]
 
 
 def run_result(
@@ -256,33 +242,13 @@ def _training_key(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int
     return key_of(weights_hash(model), pooling, data, plan.strategy, how, peak, combination, seed, plan.judging)
 
 
-def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], RunResult]) -> SeedRuns:
-    """Collect the results of trainings that differ in their seed, and of their model soup if there are several.
-
-    The soup costs no more to run than each of them (Wortsman et al. 2022, "Model soups").
-
-    Args:
-        trainings: each a trained model and its result; at least one.
-        judge: scores the soup.
-    """
-    results: list[RunResult] = []
-    mixed = ModelSoup()
-    best: list[Trained] = []
-    for model, result in trainings:
-        results.append(result)
-        mixed.add(model)
-        best = [max([*best, (model, result)], key=_validation)]
-    if len(results) == 1:
-        return SeedRuns(results, None, *best[0])
-    model = copy.deepcopy(model)
-    mixed.load_into(model)
-    soup = replace(judge(model), seconds=round(sum(result.seconds for result in results), 1))
-    return SeedRuns(results, soup, *max(best[0], (model, soup), key=_validation))
-
-
-def _validation(trained: Trained) -> float:
-    """Return the validation accuracy."""
-    return trained[1].validation
+def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], RunResult]) -> PairRuns:
+    """Collect the trainings of a cell; `best` has the highest validation accuracy, and the soup the seconds of all."""
+    runs = seeds.over_seeds(trainings, judge, lambda result: result.validation)
+    if runs.soup is None:
+        return runs
+    soup = replace(runs.soup, seconds=round(sum(result.seconds for result in runs.scores), 1))
+    return replace(runs, soup=soup, best_score=soup if runs.best_score is runs.soup else runs.best_score)
 
 
 def as_it_stands(model: PairModel, pairs: TokenizedPairs, plan: Plan) -> RunResult:
@@ -309,9 +275,9 @@ def key_of(*parts: object) -> str:
     return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
 
 
-def write_result(directory: Path, cell: dict[str, Any], runs: SeedRuns) -> None:
+def write_result(directory: Path, cell: dict[str, Any], runs: PairRuns) -> None:
     """Write the results of a cell; `cell` says which it is and on what data."""
-    results = {"outcomes": list(map(asdict, runs.results)), "mean": asdict(runs.soup) if runs.soup else None}
+    results = {"outcomes": list(map(asdict, runs.scores)), "mean": asdict(runs.soup) if runs.soup else None}
     write_json(directory / RESULT, {**cell, **to_json(None), **results})
 
 

@@ -17,9 +17,9 @@ from dataclasses import replace
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.pairs.cells import (
+    PairRuns,
     Plan,
     RunResult,
-    SeedRuns,
     Trained,
     as_it_stands,
     encode,
@@ -42,7 +42,7 @@ def why_unavailable(start: Start, task: IntermediateTask | None) -> Unavailable 
 
 def tune_cross_encoder(
     start: Start, plan: Plan, seeds: Sequence[int], data: PairData, task: IntermediateTask | None, counters: Counters
-) -> SeedRuns:
+) -> PairRuns:
     """Fine-tune a cross-encoder with each seed, and make their model soup.
 
     Args:

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sentence_distillery.pairs.cells import (
+    PairRuns,
     Plan,
     RunResult,
-    SeedRuns,
     Trained,
     as_it_stands,
     over_seeds,
@@ -42,7 +42,7 @@ def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -
 
 def train_bi_encoder(
     start: Start, plan: Plan, seeds: Sequence[int], data: PairData, combination: Combination
-) -> SeedRuns:
+) -> PairRuns:
     """Train a bi-encoder by the plan's strategy with each seed, and make their model soup.
 
     Args:

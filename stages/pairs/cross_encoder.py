@@ -40,7 +40,7 @@ def main() -> None:
         folds = Folds(params.pairs.folds, params.pairs.seed)
         plan = Plan("pair", learning, folds, paths.PAIR_CHECKPOINTS, cell)
         runs = tune_cross_encoder(start, plan, params.pairs.seeds, data, first, counters)
-        facts = {"threshold": runs.best_result.threshold, "both_orders": learning.both_orders}
+        facts = {"threshold": runs.best_score.threshold, "both_orders": learning.both_orders}
         write_model(runs.best, {**about, **facts}, directory)
         encoder = runs.best.encoder
         write_start(directory, encoder, encoder.embed(encoder.tokens(data.sentences)), {"tuned": True})

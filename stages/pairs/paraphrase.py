@@ -36,7 +36,7 @@ def main() -> None:
         folds = Folds(params.pairs.folds, params.pairs.seed)
         plan = Plan(strategy, learning, folds, paths.PAIR_CHECKPOINTS, f"{name}-{origin}")
         runs = train_bi_encoder(start, plan, params.pairs.seeds, data, Combination(params.pairs.combination))
-        write_model(runs.best, {**about, "threshold": runs.best_result.threshold}, directory)
+        write_model(runs.best, {**about, "threshold": runs.best_score.threshold}, directory)
         write_result(directory, about, runs)
         counters.keep(len(data.splits["train"]))
 

@@ -163,11 +163,11 @@ def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
         seeds = over_seeds(zip(models, [blank, replace(blank, validation=validation)], strict=True), judge)
         assert seeds.soup is not None
         assert (seeds.soup.seed, seeds.soup.validation, seeds.soup.seconds) == (None, accuracy, 4.0)
-        assert [one.validation for one in seeds.results] == [0.7, validation]
+        assert [one.validation for one in seeds.scores] == [0.7, validation]
         torch.testing.assert_close(seeds.best.state_dict()["head.linear.weight"], best)
-        assert seeds.best_result.validation == max(0.7, validation, accuracy)
+        assert seeds.best_score.validation == max(0.7, validation, accuracy)
     alone = over_seeds([(models[0], blank)], judge)
-    assert (alone.results, alone.soup, alone.best, alone.best_result) == ([blank], None, models[0], blank)
+    assert (alone.scores, alone.soup, alone.best, alone.best_score) == ([blank], None, models[0], blank)
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
