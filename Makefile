@@ -43,9 +43,10 @@ run: $(READY)
 	@python -m flows.terminal paper_pages
 	@echo "The pages on the papers are reports/paper1.html, paper2.html and paper3.html."
 
-# The tests run in processes side by side; threads within each would only wait for one another.
+# The tests run in processes side by side; threads within each would only wait for one another. Byte code is kept, or
+# each of the hundreds of processes that the tests start would compile the project anew.
 test: $(READY)
-	OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
+	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT))

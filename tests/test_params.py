@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ PROFILES = sorted(path.stem for path in (ROOT / "conf/profile").glob("*.yaml"))
 SITES = sorted(path.stem for path in (ROOT / "conf/site").glob("*.yaml"))
 
 
+@cache  # Hydra takes a fifth of a second
 def composed(profile: str, *overrides: str) -> dict[str, Any]:
     """Compose the profile as `dvc exp run -S profile=<profile>` does, with the changes of further `-S`."""
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):

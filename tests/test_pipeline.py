@@ -24,7 +24,8 @@ QUICK: dict[str, Any] = {
     "clean": {"shard_documents": 20},
     "skipgram": {"epochs": 1, "dimension": 16},
     "fasttext": {"epochs": 1, "dimension": 16, "buckets": 500},
-    "refine": {"iterations": 2, "sentences": 200},
+    "contrastive": {"epochs": 3},
+    "repulsion": {"learning_rates": [0.0001, 0.01], "iterations": [0, 2]},
 }
 TEACHER = Path("teacher")
 
@@ -315,10 +316,14 @@ def finished(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Clone:
         student={"epochs": 2, "dimension": 16},
         # More of this teacher, whose vectors are all similar, collapses the student.
         paper_student={"epochs": 1, "learning_rate": 1e-6},
+        mlp_head={"epochs": 1},
         encoders={"minilm-l3": tiny, "minilm-l6": tiny},
         syntax={"sets": []},  # half a minute
         component_focus={"weights": [0.0]},
+        component_training={"epochs": 1},
         pair_grid={"strategies": ["cosine"]},
+        metric_learning={"epochs": 2, "iterations": 5, "head_epochs": 1},
+        pair_cost={"sentences": 50},
         evaluate={"fit_sentences": 500, "speed_sentences": 256, "speed_seconds": 0.01},
     )
     output = clone.dvc("repro")

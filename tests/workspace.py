@@ -1,6 +1,8 @@
 """The working directory of stages: params.yaml of the demo profile, with the changes of a test."""
 
 from contextlib import suppress
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ def demo_params(**changes: Any) -> dict[str, Any]:
     """
     params: dict[str, Any] = {}
     base, demo = (ROOT / "conf/base.yaml", ROOT / "conf/profile/demo.yaml")
-    for layer in (_read(base), _read(demo), changes):
+    for layer in (*map(deepcopy, (_read(base), _read(demo))), changes):
         for name, value in layer.items():
             known = params.get(name, {})
             known = params["encoders"][known] if isinstance(known, str) and isinstance(value, dict) else known
@@ -40,6 +42,7 @@ def worker_processes(pid: int) -> list[int]:
     return found
 
 
+@cache  # hundreds of tests write these two files, and PyYAML takes 10 ms to read one
 def _read(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return content

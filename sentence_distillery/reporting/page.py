@@ -7,6 +7,7 @@ and benchmarks. A paper's reproduction makes its sections with `rendered`, and `
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,7 @@ def speeds(rows: Sequence[Result]) -> dict[str, tuple[tables.Figure, int]]:
     return {row.system: (tables.figure(row), row.n) for row in rows if is_speed(row)}
 
 
+@cache  # it keeps its compiled templates, and all sections of a page share the macros
 def environment(*packages: str) -> Environment:
     """Return the templates of this package and of others; a name that a template lacks is an error."""
     templates = Environment(

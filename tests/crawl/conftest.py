@@ -139,7 +139,7 @@ def crawl(tmp_path: Path, site: Site) -> Crawl:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
     """Crawl the entire newspaper once."""
-    with Site().serving() as site:
+    with Site(120).serving() as site:
         newspaper(site)
         crawl = Crawl(tmp_path_factory.mktemp("newspaper"), site)
         crawl.run()
