@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -21,12 +22,14 @@ from sentence_distillery.evaluation.classification import (
     TOKENS,
     classify,
     features,
+    means,
     sample,
 )
 from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
+from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
@@ -155,6 +158,9 @@ def score(
             yield from word_results(system, pairs)
     for documents in data.documents:
         yield from sentiment_results(system, documents, params, complete)
+    for task in data.tasks:
+        for row in task_figures(partial(means, system), task):
+            yield complete(Result(system.name, *row))
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 
@@ -171,6 +177,9 @@ def unavailable_results(
     for _, test in data.documents:
         for metric in SENTIMENT_METRICS:
             yield complete(Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
+    for task in data.tasks:
+        for protocol, metric in task.columns:
+            yield complete(Result(name, task.scored.name, task.scored.split, protocol, metric, reason, task.size))
     yield Result(name, "corpus", "", "encode", "sentences_per_second", reason, 0)
 
 
