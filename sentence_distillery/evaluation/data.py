@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, Kind, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import refuse_shared, shared_rows
 from sentence_distillery.corpus.text import tokenize
-from sentence_distillery.evaluation.tasks import SGD, TaskSet, read_task
+from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import read_table, table_parts
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.protocols.sgd import PROTOCOL as SGD
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 CALIBRATED = "stsb"  # SICK's train split has few sentences that its test split lacks
@@ -34,6 +35,13 @@ def pair_sets(benchmarks: BenchmarkData, kind: Kind) -> list[PairSet]:
     names = benchmarks.available(kind)
     splits = [(name, split) for name in names for split in SPLITS if split in benchmarks.splits(name)]
     return [pairs for name, split in splits if (pairs := benchmarks.pairs(name, split)).scores is not None]
+
+
+def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
+    """Draw at most `limit` documents at random; they keep their order."""
+    rows = np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]).tolist()
+    texts, labels = ([column[row] for row in rows] for column in (documents.texts, documents.labels))
+    return replace(documents, texts=texts, labels=labels)
 
 
 def document_sets(

@@ -16,23 +16,15 @@ from sentence_distillery.benchmarks.metrics import (
     on_five,
     similarity_figures,
 )
-from sentence_distillery.evaluation.classification import (
-    PROTOCOL,
-    SENTIMENT_METRICS,
-    TOKENS,
-    classify,
-    features,
-    means,
-    sample,
-)
-from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
+from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData, sample
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
+from sentence_distillery.evaluation.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.word_vectors.weighting import Weighting
 
 WARM_UP = 64  # sentences

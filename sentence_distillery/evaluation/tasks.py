@@ -29,8 +29,9 @@ from sentence_distillery.protocols.clustering import Clustering, clustering
 from sentence_distillery.protocols.pair_classification import PairClassification, pair_classification
 from sentence_distillery.protocols.reranking import Reranking, reranking
 from sentence_distillery.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.protocols.sgd import PROTOCOL as SGD
+from sentence_distillery.protocols.sgd import SENTIMENT_METRICS, classify
 
-SGD = "sgd"
 SEED = 1  # of the SGD classifier's order of documents
 POSITIVE, NEGATIVE = "1", "0"
 
@@ -266,8 +267,6 @@ def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
 
 
 def _sgd(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
-    from sentence_distillery.evaluation.classification import classify  # pairs need no classifier, nor its packages
-
     train, test = texts
     return classify(vectors[0], train.labels, vectors[1], test.labels, SEED)
 
@@ -298,7 +297,7 @@ TASKS: dict[TaskType, TaskKind] = {
         {
             "few-shot": Protocol(_names(Classification), _few_shot),
             "full": Protocol(_names(Classification), _full),
-            SGD: Protocol(("precision", "recall", "f1"), _sgd, standard=False),
+            SGD: Protocol(SENTIMENT_METRICS, _sgd, standard=False),
         },
     ),
     "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),
