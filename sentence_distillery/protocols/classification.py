@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable
@@ -117,10 +118,10 @@ def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tupl
     from sklearn.metrics import accuracy_score, f1_score
 
     classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the protocol
         classifier.fit(train.vectors[rows], [train.labels[row] for row in rows])
-    predicted = classifier.predict(test.vectors)
+        predicted = classifier.predict(test.vectors)
     expected = list(test.labels)
     return float(accuracy_score(expected, predicted)), float(f1_score(expected, predicted, average="macro"))
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable
@@ -64,7 +65,7 @@ def clustering(
     values = []
     for _ in range(experiments):
         rows = draw.choices(range(len(labels)), k=texts)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than batches of 512 take
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than labels: a low V says so
             values.append(v_measure_score(names[rows], model.fit_predict(vectors[rows])))
     return Clustering(float(np.mean(values)))
