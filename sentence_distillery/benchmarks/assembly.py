@@ -145,8 +145,9 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
             "main_metric": spec.main_metric,
             "sha256": hashes[benchmark.name],
             "rows": dict(spec.rows),
+            **({"documents": dict(spec.passages), "judgements": dict(spec.judgements)} if spec.passages else {}),
             "scale": list(spec.scale) if spec.scale else None,
-            "distinct": {split: groups[name, split].distinct for split in spec.rows if (name, split) in groups},
+            "distinct": {split: each.distinct for (of, split), each in groups.items() if of == name},
             "overlaps": shared.get(name, {}),
         }
         for name, (benchmark, spec, _) in tables.items()

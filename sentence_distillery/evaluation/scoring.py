@@ -22,7 +22,7 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.word_vectors.weighting import Weighting
@@ -124,6 +124,11 @@ def speed(system: System, sentences: list[str], least: float) -> Result:
     return Result(system.name, "corpus", "", "encode", "sentences_per_second", rate, count)
 
 
+def unit_means(system: System, texts: list[str]) -> Floats:
+    """Embed texts by the system's own mean, rows of unit length: classifiers and k-means depend on the length."""
+    return unit_rows(means(system, texts))
+
+
 def score(
     system: System, data: EvaluationData, params: Evaluate, weighting: Path, complete: Complete = alone
 ) -> Iterator[Result]:
@@ -151,7 +156,7 @@ def score(
     for documents in data.documents:
         yield from sentiment_results(system, documents, params, complete)
     for task in data.tasks:
-        for row in task_figures(partial(means, system), task):
+        for row in task_figures(partial(unit_means, system), task):
             yield complete(Result(system.name, *row))
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 

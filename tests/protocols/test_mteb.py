@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.protocols.classification import Labelled, few_shot, full
@@ -54,7 +55,8 @@ def scores(base: str, kind: str, main: str, data: Any, vectors: dict[str, Floats
     made = type("Local", (getattr(mteb.abstasks, base),), {"metadata": about, **settings})
     task = made()
     task.dataset, task.data_loaded = data, True
-    found: dict[str, Any] = task.evaluate(Given(vectors), "test", encode_kwargs={"show_progress_bar": False})["default"]
+    with threadpool_limits(1):  # theirs would start threads for each of many small problems
+        found: dict[str, Any] = task.evaluate(Given(vectors), encode_kwargs={"show_progress_bar": False})["default"]
     return found
 
 
@@ -104,11 +106,12 @@ def test_pair_classification(tied: bool) -> None:
         assert getattr(found, metric) == pytest.approx(expected[f"cosine_{metric}"], abs=1e-6), metric
 
 
+@pytest.mark.filterwarnings("ignore:Precision is ill-defined")  # MTEB also computes it, for labels never predicted
 @pytest.mark.parametrize(("labels", "shots"), [(2, 8), (5, 8), (12, 3), (5, None)])
 def test_classification(labels: int, shots: int | None) -> None:
     """Few-shot, with a label that has fewer examples than are asked for, and full if `shots` is None."""
     drawn = np.random.default_rng(4)
-    kinds = [drawn.integers(0, labels, count).tolist() for count in (300, 200)]
+    kinds = [drawn.integers(0, labels, count).tolist() for count in (200, 60)]
     kinds[0] = [0] * 2 + [kind or 1 for kind in kinds[0]]
     train, test = groups(kinds[0], 5), groups(kinds[1], 6)
     one, other = named("a", train), named("b", test)
