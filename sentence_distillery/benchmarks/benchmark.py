@@ -57,7 +57,7 @@ class Table:
         labels: The labels, if the rows have any.
         main_metric: The one figure that stands for the set.
         task: How an encoder is scored on it.
-        protocols: Names of `evaluation.tasks.PROTOCOLS` of that task; empty for those that MTEB has.
+        protocols: Names of protocols of `evaluation.tasks.TASKS`; empty for those that MTEB has.
         trainable: Whether an encoder may be trained on the split "train"; if not, no split may be in a training corpus.
         scored: Whether the stage `evaluate` scores it. A set that is asked for by name is scored anyway.
         passages: Number of documents that each split searches; those of EVERY_SPLIT are searched by all.

@@ -64,11 +64,14 @@ def task_sets(benchmarks: BenchmarkData) -> list[TaskSet]:
 
     A classifier learns from all training documents, as in MTEB, those that are also in the test split included.
     """
-    names = [name for name in benchmarks.available() if benchmarks.scored(name) and benchmarks.task(name)[0] != "sts"]
-    splits = [(name, split) for name in names for split in SPLITS if split in benchmarks.splits(name)]
-    tasks = [(read_task(benchmarks, *place), benchmarks.task(place[0])[1]) for place in splits]
-    others = [(task, tuple(name for name in protocols if name != SGD), protocols) for task, protocols in tasks]
-    return [replace(task, protocols=left) for task, left, protocols in others if left or not protocols]
+    found = []
+    for name in filter(benchmarks.scored, benchmarks.available()):
+        kind, protocols = benchmarks.task(name)
+        others = tuple(protocol for protocol in protocols if protocol != SGD)
+        if kind != "sts" and (others or not protocols):
+            splits = [split for split in SPLITS if split in benchmarks.splits(name)]
+            found += [replace(read_task(benchmarks, name, split), protocols=others) for split in splits]
+    return found
 
 
 def _apart(train: DocumentSet, evaluated: Fingerprints, counters: Counters) -> DocumentSet:

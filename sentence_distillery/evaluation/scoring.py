@@ -176,7 +176,7 @@ def unavailable_results(
             yield complete(Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
     for task in data.tasks:
         for protocol, metric in task.columns:
-            yield complete(Result(name, task.scored.name, task.scored.split, protocol, metric, reason, task.size))
+            yield complete(Result(name, task.tested.name, task.tested.split, protocol, metric, reason, task.size))
     yield Result(name, "corpus", "", "encode", "sentences_per_second", reason, 0)
 
 

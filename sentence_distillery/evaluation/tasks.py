@@ -57,7 +57,7 @@ class TaskSet:
     protocols: tuple[str, ...] = ()
 
     @property
-    def scored(self) -> DocumentSet | PairSet | QuerySet:
+    def tested(self) -> DocumentSet | PairSet | QuerySet:
         """The texts that the figures are on."""
         return self.texts[1] if isinstance(self.texts, tuple) else self.texts
 
@@ -86,7 +86,7 @@ class TaskSet:
     @property
     def size(self) -> int:
         """The number of pairs, test documents or judged queries behind a figure."""
-        match self.scored:
+        match self.tested:
             case PairSet() as pairs:
                 return len(pairs.sentences1)
             case DocumentSet() as documents:
@@ -133,11 +133,11 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
             found = protocol.score(vectors, task.texts)
         except ModuleNotFoundError as error:
             raise ImportError(
-                f"Protocol '{name}' of {task.scored.name} needs {error.name}; "
+                f"Protocol '{name}' of {task.tested.name} needs {error.name}; "
                 "run `pip install 'sentence-distillery[distill]'`."
             ) from error
         for metric in protocol.metrics:
-            yield task.scored.name, task.scored.split, name, metric, found[metric], task.size
+            yield task.tested.name, task.tested.split, name, metric, found[metric], task.size
 
 
 def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:

@@ -113,7 +113,7 @@ def test_what_the_stage_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Dev and test splits; sets for the SGD classifier and those that are not scored by default are left to others."""
     names = [name for name in FILES if name in ("tweet_emotion", "nfcorpus")]
     found = task_sets(written(monkeypatch, tmp_path, names))
-    assert [(task.scored.name, task.scored.split) for task in found] == [
+    assert [(task.tested.name, task.tested.split) for task in found] == [
         (name, split) for name in names for split in ("dev", "test")
     ]
     for spec in samples.SET.tables:
