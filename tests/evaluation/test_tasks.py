@@ -167,13 +167,13 @@ def test_a_figure_for_every_column() -> None:
 PUBLISHED = {  # measured with the released student; its classifiers and searches equal MTEB's own on these vectors
     ("trec", "few-shot", "accuracy"): 0.3880,
     ("trec", "full", "accuracy"): 0.6400,
-    ("scifact", "search", "ndcg_at_10"): 0.4578,
+    ("cranfield", "search", "ndcg_at_10"): 0.3770,
     ("wikiqa", "rerank", "map"): 0.6134,
     ("twitter_url", "cosine", "ap"): 0.7487,
 }
 
 
-@pytest.mark.parametrize("name", ["trec", "scifact", "wikiqa", "twitter_url"])
+@pytest.mark.parametrize("name", ["trec", "cranfield", "wikiqa", "twitter_url"])
 def test_the_released_student_on_the_real_sets(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the published files to the figures."""
     from sentence_distillery.benchmarks.assembly import write_benchmarks
