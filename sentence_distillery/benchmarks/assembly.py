@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sentence_distillery.benchmarks.benchmark import Benchmark, Sources, Table, build
+from sentence_distillery.benchmarks.benchmark import Benchmark, Sources, Table, build_parts
 from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PROVENANCE
 from sentence_distillery.benchmarks.overlaps import Group, group, overlaps, union
 from sentence_distillery.benchmarks.records import BadDataError
@@ -24,7 +24,7 @@ from sentence_distillery.benchmarks.registry import BENCHMARKS
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json, write_table
 from sentence_distillery.io.counters import Counters
 
-Tables = dict[str, tuple[Benchmark, Table, pa.Table]]
+Tables = dict[str, tuple[Benchmark, Table, dict[str, pa.Table]]]  # by set, the tables by file
 Groups = dict[tuple[str, str], Group]
 
 
@@ -52,13 +52,15 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
             hashes[benchmark.name] = checksums(benchmark, sources)
             tables |= read(benchmark, sources)
     groups = groups_of(tables)
-    evaluated = union(each for (_, split), each in groups.items() if split != "train")
+    evaluated = union(
+        each for (name, split), each in groups.items() if split != "train" or not tables[name][1].trainable
+    )
     about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets()}
     with atomic_directory(target) as directory:
-        for name, (_, _, table) in tables.items():
-            write_table(directory / f"{name}.parquet", table)
+        for file, table in ((file, table) for _, _, parts in tables.values() for file, table in parts.items()):
+            write_table(directory / file, table)
             counters.keep(table.num_rows)
-            counters.details[f"rows_{name}"] = table.num_rows
+            counters.details[f"rows_{Path(file).stem}"] = table.num_rows
         write_table(directory / FINGERPRINTS, pa.table([evaluated], EVALUATION_FINGERPRINTS))
         write_json(directory / PROVENANCE, about)
     counters.details |= {"evaluated": len(evaluated), "absent": ", ".join(absent) or "none"}
@@ -105,21 +107,25 @@ def read(benchmark: Benchmark, sources: Sources) -> Tables:
     """Read the tables of a set; raises InputError with value, file, line and remedy if a row is not as specified."""
     try:
         directory = benchmark.directory(sources)
-        return {spec.name: (benchmark, spec, build(spec, directory)) for spec in benchmark.tables}
+        return {spec.name: (benchmark, spec, build_parts(spec, directory)) for spec in benchmark.tables}
     except BadDataError as error:
         raise InputError(f"{error} To mend it, {benchmark.remedy(sources)}.") from error
 
 
 def groups_of(tables: Tables) -> Groups:
-    """Fingerprint each split of the sentence and document sets; word sets are left out, as words alone leak nothing."""
+    """Fingerprint each split of all sets but those of words, since words alone leak nothing."""
     groups: Groups = {}
-    for name, (_, spec, table) in tables.items():
-        if spec.kind == "words":
-            continue
-        for split in spec.rows:
-            rows = table.filter(pc.equal(table["split"], split))
-            texts = ("text",) if spec.kind == "documents" else ("sentence1", "sentence2")
-            groups[name, split] = group(*(rows[column].to_pylist() for column in texts))
+    for name, (_, spec, parts) in tables.items():
+        for split in [*spec.rows, *(split for split in spec.passages if split not in spec.rows)]:
+            rows = [table.filter(pc.equal(table["split"], split)) for table in parts.values()]
+            match spec.kind:
+                case "words":
+                    continue
+                case "pairs":
+                    groups[name, split] = group(*(rows[0][column].to_pylist() for column in ("sentence1", "sentence2")))
+                case _:
+                    columns = [table["text"].to_pylist() for table in rows if "text" in table.column_names]
+                    groups[name, split] = group([text for column in columns for text in column])
     return groups
 
 
@@ -129,14 +135,19 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
     return {
         name: {
             "kind": spec.kind,
+            "task": spec.task,
+            "protocols": list(spec.protocols),
+            "trainable": spec.trainable,
+            "scored": spec.scored,
             "source": benchmark.source,
             "licence": benchmark.licence,
             "citation": benchmark.citation,
             "main_metric": spec.main_metric,
             "sha256": hashes[benchmark.name],
             "rows": dict(spec.rows),
+            **({"documents": dict(spec.passages), "judgements": dict(spec.judgements)} if spec.passages else {}),
             "scale": list(spec.scale) if spec.scale else None,
-            "distinct": {split: groups[name, split].distinct for split in spec.rows if (name, split) in groups},
+            "distinct": {split: each.distinct for (of, split), each in groups.items() if of == name},
             "overlaps": shared.get(name, {}),
         }
         for name, (benchmark, spec, _) in tables.items()

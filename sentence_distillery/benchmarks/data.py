@@ -15,13 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sentence_distillery.benchmarks.records import EVERY_SPLIT
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.ranking import Judgements
 
 PROVENANCE = "provenance.json"
 FINGERPRINTS = "evaluation_fingerprints.parquet"
 
-Kind = Literal["pairs", "words", "documents"]
+Kind = Literal["pairs", "words", "documents", "queries"]
+TaskType = Literal["sts", "pair_classification", "classification", "clustering", "retrieval", "reranking"]
 Split = Literal["train", "dev", "test"]
 
 PAIRS = pa.schema(
@@ -38,6 +41,16 @@ DOCUMENTS = pa.schema(
         pa.field("split", pa.string(), nullable=False),
         pa.field("text", pa.string(), nullable=False),
         pa.field("label", pa.string(), nullable=False),
+    ]
+)
+QUERIES = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("split", "id", "text")])
+PASSAGES = QUERIES  # the documents that are searched; EVERY_SPLIT for those of all splits
+JUDGEMENTS = pa.schema(
+    [
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("query", pa.string(), nullable=False),
+        pa.field("document", pa.string(), nullable=False),
+        pa.field("grade", pa.int32(), nullable=False),
     ]
 )
 # As corpus.schema has it, which is not imported: a reader of pairs does not depend on how a corpus is cleaned.
@@ -82,6 +95,36 @@ class DocumentSet:
     split: str
     texts: list[str]
     labels: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySet:
+    """One split of queries and the documents that answer them, for retrieval or reranking.
+
+    Attributes:
+        name: Of the set.
+        split: Of the queries.
+        queries: The texts of the queries.
+        documents: The texts of the documents.
+        ids: The id of each document, which decides between documents of the same cosine.
+        judgements: Which document answers which query, by their places in `queries` and `documents`.
+        judged_only: Whether a query's judged documents are its only candidates (reranking), or all are (retrieval).
+    """
+
+    name: str
+    split: str
+    queries: list[str]
+    documents: list[str]
+    ids: list[str]
+    judgements: Judgements
+    judged_only: bool = False
+
+
+def files(name: str, kind: Kind) -> tuple[str, ...]:
+    """Return the names of a set's files: one, or those of queries, documents and judgements."""
+    if kind != "queries":
+        return (f"{name}.parquet",)
+    return tuple(f"{name}.{part}.parquet" for part in ("queries", "documents", "judgements"))
 
 
 @dataclass(frozen=True)
@@ -147,6 +190,40 @@ class BenchmarkData:
         _, rows = self._read(name, split, DOCUMENTS, ("documents",))
         return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
 
+    def task(self, name: str) -> tuple[TaskType, tuple[str, ...]]:
+        """Return how an encoder is scored on a set: the type of task, and protocols other than MTEB's, if it has some.
+
+        Sets that were written before they had a task are scored as they were: pairs by correlation, documents by the
+        SGD classifier. Raises InputError with the remedy if the set is absent.
+        """
+        entry = self._entry(name)
+        if "task" in entry:
+            return entry["task"], tuple(entry["protocols"])
+        return ("classification", ("sgd",)) if entry["kind"] == "documents" else ("sts", ())
+
+    def scored(self, name: str) -> bool:
+        """Tell whether the stage `evaluate` scores a set that `available` names."""
+        return bool(self._entry(name).get("scored", True))
+
+    def queries(self, name: str, split: Split) -> QuerySet:
+        """Read one split of a set of kind queries; raises InputError with the remedy if it is absent."""
+        self._check(name, split, ("queries",))
+        tables = [
+            read_table(self.directory / file, schema)
+            for file, schema in zip(files(name, "queries"), (QUERIES, PASSAGES, JUDGEMENTS), strict=True)
+        ]
+        searched = pa.array([split, EVERY_SPLIT])
+        queries, passages, judged = (table.filter(pc.is_in(table["split"], searched)) for table in tables)
+        ids = passages["id"].to_pylist()
+        rows, places = ({name: row for row, name in enumerate(names)} for names in (queries["id"].to_pylist(), ids))
+        judgements = Judgements(
+            np.array([rows[query] for query in judged["query"].to_pylist()], dtype=np.int64),
+            np.array([places[document] for document in judged["document"].to_pylist()], dtype=np.int64),
+            judged["grade"].to_numpy().astype(np.int64),
+        )
+        texts = queries["text"].to_pylist(), passages["text"].to_pylist()
+        return QuerySet(name, split, *texts, ids, judgements, self.task(name)[0] == "reranking")
+
     def fingerprints(self) -> NDArray[np.uint64]:
         """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
         table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
@@ -157,6 +234,21 @@ class BenchmarkData:
         self, name: str, split: str, schema: pa.Schema, kinds: tuple[Kind, ...]
     ) -> tuple[dict[str, Any], pa.Table]:
         """Read the provenance of a set and the rows of one split."""
+        entry = self._check(name, split, kinds)
+        table = read_table(self.directory / f"{name}.parquet", schema)
+        return entry, table.filter(pc.equal(table["split"], split))
+
+    def _check(self, name: str, split: str, kinds: tuple[Kind, ...]) -> dict[str, Any]:
+        """Return the provenance of a set; raises InputError if it has no such split, or is of another kind."""
+        entry = self._entry(name)
+        if entry["kind"] not in kinds:
+            raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
+        if split not in entry["rows"]:
+            raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
+        return entry
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        """Return the provenance of a set; raises InputError with the remedy if it is absent or unknown."""
         provenance = self.provenance()
         if name in provenance["absent"]:
             raise InputError(f"Benchmark set '{name}' is absent: {provenance['absent'][name]}.")
@@ -167,9 +259,5 @@ class BenchmarkData:
                 "add it to benchmarks.sets and write the sets again.",
                 self.directory / PROVENANCE,
             )
-        if entry["kind"] not in kinds:
-            raise InputError(f"Benchmark set '{name}' holds {entry['kind']}, not {' or '.join(kinds)}.")
-        if split not in entry["rows"]:
-            raise InputError(f"Benchmark set '{name}' has no split '{split}' (it has {', '.join(entry['rows'])}).")
-        table = read_table(self.directory / f"{name}.parquet", schema)
-        return entry, table.filter(pc.equal(table["split"], split))
+        found: dict[str, Any] = entry
+        return found

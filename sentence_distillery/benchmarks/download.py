@@ -1,7 +1,7 @@
 """Fetch the files of external benchmark sets, from a directory or from their public homes.
 
     fetch(EXTERNAL, Path("external"), download())
-    fetch(EXTERNAL, Path("external"), copy_from(Path("mine")))     # mine/<set>/<file>
+    fetch(EXTERNAL, Path("external"), copy_from(Path("mine")))     # mine/<set>/<file> or mine/<group>/<set>/<file>
 
 Each file is checked against its pinned SHA-256 before it appears under its name. A file that is already correct stays.
 """
@@ -58,19 +58,24 @@ class Report:
         return f"{self.name}: {state} ({counts}){problems}"
 
 
-def copy_from(directory: Path) -> Source:
-    """Return a source that reads `directory`/<set>/<file>."""
+def copy_from(*directories: Path) -> Source:
+    """Return a source that reads <set>/<file> or <group>/<set>/<file> in the first of the directories that has it."""
 
     def read(entry: Benchmark, file: PinnedFile) -> bytes:
-        path = directory / entry.name / file.name
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            raise UnavailableError(f"not in {path.parent}") from None
-        except OSError as error:
-            raise UnavailableError(f"{path.parent} cannot be read ({error.strerror})") from error
+        for folder in (folder for directory in directories for folder in _folders(directory, entry.name)):
+            try:
+                return (folder / file.name).read_bytes()
+            except FileNotFoundError:
+                continue  # another directory may have it
+            except OSError as error:
+                raise UnavailableError(f"{folder} cannot be read ({error.strerror})") from error
+        raise UnavailableError(f"not in {' or '.join(str(directory / entry.name) for directory in directories)}")
 
     return read
+
+
+def _folders(directory: Path, name: str) -> list[Path]:
+    return [directory / name, *sorted(directory.glob(f"*/{name}"))]
 
 
 def download() -> Source:
@@ -165,7 +170,7 @@ def fetch(sets: Sequence[Benchmark], target: Path, source: Source) -> list[Repor
     Args:
         sets: Sets to fetch, such as `registry.EXTERNAL`.
         target: Directory that gets `<set>/<file>`.
-        source: Where files come from: `download()` or `copy_from(directory)`.
+        source: Where files come from: `download()` or `copy_from(directory, ...)`.
 
     Returns:
         A report for each set, in order.

@@ -15,16 +15,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure as Figure
+from sentence_distillery.protocols.similarity import correlations as correlations
+from sentence_distillery.protocols.similarity import cosines as cosines
 
-Figure = float | Unavailable
 Calibration = Callable[[Floats], Floats]  # cosines to ratings on 0-5, both (pairs,)
-
-
-def cosines(left: Floats, right: Floats) -> Floats:
-    """Compute the cosine of each pair of rows, (pairs,) in [-1, 1]; 0 if a vector is zero."""
-    return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
 
 
 def on_five(ratings: NDArray[np.float32], scale: tuple[float, float]) -> NDArray[np.float32]:
@@ -62,27 +58,3 @@ def similarity_figures(
         else:
             figures[name] = figures["pearson"]  # for the same reason
     return figures
-
-
-def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
-    """Compute Pearson and Spearman in [-1, 1]; `Unavailable` if a side is constant or too short."""
-    if unavailable := _why_unavailable(predicted, ratings):
-        return {"pearson": unavailable, "spearman": unavailable}
-    from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
-
-    return {
-        "pearson": float(pearsonr(predicted, ratings).statistic),
-        "spearman": float(spearmanr(predicted, ratings).statistic),
-    }
-
-
-def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavailable | None:
-    if len(ratings) < 2:
-        return Unavailable(f"{len(ratings)} pairs")
-    if not np.isfinite(predicted).all():
-        return Unavailable("some predictions are not finite")
-    if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
-        return Unavailable("all predictions are alike")
-    if np.ptp(ratings) == 0:
-        return Unavailable("all gold scores are alike")
-    return None

@@ -5,11 +5,13 @@ comma-separated files they enclose a field, in tab-separated ones they are chara
 """
 
 import csv
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 TRAIN_DEV_TEST = ("train", "dev", "test")
+EVERY_SPLIT = "all"
 
 
 class BadDataError(ValueError):
@@ -30,6 +32,33 @@ class Document(NamedTuple):
     split: str
     text: str
     label: str
+
+
+class Query(NamedTuple):
+    place: str
+    split: str
+    id: str
+    text: str
+
+
+class Passage(NamedTuple):
+    """A document that is searched, by the queries of one split or of EVERY_SPLIT."""
+
+    place: str
+    split: str
+    id: str
+    text: str
+
+
+class Judgement(NamedTuple):
+    place: str
+    split: str
+    query: str
+    document: str
+    grade: int
+
+
+Row = Pair | Document | Query | Passage | Judgement
 
 
 def records(
@@ -62,6 +91,60 @@ def records(
             raise BadDataError(f"{path}, near line {reader.line_num + 1}: {error}.") from error
         except UnicodeDecodeError as error:
             raise BadDataError(f"{path}, line {_undecodable(path)}: {error}.") from error
+
+
+def lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str]]:
+    """Yield (place, line) for each line of a text file, without its end; only LF and CR LF end a line.
+
+    Raises BadDataError with file and line for bytes that are not in the encoding.
+    """
+    for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), start=1):
+        place = f"{path}, line {number}"
+        try:
+            yield place, line.removesuffix(b"\r").decode(encoding)
+        except UnicodeDecodeError as error:
+            raise BadDataError(f"{place}: {error}.") from error
+
+
+def parallel(*paths: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield (place in the first file, a line of each) for files of parallel lines; raises BadDataError if one ends."""
+    columns = [list(lines(path)) for path in paths]
+    for path, column in zip(paths, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise BadDataError(f"{path} has {len(column)} lines, {paths[0]} has {len(columns[0])}.")
+    for row in zip(*columns, strict=True):
+        yield row[0][0], [line for _, line in row]
+
+
+def labelled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str, str]]:
+    """Yield (place, label, text) for lines of a label, a blank and a text; raises BadDataError for a line without."""
+    for place, line in lines(path, encoding):
+        label, blank, text = line.partition(" ")
+        if not blank:
+            raise BadDataError(f"{place}: {line!r} has no label and text with a blank between them.")
+        yield place, label, text.strip()
+
+
+def whole(text: str, place: str) -> int:
+    """Convert `text` to a whole number of 0 or more; raises BadDataError."""
+    if not text.isdecimal():
+        raise BadDataError(f"{place}: {text!r} is not a whole number of 0 or more.")
+    return int(text)
+
+
+def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
+    """Draw `count` of the texts for a test split, the same ones whatever the order or the library's version.
+
+    They are the ones whose keyed hash is smallest, so equal texts are in one split.
+
+    Example:
+        >>> drawn(["a", "b", "c", "a"], 2, seed=1)
+        [False, True, True, False]
+    """
+    key = str(seed).encode()
+    marks = [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
+    chosen = set(sorted(range(len(texts)), key=marks.__getitem__)[:count])
+    return [row in chosen for row in range(len(texts))]
 
 
 def _undecodable(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""All sets of texts, by name: each module of `sets` has one as its constant `SET`.
+"""All sets of texts, by name: each module of `sets` and of its folders has one as its constant `SET`.
 
 Adding a benchmark is adding a module there, and its name to `benchmarks.sets`. A set without tables is text that is not
 scored on, such as a training corpus.
@@ -6,8 +6,13 @@ scored on, such as a training corpus.
 
 from sentence_distillery.benchmarks import sets
 from sentence_distillery.benchmarks.benchmark import Benchmark
+from sentence_distillery.benchmarks.sets import classification, retrieval
 from sentence_distillery.io.plugins import entries
 
-SETS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in entries(sets, "SET")}
+FOLDERS = (sets, classification, retrieval)
+SETS: dict[str, Benchmark] = {
+    benchmark.name: benchmark
+    for benchmark in sorted((each for folder in FOLDERS for each in entries(folder, "SET")), key=lambda each: each.name)
+}
 BENCHMARKS = {name: benchmark for name, benchmark in SETS.items() if benchmark.tables}
 EXTERNAL = tuple(benchmark for benchmark in SETS.values() if benchmark.external)

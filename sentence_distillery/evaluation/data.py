@@ -1,7 +1,8 @@
-"""The data that every system is scored on: pairs, words and documents, none of them in the training texts."""
+"""The data that every system is scored on: pairs, words, documents and queries, none of them in the training texts."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, Kind, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import refuse_shared, shared_rows
 from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import read_table, table_parts
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.protocols.sgd import PROTOCOL as SGD
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 CALIBRATED = "stsb"  # SICK's train split has few sentences that its test split lacks
@@ -34,15 +37,41 @@ def pair_sets(benchmarks: BenchmarkData, kind: Kind) -> list[PairSet]:
     return [pairs for name, split in splits if (pairs := benchmarks.pairs(name, split)).scores is not None]
 
 
+def sample(documents: DocumentSet, limit: int, seed: int) -> DocumentSet:
+    """Draw at most `limit` documents at random; they keep their order."""
+    rows = np.sort(np.random.default_rng(seed).permutation(len(documents.texts))[:limit]).tolist()
+    texts, labels = ([column[row] for row in rows] for column in (documents.texts, documents.labels))
+    return replace(documents, texts=texts, labels=labels)
+
+
 def document_sets(
     benchmarks: BenchmarkData, evaluated: Fingerprints, counters: Counters
 ) -> list[tuple[DocumentSet, DocumentSet]]:
-    """Read the train and test split of every set that has both; evaluated training documents are left out."""
-    names = [name for name in benchmarks.available("documents") if {"train", "test"} <= set(benchmarks.splits(name))]
+    """Read the train and test split of every set for the SGD classifier; evaluated training documents are left out."""
+    names = [
+        name
+        for name in benchmarks.available("documents")
+        if {"train", "test"} <= set(benchmarks.splits(name)) and SGD in benchmarks.task(name)[1]
+    ]
     return [
         (_apart(benchmarks.documents(name, "train"), evaluated, counters), benchmarks.documents(name, "test"))
         for name in names
     ]
+
+
+def task_sets(benchmarks: BenchmarkData) -> list[TaskSet]:
+    """Read every dev and test split that is scored by its type of task alone: neither rated pairs nor by SGD.
+
+    A classifier learns from all training documents, as in MTEB, those that are also in the test split included.
+    """
+    found = []
+    for name in filter(benchmarks.scored, benchmarks.available()):
+        kind, protocols = benchmarks.task(name)
+        others = tuple(protocol for protocol in protocols if protocol != SGD)
+        if kind != "sts" and (others or not protocols):
+            splits = [split for split in SPLITS if split in benchmarks.splits(name)]
+            found += [replace(read_task(benchmarks, name, split), protocols=others) for split in splits]
+    return found
 
 
 def _apart(train: DocumentSet, evaluated: Fingerprints, counters: Counters) -> DocumentSet:
@@ -79,6 +108,7 @@ class EvaluationData:
     words: list[PairSet]
     documents: list[tuple[DocumentSet, DocumentSet]]
     calibration: PairSet | None = None
+    tasks: list[TaskSet] = field(default_factory=list)
 
     @classmethod
     def read(cls, sentences: Path, benchmarks: BenchmarkData, seed: int, counters: Counters) -> "EvaluationData":
@@ -100,12 +130,13 @@ class EvaluationData:
         refuse_shared([corpus], evaluated, str(sentences), "Clean the corpus anew: cleaning takes such sentences out.")
         documents = document_sets(benchmarks, evaluated, counters)
         calibration = calibration_pairs(benchmarks, evaluated, seed, counters)
-        return cls(corpus, pair_sets(benchmarks, "pairs"), pair_sets(benchmarks, "words"), documents, calibration)
+        pairs, words = (pair_sets(benchmarks, kind) for kind in ("pairs", "words"))
+        return cls(corpus, pairs, words, documents, calibration, task_sets(benchmarks))
 
     def vocabulary(self) -> Iterator[str]:
         """Yield every word of the corpus and the sets, with repetitions."""
         sets = [*self.similarity, *self.words, *([self.calibration] if self.calibration else [])]
         pairs = [text for pairs in sets for text in (*pairs.sentences1, *pairs.sentences2)]
         documents = [text for both in self.documents for split in both for text in split.texts]
-        for text in (*self.corpus, *pairs, *documents):
+        for text in chain(self.corpus, pairs, documents, *(task.all_texts() for task in self.tasks)):
             yield from tokenize(text)

@@ -1,6 +1,7 @@
 """Score a system under every weighting on every benchmark set that is present, and measure its speed."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -13,21 +14,15 @@ from sentence_distillery.benchmarks.metrics import (
     on_five,
     similarity_figures,
 )
-from sentence_distillery.evaluation.classification import (
-    PROTOCOL,
-    SENTIMENT_METRICS,
-    TOKENS,
-    classify,
-    features,
-    sample,
-)
-from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData
+from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData, sample
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.systems import StudentSystem, System, WordSystem
+from sentence_distillery.evaluation.systems import TOKENS, StudentSystem, System, WordSystem, features, means
+from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.runtime.stopwatch import Work, timed
 from sentence_distillery.word_vectors.weighting import Weighting
 
@@ -126,6 +121,11 @@ def speed(system: System, sentences: list[str], least: float) -> Result:
     return Result(system.name, "corpus", "", "encode", "sentences_per_second", rate, count)
 
 
+def unit_means(system: System, texts: list[str]) -> Floats:
+    """Embed texts by the system's own mean, rows of unit length: classifiers and k-means depend on the length."""
+    return unit_rows(means(system, texts))
+
+
 def score(
     system: System, data: EvaluationData, params: Evaluate, weighting: Path, complete: Complete = alone
 ) -> Iterator[Result]:
@@ -152,6 +152,9 @@ def score(
             yield from word_results(system, pairs)
     for documents in data.documents:
         yield from sentiment_results(system, documents, params, complete)
+    for task in data.tasks:
+        for row in task_figures(partial(unit_means, system), task):
+            yield complete(Result(system.name, *row))
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 
@@ -168,6 +171,9 @@ def unavailable_results(
     for _, test in data.documents:
         for metric in SENTIMENT_METRICS:
             yield complete(Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
+    for task in data.tasks:
+        for protocol, metric in task.columns:
+            yield complete(Result(name, task.tested.name, task.tested.split, protocol, metric, reason, task.size))
     yield Result(name, "corpus", "", "encode", "sentences_per_second", reason, 0)
 
 

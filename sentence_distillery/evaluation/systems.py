@@ -2,10 +2,18 @@
 
 Weighting schemes need nothing more, so each of them works with each system: a table of word vectors, the student, and a
 transformer, whose token vectors depend on the sentence.
+
+The features of documents for the SGD classifier (protocols/sgd.py) are a system's own mean, or its tokens:
+
+    sgd          the system's own mean over the document, (documents, dimension)
+    sgd+tokens   for a table of token vectors: the count of each token in the document, times the length of its
+                 vector, (documents, vocabulary), rows of unit length; the mean before its sum is taken
+
+In a mean of 300 words, little is left of the few words that distinguish a good review from a bad one.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,9 +22,15 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.encoders.transformer import Encoder
 from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.protocols.sgd import PROTOCOL
 from sentence_distillery.word_vectors.model import WordVectors
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 CHUNK = 2_000  # sentences that a transformer's tokenizer holds at a time
+DOCUMENTS = 1_000  # documents whose tokens are in memory
+TOKENS = "sgd+tokens"
 
 
 class System(Protocol):
@@ -116,3 +130,30 @@ class TeacherSystem:
     def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
         sentences = [span.tolist() for span in np.split(tokens.ids, tokens.offsets[1:-1])]
         return self.encoder.embed(sentences, self.batch_tokens, weights)
+
+
+def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> "Floats | csr_array":
+    """Return the features of each document, (documents, dimension) float32 or (documents, vocabulary) sparse."""
+    if protocol == TOKENS:
+        assert isinstance(system, WordSystem | StudentSystem)
+        return token_features(system, texts)
+    return means(system, texts)
+
+
+def means(system: System, texts: list[str]) -> Floats:
+    """Pool each document by the system's own mean, (documents, dimension) float32."""
+    chunks = (texts[start : start + DOCUMENTS] for start in range(0, len(texts), DOCUMENTS))
+    return np.concatenate([system.pool(system.token_ids(chunk), [None])[0] for chunk in chunks])
+
+
+def token_features(system: WordSystem | StudentSystem, texts: list[str]) -> "csr_array":
+    """Count tokens, each by the length of its vector, (documents, vocabulary), rows of unit length."""
+    from scipy.sparse import csr_array  # only sets of documents need these
+    from sklearn.preprocessing import normalize
+
+    tokens, lengths = system.token_ids(texts), system.lengths
+    counted = csr_array(
+        (lengths[tokens.ids], tokens.ids, tokens.offsets.astype(np.int32)), shape=(len(tokens), len(lengths))
+    )
+    counted.sum_duplicates()
+    return csr_array(normalize(counted))

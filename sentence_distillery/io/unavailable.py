@@ -32,6 +32,9 @@ class Unavailable:
     reason: str
 
 
+Figure = float | Unavailable
+
+
 def to_json(unavailable: Unavailable | None) -> dict[str, str | None]:
     """Return the entry of a JSON object that says why it has nothing else, or that it has.
 

@@ -1,7 +1,7 @@
-"""Fill data/external with benchmark data, from a local directory or from its public homes.
+"""Fill data/external with benchmark data, from local directories or from its public homes.
 
-    python -m stages.benchmarks.fetch --from DIR     # copy from DIR/<set>/<file>
-    python -m stages.benchmarks.fetch                # download
+    python -m stages.benchmarks.fetch --from DIR ...     # copy from DIR/<set>/<file> or DIR/<group>/<set>/<file>
+    python -m stages.benchmarks.fetch                    # download
 
 The exit status is 0 if at least one set is complete and no file has a wrong checksum, else 1.
 """
@@ -19,12 +19,15 @@ from stages import paths
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m stages.benchmarks.fetch", description=__doc__.splitlines()[0])
-    parser.add_argument("--from", dest="directory", type=Path, help="directory that holds <set>/<file>")
-    directory = parser.parse_args(arguments).directory
-    if directory is not None and not directory.is_dir():
-        sys.exit(f"benchmarks: --from {directory} is not a directory; give the one that holds stsb/, sick/, ...")
+    parser.add_argument(
+        "--from", dest="directories", nargs="+", default=[], type=Path, help="directories that hold <set>/<file>"
+    )
+    directories = parser.parse_args(arguments).directories
+    for directory in directories:
+        if not directory.is_dir():
+            sys.exit(f"benchmarks: --from {directory} is not a directory; give the one that holds stsb/, sick/, ...")
     try:
-        reports = fetch(EXTERNAL, paths.EXTERNAL, download() if directory is None else copy_from(directory))
+        reports = fetch(EXTERNAL, paths.EXTERNAL, copy_from(*directories) if directories else download())
     except InputError as error:
         sys.exit(f"benchmarks: {error}")
     for report in reports:

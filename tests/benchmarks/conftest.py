@@ -12,7 +12,7 @@ from sentence_distillery.benchmarks.benchmark import Benchmark, PinnedFile
 from tests.workspace import ROOT as ROOT
 from tests.workspace import write_params
 
-REAL_DIRECTORIES = (ROOT / "data/external", ROOT.parent / "shared/benchmarks")
+REAL_DIRECTORIES = (ROOT / "data/external", ROOT.parent / "shared/benchmarks", ROOT.parent / "shared/suite")
 
 SAMPLE_PAIRS = (
     "split,sentence1,sentence2,relatedness,entailment,paraphrase\n"
@@ -31,8 +31,9 @@ STSB = {
 def real(name: str) -> Path:
     """Return the directory of a real external set; skip the test if there is none."""
     for directory in REAL_DIRECTORIES:
-        if (directory / name).is_dir():
-            return directory / name
+        for folder in (directory / name, *directory.glob(f"*/{name}")):
+            if folder.is_dir():
+                return folder
     pytest.skip(f"no {name} in {' or '.join(map(str, REAL_DIRECTORIES))}: bring it with `make benchmarks FROM=...`")
 
 

@@ -170,12 +170,25 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_pinned_table() -> None:
-    """The stage reads only files that are pinned, and the table is that of the shared directory where there is one."""
-    pinned = {f"./{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.pins}
+    """The stage reads only files that are pinned, and the table is that of the shared directories where they are."""
+    pinned = {f"{entry.name}/{file.name}": file.sha256 for entry in EXTERNAL for file in entry.pins}
     for benchmark in BENCHMARKS.values():
         if benchmark.external:
-            assert {f"./{benchmark.name}/{file}" for file in benchmark.files} <= set(pinned)
-    sums = ROOT.parent / "shared/benchmarks/SHA256SUMS"
-    if not sums.is_file():
-        pytest.skip(f"no {sums} to compare with")
-    assert pinned == {name: sha256 for sha256, name in map(str.split, sums.read_text().splitlines())}
+            assert {f"{benchmark.name}/{file}" for file in benchmark.files} <= set(pinned)
+    tables = [ROOT.parent / f"shared/{folder}/SHA256SUMS" for folder in ("benchmarks", "suite")]
+    if not all(table.is_file() for table in tables):
+        pytest.skip(f"no {' and '.join(map(str, tables))} to compare with")
+    lines = [line.split() for table in tables for line in table.read_text().splitlines()]
+    found = {"/".join(name.split("/")[-2:]): sha256 for sha256, name in lines}
+    del found["text/ohsumed.parquet"]  # text to train on
+    assert pinned == found
+
+
+def test_copy_from_groups_and_from_several_directories(tmp_path: Path) -> None:
+    """A directory may have its sets in groups, and the first directory that has a file gives it."""
+    write(tmp_path / "one/group/tiny", {"a.csv": "one\n"})
+    write(tmp_path / "two/tiny", {"a.csv": "other\n", "b.csv": "two\n"})
+    source = copy_from(tmp_path / "one", tmp_path / "two")
+    assert fetch_set(external_set("tiny", FILES), tmp_path / "to", source).complete
+    lacking = fetch_set(external_set("none", FILES), tmp_path / "to", source)
+    assert set(lacking.missing.values()) == {f"not in {tmp_path / 'one/none'} or {tmp_path / 'two/none'}"}

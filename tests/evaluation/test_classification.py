@@ -7,12 +7,20 @@ import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.classification import CHUNK, classify, means, sample, token_features
+from sentence_distillery.evaluation.data import sample
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.scoring import sentiment_results
-from sentence_distillery.evaluation.systems import StudentSystem, TeacherSystem, WordSystem
+from sentence_distillery.evaluation.systems import (
+    DOCUMENTS,
+    StudentSystem,
+    TeacherSystem,
+    WordSystem,
+    means,
+    token_features,
+)
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import with_published
+from sentence_distillery.protocols.sgd import classify
 from tests.workspace import demo_params
 
 PARAMS = Evaluate(**demo_params()["evaluate"])
@@ -67,9 +75,9 @@ def test_sample_keeps_texts_with_their_labels() -> None:
 
 def test_features_of_many_documents(words: WordSystem) -> None:
     """Chunks change nothing."""
-    texts = ["the storm", "dog plays", "qwxz"] * (CHUNK // 2)
+    texts = ["the storm", "dog plays", "qwxz"] * (DOCUMENTS // 2)
     expected = words.pool(words.token_ids(texts[:3]), [None])[0]
-    np.testing.assert_allclose(means(words, texts), np.tile(expected, (CHUNK // 2, 1)), atol=1e-6)
+    np.testing.assert_allclose(means(words, texts), np.tile(expected, (DOCUMENTS // 2, 1)), atol=1e-6)
 
 
 def test_tokens_counted_by_hand(words: WordSystem, student: StudentSystem) -> None:

@@ -35,5 +35,17 @@ SET = Benchmark(
         ("imdb_test.parquet", None, "962a8b6594956eec5d135695c68065b9ca18cf29bbcaeec93edb53fe4483446d"),
         ("imdb_unsup.parquet", None, "80619d9ee1eb404c482ead294af8f75953491fed648b7d4ddbfdb07f5b535c75"),
     ),
-    tables=(Table("imdb", "documents", read, {"train": 25000, "test": 25000}, None, BINARY, "accuracy"),),
+    tables=(
+        Table(
+            "imdb",
+            "documents",
+            read,
+            {"train": 25000, "test": 25000},
+            None,
+            BINARY,
+            "accuracy",
+            task="classification",
+            protocols=("sgd",),
+        ),
+    ),
 )

@@ -39,7 +39,27 @@ SET = Benchmark(
     files=("pairs.csv", "reviews.csv"),
     tables=(
         Table("samples", "pairs", read_pairs, SPLITS, (1, 5), ENTAILMENT, main_metric="spearman"),
-        Table("samples_paraphrase", "pairs", read_paraphrases, SPLITS, None, BINARY, main_metric="f1"),
-        Table("samples_reviews", "documents", read_reviews, {"train": 120, "test": 92}, None, BINARY, "accuracy"),
+        Table(
+            "samples_paraphrase",
+            "pairs",
+            read_paraphrases,
+            SPLITS,
+            None,
+            BINARY,
+            "f1",
+            task="pair_classification",
+            scored=False,  # as MRPC, whose place it takes
+        ),
+        Table(
+            "samples_reviews",
+            "documents",
+            read_reviews,
+            {"train": 120, "test": 92},
+            None,
+            BINARY,
+            "accuracy",
+            task="classification",
+            protocols=("sgd",),
+        ),
     ),
 )

@@ -1,0 +1,306 @@
+"""One way to score an encoder on a set: its type of task says which texts are embedded, and how the vectors are scored.
+
+    type of task          protocols                  figures
+    sts                   mean                       Pearson, Spearman, MAE on 0-5
+    pair_classification   cosine                     average precision; accuracy and F1 of the best threshold
+    classification        few-shot, full             accuracy, macro-F1 of a logistic regression
+                          sgd                        precision, recall, F1 of paper 1's classifier
+    clustering            k-means                    V-measure
+    retrieval             search                     nDCG@10, recall@100, MAP
+    reranking             rerank                     MAP, MRR
+
+The figures are computed in `sentence_distillery.protocols`, where each equals MTEB's. A protocol is a function of the
+vectors of a set, so that those of one task embed its texts once. Adding one is adding an entry to TASKS.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
+from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure
+from sentence_distillery.protocols.classification import Classification, Labelled, few_shot, full
+from sentence_distillery.protocols.clustering import Clustering, clustering
+from sentence_distillery.protocols.pair_classification import PairClassification, pair_classification
+from sentence_distillery.protocols.reranking import Reranking, reranking
+from sentence_distillery.protocols.retrieval import Retrieval, retrieval
+from sentence_distillery.protocols.sgd import PROTOCOL as SGD
+from sentence_distillery.protocols.sgd import SENTIMENT_METRICS, classify
+
+SEED = 1  # of the SGD classifier's order of documents
+POSITIVE, NEGATIVE = "1", "0"
+
+Embed = Callable[[list[str]], Floats]  # (texts, dimension) float32
+Two = tuple[Floats, Floats]
+Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
+Texts = PairSet | Documents | DocumentSet | QuerySet
+Row = tuple[str, str, str, str, Figure, int]  # dataset, split, protocol, metric, value, n
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSet:
+    """One split of a set, and how it is scored.
+
+    Attributes:
+        type: The type of task.
+        texts: What is embedded: two DocumentSets for classification, one for clustering.
+        protocols: Names of protocols of this type; empty for MTEB's.
+    """
+
+    type: TaskType
+    texts: Texts
+    protocols: tuple[str, ...] = ()
+
+    @property
+    def tested(self) -> DocumentSet | PairSet | QuerySet:
+        """The texts that the figures are on."""
+        return self.texts[1] if isinstance(self.texts, tuple) else self.texts
+
+    def all_texts(self) -> Iterator[str]:
+        """Yield every text that is embedded."""
+        for part in self.texts if isinstance(self.texts, tuple) else (self.texts,):
+            match part:
+                case PairSet():
+                    yield from (*part.sentences1, *part.sentences2)
+                case DocumentSet():
+                    yield from part.texts
+                case QuerySet():
+                    yield from (*part.queries, *part.documents)
+
+    @property
+    def chosen(self) -> list[tuple[str, "Protocol"]]:
+        known = TASKS[self.type].protocols
+        names = self.protocols or [name for name, protocol in known.items() if protocol.standard]
+        return [(name, known[name]) for name in names]
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """The protocol and the metric of each figure, in order."""
+        return [(name, metric) for name, protocol in self.chosen for metric in protocol.metrics]
+
+    @property
+    def size(self) -> int:
+        """The number of pairs, test documents or judged queries behind a figure."""
+        match self.tested:
+            case PairSet() as pairs:
+                return len(pairs.sentences1)
+            case DocumentSet() as documents:
+                return len(documents.texts)
+            case QuerySet() as queries:
+                return len(np.unique(queries.judgements.query))
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Figures of the vectors of a set: `score(vectors, texts)` returns a figure for each of `metrics`."""
+
+    metrics: tuple[str, ...]
+    score: Callable[[Any, Any], Mapping[str, Figure]]
+    standard: bool = True  # whether a set of this type has it unless it names others
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A type of task: how its texts become vectors, and its protocols by name."""
+
+    embed: Callable[[Embed, Any], Any]
+    protocols: Mapping[str, Protocol]
+
+
+def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
+    """Score an encoder on a set.
+
+    Args:
+        embed: Texts to (texts, dimension) float32.
+        task: The set.
+
+    Yields:
+        Dataset, split, protocol, metric, value and n of each figure, protocol by protocol.
+
+    Raises:
+        InputError: If ratings or labels do not fit the texts.
+        ImportError: If a classifier or a clustering is asked for, and scikit-learn is not installed.
+    """
+    check(task)
+    vectors = TASKS[task.type].embed(embed, task.texts)
+    for name, protocol in task.chosen:
+        try:
+            found = protocol.score(vectors, task.texts)
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"Protocol '{name}' of {task.tested.name} needs {error.name}; "
+                "run `pip install 'sentence-distillery[distill]'`."
+            ) from error
+        for metric in protocol.metrics:
+            yield task.tested.name, task.tested.split, name, metric, found[metric], task.size
+
+
+def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
+    """Read one split of a set by its name; raises InputError with the remedy if it is absent."""
+    kind, protocols = data.task(name)
+    match kind:
+        case "sts" | "pair_classification":
+            return TaskSet(kind, data.pairs(name, split), protocols)
+        case "classification":
+            return TaskSet(kind, (data.documents(name, "train"), data.documents(name, split)), protocols)
+        case "clustering":
+            return TaskSet(kind, data.documents(name, split), protocols)
+        case "retrieval" | "reranking":
+            return TaskSet(kind, data.queries(name, split), protocols)
+
+
+def own_task(texts: Texts) -> TaskSet:
+    """Take a set of the caller's own as what its form says.
+
+    Pairs with labels 0 and 1 but no scores are a pair classification, other pairs are rated; two DocumentSets are
+    classified by the SGD classifier, one is clustered; queries are searched for, or rerank their judged documents.
+    """
+    match texts:
+        case PairSet():
+            labelled = texts.scores is None and texts.labels and set(texts.labels) == {NEGATIVE, POSITIVE}
+            return TaskSet("pair_classification" if labelled else "sts", texts)
+        case DocumentSet():
+            return TaskSet("clustering", texts)
+        case QuerySet():
+            return TaskSet("reranking" if texts.judged_only else "retrieval", texts)
+        case _:
+            return TaskSet("classification", texts, (SGD,))
+
+
+def check(task: TaskSet) -> None:
+    """Raise InputError if the columns of a set do not fit each other, or it lacks what its type of task needs."""
+    match task.texts:
+        case PairSet() as pairs if task.type == "sts":
+            checked_scores(pairs)
+        case PairSet() as pairs:
+            _check_pairs(pairs, pairs.labels, "labels")
+            if unknown := sorted(set(pairs.labels or ()) - {NEGATIVE, POSITIVE}):
+                raise InputError(f"Set '{pairs.name}' has the label {unknown[0]!r}; pairs are classified as 0 or 1.")
+        case QuerySet() as queries:
+            if len(queries.documents) != len(queries.ids):
+                raise InputError(
+                    f"Set '{queries.name}' has {len(queries.documents)} documents, {len(queries.ids)} ids."
+                )
+        case both:
+            for part in both if isinstance(both, tuple) else (both,):
+                if len(part.texts) != len(part.labels):
+                    raise InputError(f"Set '{part.name}' has {len(part.texts)} texts and {len(part.labels)} labels.")
+
+
+def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
+    """Return the scores of pairs, (pairs,) float32, and their scale; raises InputError if they cannot be compared."""
+    name = f"Set '{pairs.name}'"
+    if pairs.scores is None or pairs.scale is None:
+        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared with them.")
+    scores, (low, high) = np.asarray(pairs.scores, dtype=np.float32), pairs.scale
+    _check_pairs(pairs, scores, "scores")
+    if not low < high:
+        raise InputError(f"{name} has the scale {low:g} to {high:g}; give the lowest and then the highest score.")
+    outside = np.flatnonzero(~((scores >= np.float32(low)) & (scores <= np.float32(high))))
+    if len(outside):
+        value = scores[outside[0]]
+        raise InputError(f"{name}: pair {outside[0]} (from 0) has the score {value:g}, outside {low:g} to {high:g}.")
+    return scores, (low, high)
+
+
+def _check_pairs(pairs: PairSet, values: Any, what: str) -> None:
+    """Raise InputError unless both sides have a text for each of the values."""
+    sizes = len(pairs.sentences1), len(pairs.sentences2), 0 if values is None else len(values)
+    if len(set(sizes)) > 1:
+        raise InputError(
+            f"Set '{pairs.name}' has {sizes[0]} first sentences, {sizes[1]} second ones and {sizes[2]} {what}."
+        )
+    for side in (pairs.sentences1, pairs.sentences2):
+        if wrong := [row for row, text in enumerate(side) if not isinstance(text, str)]:
+            raise InputError(
+                f"Set '{pairs.name}': pair {wrong[0]} (from 0) has {side[wrong[0]]!r} in place of a sentence."
+            )
+
+
+def _embed_pairs(embed: Embed, pairs: PairSet) -> Two:
+    """Embed each distinct text once: many sentences are in several pairs."""
+    texts = list(dict.fromkeys([*pairs.sentences1, *pairs.sentences2]))
+    place = {text: row for row, text in enumerate(texts)}
+    vectors = embed(texts)
+    left, right = (vectors[[place[text] for text in side]] for side in (pairs.sentences1, pairs.sentences2))
+    return left, right
+
+
+def _embed_classes(embed: Embed, texts: Documents) -> Two:
+    train, test = texts
+    return embed(train.texts), embed(test.texts)
+
+
+def _embed_documents(embed: Embed, texts: DocumentSet) -> Floats:
+    return embed(texts.texts)
+
+
+def _embed_queries(embed: Embed, texts: QuerySet) -> Two:
+    return embed(texts.queries), embed(texts.documents)
+
+
+def _similarity(vectors: Two, pairs: PairSet) -> Mapping[str, Figure]:
+    return similarity_figures(cosines(*vectors), *checked_scores(pairs))
+
+
+def _pair_classification(vectors: Two, pairs: PairSet) -> Mapping[str, Figure]:
+    return vars(
+        pair_classification(*vectors, np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool))
+    )
+
+
+def _few_shot(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
+    return vars(few_shot(*_labelled(vectors, texts)))
+
+
+def _full(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
+    return vars(full(*_labelled(vectors, texts)))
+
+
+def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
+    return Labelled(vectors[0], texts[0].labels), Labelled(vectors[1], texts[1].labels)
+
+
+def _sgd(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
+    train, test = texts
+    return classify(vectors[0], train.labels, vectors[1], test.labels, SEED)
+
+
+def _clustering(vectors: Floats, texts: DocumentSet) -> Mapping[str, Figure]:
+    return vars(clustering(vectors, texts.labels))
+
+
+def _retrieval(vectors: Two, texts: QuerySet) -> Mapping[str, Figure]:
+    return vars(retrieval(*vectors, texts.ids, texts.judgements))
+
+
+def _reranking(vectors: Two, texts: QuerySet) -> Mapping[str, Figure]:
+    return vars(reranking(*vectors, texts.ids, texts.judgements))
+
+
+def _names(result: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(result))
+
+
+TASKS: dict[TaskType, TaskKind] = {
+    "sts": TaskKind(_embed_pairs, {"mean": Protocol(("pearson", "spearman", "mae"), _similarity)}),
+    "pair_classification": TaskKind(
+        _embed_pairs, {"cosine": Protocol(_names(PairClassification), _pair_classification)}
+    ),
+    "classification": TaskKind(
+        _embed_classes,
+        {
+            "few-shot": Protocol(_names(Classification), _few_shot),
+            "full": Protocol(_names(Classification), _full),
+            SGD: Protocol(SENTIMENT_METRICS, _sgd, standard=False),
+        },
+    ),
+    "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),
+    "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), _retrieval)}),
+    "reranking": TaskKind(_embed_queries, {"rerank": Protocol(_names(Reranking), _reranking)}),
+}

@@ -1,0 +1,134 @@
+"""Classification: logistic regression on the embeddings of labelled texts.
+
+    few-shot    ten classifiers, each trained on 8 examples of each label; the mean of their figures (MTEB)
+    full        one classifier, trained on all examples
+
+Both are scikit-learn's LogisticRegression with at most 100 iterations, on the vectors as they are, as MTEB's task type
+Classification has it. Its draws are repeated exactly: before each experiment the rows, in the order that the one before
+left them in, are shuffled by a generator that starts from the same seed, and the first 8 of each label are taken.
+
+    macro-F1 = the mean over the labels of 2 precision recall / (precision + recall)
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
+
+EXPERIMENTS = 10
+SAMPLES = 8  # of each label
+SEED = 42
+ITERATIONS = 100
+
+
+@dataclass(frozen=True)
+class Classification:
+    """Accuracy and macro-F1 on the test texts, both in [0, 1]."""
+
+    accuracy: Figure
+    f1: Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Vectors, (texts, dimension) float32, and a label for each."""
+
+    vectors: Floats
+    labels: Sequence[str]
+
+
+def few_shot(
+    train: Labelled, test: Labelled, *, samples: int = SAMPLES, experiments: int = EXPERIMENTS, seed: int = SEED
+) -> Classification:
+    """Train on few examples of each label, several times, and average the figures on the test texts.
+
+    Args:
+        train: The texts to draw examples from; of a label with fewer than `samples`, all are taken.
+        test: The texts to classify.
+        samples: Examples of each label, 8 in MTEB.
+        experiments: Number of draws, 10 in MTEB.
+        seed: Of the draws and the classifier, 42 in MTEB.
+
+    Returns:
+        The means; `Unavailable` if the training texts have one label, or a vector is not finite.
+
+    Raises:
+        ImportError: If scikit-learn is not installed.
+
+    Example:
+        >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
+        >>> few_shot(texts, texts)
+        Classification(accuracy=1.0, f1=1.0)
+    """
+    if unavailable := _why_unavailable(train, test):
+        return Classification(unavailable, unavailable)
+    figures = [_fitted(train, rows, test, seed) for rows in draws(train.labels, samples, experiments, seed)]
+    accuracy, f1 = np.mean(figures, axis=0).tolist()
+    return Classification(accuracy, f1)
+
+
+def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification:
+    """Train on all examples.
+
+    Args:
+        train: The training texts.
+        test: The texts to classify.
+        seed: Of the classifier.
+
+    Returns:
+        The figures on the test texts; `Unavailable` as in `few_shot`.
+
+    Raises:
+        ImportError: If scikit-learn is not installed.
+
+    Example:
+        >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
+        >>> full(texts, texts)
+        Classification(accuracy=1.0, f1=1.0)
+    """
+    if unavailable := _why_unavailable(train, test):
+        return Classification(unavailable, unavailable)
+    return Classification(*_fitted(train, list(range(len(train.labels))), test, seed))
+
+
+def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> Iterator[list[int]]:
+    """Yield the rows of each experiment's training examples, at most `samples` of each label."""
+    rows = list(range(len(labels)))
+    for _ in range(experiments):
+        np.random.RandomState(seed).shuffle(rows)
+        taken: Counter[str] = Counter()
+        drawn = []
+        for row in rows:
+            if taken[labels[row]] < samples:
+                taken[labels[row]] += 1
+                drawn.append(row)
+        yield drawn
+
+
+def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tuple[float, float]:
+    """Train on some rows, and return accuracy and macro-F1 on the test texts."""
+    from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import accuracy_score, f1_score
+
+    classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
+        warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the protocol
+        classifier.fit(train.vectors[rows], [train.labels[row] for row in rows])
+        predicted = classifier.predict(test.vectors)
+    expected = list(test.labels)
+    return float(accuracy_score(expected, predicted)), float(f1_score(expected, predicted, average="macro"))
+
+
+def _why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
+    if len(set(train.labels)) < 2:
+        return Unavailable("all training documents have one label")
+    if not (np.isfinite(train.vectors).all() and np.isfinite(test.vectors).all()):
+        return Unavailable("some vectors are not finite")
+    return None

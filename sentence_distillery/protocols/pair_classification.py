@@ -1,0 +1,66 @@
+"""Pair classification: decide by the cosine whether two texts belong together.
+
+    AP = sum_n (R_n - R_(n-1)) P_n        P_n, R_n: precision and recall of the pairs whose cosine is at least the n-th
+
+over the distinct cosines in descending order. Accuracy and F1 are those of the best threshold between two cosines, as
+MTEB's task type PairClassification takes it (`cosine_ap`, `cosine_accuracy`, `cosine_f1`): it is chosen on the pairs
+that it is scored on, so these two are upper bounds. A threshold below all cosines is not tried.
+
+    cosines 0.9, 0.8, 0.3 with the labels 1, 0, 1: AP = 1/2 * 1/1 + 1/2 * 2/3 = 0.83, best F1 = 0.67 (above 0.85)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
+from sentence_distillery.protocols.similarity import cosines, why_not_predicted
+
+
+@dataclass(frozen=True)
+class PairClassification:
+    """Average precision, and the accuracy and the F1 of the best thresholds, all in [0, 1]."""
+
+    ap: Figure
+    accuracy: Figure
+    f1: Figure
+
+
+def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]) -> PairClassification:
+    """Classify pairs by their cosines.
+
+    Args:
+        left: (pairs, dimension) float32, of any length.
+        right: The same, of the second texts.
+        positive: (pairs,) bool, whether the texts belong together.
+
+    Returns:
+        The figures; `Unavailable` if all pairs have one label, or the cosines are alike, too few or not finite.
+
+    Example:
+        >>> left = np.array([[1, 0], [1, 0], [1, 0]], np.float32)
+        >>> right = np.array([[4, 1], [3, 2], [0, 1]], np.float32)
+        >>> round(pair_classification(left, right, np.array([True, False, True])).ap, 2)
+        0.83
+    """
+    predicted = cosines(left, right)
+    if unavailable := _why_unavailable(predicted, positive):
+        return PairClassification(unavailable, unavailable, unavailable)
+    order = np.argsort(-predicted, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(predicted[order])), len(order) - 1)  # a threshold does not divide equals
+    hits, found = np.cumsum(positive[order])[ends], ends + 1
+    positives = int(positive.sum())
+    negatives = len(positive) - positives - (found - hits)  # below the threshold
+    accuracy, f1 = (hits + negatives) / len(positive), 2 * hits / (found + positives)
+    ap = float((np.diff(hits, prepend=0) / positives * (hits / found)).sum())
+    return PairClassification(ap, float(accuracy[:-1].max()), float(f1[:-1].max()))
+
+
+def _why_unavailable(predicted: Floats, positive: NDArray[np.bool_]) -> Unavailable | None:
+    if unavailable := why_not_predicted(predicted):
+        return unavailable
+    if positive.all() or not positive.any():
+        return Unavailable("all pairs have one label")
+    return None

@@ -1,0 +1,63 @@
+"""Retrieval: find the documents that answer a query among all, by exact search.
+
+The 1,000 documents with the largest cosine are ranked; ranking.py defines the figures. They are those of MTEB's task
+type Retrieval (`ndcg_at_10`, `recall_at_100` and `map_at_1000`), which measures with trec_eval: a judged document that
+the collection lacks counts as relevant, and a query without a judgement is left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
+from sentence_distillery.protocols.ranking import Index, Judgements, Ranked, measured
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Means over the judged queries, all in [0, 1]."""
+
+    ndcg_at_10: Figure
+    recall_at_100: Figure
+    map: Figure
+
+
+def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Retrieval:
+    """Search the documents for each query.
+
+    Args:
+        queries: (queries, dimension) float32, of any length.
+        documents: (documents, dimension) float32, of any length.
+        ids: The id of each document, which decides between equal cosines.
+        judgements: The right answers.
+
+    Returns:
+        The means; `Unavailable` if no query is judged, or a vector is not finite.
+
+    Example:
+        >>> judged = Judgements(np.array([0, 0]), np.array([1, 2]), np.array([1, 1]))
+        >>> vectors = np.array([[4, 1], [4, 2], [1, 4]], np.float32)
+        >>> retrieval(np.array([[1, 0]], np.float32), vectors, ["a", "b", "c"], judged)
+        Retrieval(ndcg_at_10=0.6934264036172708, recall_at_100=1.0, map=0.5833333333333333)
+    """
+    if unavailable := why_unavailable(queries, documents, judgements):
+        return Retrieval(unavailable, unavailable, unavailable)
+    ranked = searched(queries, documents, ids, judgements)
+    return Retrieval(float(ranked.ndcg_at_10.mean()), float(ranked.recall_at_100.mean()), float(ranked.ap.mean()))
+
+
+def searched(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:
+    """Return the figures of each judged query, for a bootstrap; the arguments are those of `retrieval`."""
+    rows = [query for query, _, _ in judgements.by_query()]
+    return measured(list(Index(documents, ids).search(queries[rows])), judgements, len(documents))
+
+
+def why_unavailable(queries: Floats, documents: Floats, judgements: Judgements) -> Unavailable | None:
+    """Say why there is no figure, or None."""
+    if not len(judgements.query):
+        return Unavailable("no query is judged")
+    if not (np.isfinite(queries).all() and np.isfinite(documents).all()):
+        return Unavailable("some vectors are not finite")
+    return None

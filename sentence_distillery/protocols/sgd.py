@@ -1,0 +1,56 @@
+"""Sentiment by a linear classifier on embeddings, trained by stochastic gradient descent (paper 1, table 3).
+
+The classifier is scikit-learn's SGDClassifier with its defaults, a linear support vector machine. Dense features are
+scaled to mean 0 and variance 1 on the training documents.
+
+    precision = TP / (TP + FP)      recall = TP / (TP + FN)      F1 = 2 precision recall / (precision + recall)
+
+with the positive reviews, label 1, as the class to find.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+PROTOCOL = "sgd"
+POSITIVE = "1"
+SENTIMENT_METRICS = ("precision", "recall", "f1")
+
+
+def classify(
+    train: "Floats | csr_array", train_labels: list[str], test: "Floats | csr_array", test_labels: list[str], seed: int
+) -> dict[str, Figure]:
+    """Fit on the training documents, and score on the test documents.
+
+    Args:
+        train: (documents, features), dense or sparse; dense features are scaled.
+        train_labels: One label for each row; POSITIVE is the class to find.
+        test: (documents, features), of the same kind.
+        test_labels: One label for each row.
+        seed: Of the classifier's order of documents.
+
+    Returns:
+        Precision, recall and F1 in [0, 1]; `Unavailable` if a split has one class only.
+    """
+    for name, labels in (("training", train_labels), ("test", test_labels)):
+        if len(set(labels)) < 2:
+            reason = Unavailable(f"all {name} documents have one label")
+            return dict.fromkeys(SENTIMENT_METRICS, reason)
+    from sklearn.linear_model import SGDClassifier  # takes a second, and only sets of documents need it
+    from sklearn.metrics import precision_recall_fscore_support
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    linear = SGDClassifier(random_state=seed)
+    classifier = make_pipeline(StandardScaler(), linear) if isinstance(train, np.ndarray) else linear
+    predicted = classifier.fit(train, train_labels).predict(test)
+    figures = precision_recall_fscore_support(
+        test_labels, predicted, pos_label=POSITIVE, average="binary", zero_division=0.0
+    )
+    return dict(zip(SENTIMENT_METRICS, map(float, figures), strict=False))

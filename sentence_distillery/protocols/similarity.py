@@ -1,0 +1,78 @@
+"""Similarity: correlate the cosines of pairs with human ratings.
+
+    cos = u v / (|u| |v|)      pearson = cov(cos, rating) / (sd(cos) sd(rating))      spearman = pearson of the ranks
+
+As MTEB does (`cosine_pearson` and `cosine_spearman` of its task type STS). Equal cosines have their mean rank. Spearman
+is the figure to quote.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Figure, Unavailable
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Both correlations, in [-1, 1]."""
+
+    pearson: Figure
+    spearman: Figure
+
+
+def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Similarity:
+    """Correlate the cosine of each pair with its rating.
+
+    Args:
+        left: (pairs, dimension) float32, of any length.
+        right: The same, of the second texts.
+        ratings: (pairs,) float32, on any scale.
+
+    Returns:
+        Both correlations; `Unavailable` if a side is constant, too short or not finite.
+
+    Example:
+        >>> left, right = np.eye(3, dtype=np.float32), np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0]], np.float32)
+        >>> round(similarity(left, right, np.array([5, 3, 0], np.float32)).spearman, 6)
+        1.0
+    """
+    return Similarity(**correlations(cosines(left, right), ratings))
+
+
+def cosines(left: Floats, right: Floats) -> Floats:
+    """Compute the cosine of each pair of rows, (pairs,) in [-1, 1]; 0 if a vector is zero."""
+    return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
+
+
+def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
+    """Compute Pearson and Spearman in [-1, 1]; `Unavailable` if a side is constant or too short."""
+    if unavailable := _why_unavailable(predicted, ratings):
+        return {"pearson": unavailable, "spearman": unavailable}
+    from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
+
+    return {
+        "pearson": float(pearsonr(predicted, ratings).statistic),
+        "spearman": float(spearmanr(predicted, ratings).statistic),
+    }
+
+
+def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavailable | None:
+    if unavailable := why_not_predicted(predicted):
+        return unavailable
+    if np.ptp(ratings) == 0:
+        return Unavailable("all gold scores are alike")
+    return None
+
+
+def why_not_predicted(predicted: Floats) -> Unavailable | None:
+    """Say why predictions, (pairs,), cannot be compared with anything, or None."""
+    if len(predicted) < 2:
+        return Unavailable(f"{len(predicted)} pairs")
+    if not np.isfinite(predicted).all():
+        return Unavailable("some predictions are not finite")
+    if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
+        return Unavailable("all predictions are alike")
+    return None
