@@ -1,4 +1,6 @@
-"""The losses of paper 2 (section 3.2), with d(u, v) = 1 - cos(u, v) and the margin m = 0.5:
+"""The losses of paper 2's strategies, by name in LOSSES.
+
+Those of section 3.2, with d(u, v) = 1 - cos(u, v) and the margin m = 0.5, are
 
     pairwise   L(u, v) = d(u, v)                    if v is a paraphrase of u
                          max(0, m - d(u, v))        if it is not
@@ -17,11 +19,14 @@ Worked example, m = 0.5: paraphrases at a cosine of 0.9 whose hardest negative i
 = 0.2; a pair of label 0 at a cosine of 0.8 loses max(0, 0.5 + 0 - 0.2) = 0.3 under either loss.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def distance(u: Tensor, v: Tensor) -> Tensor:
@@ -65,3 +70,49 @@ def paraphrase_groups(pairs: NDArray[np.int64], labels: NDArray[np.int8], senten
     graph = coo_array((np.ones(len(alike), np.int8), (alike[:, 0], alike[:, 1])), shape=(sentences, sentences))
     groups: NDArray[np.int64] = connected_components(graph, directed=False)[1][pairs].astype(np.int64)
     return groups
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """A batch of pairs: vectors u and v (pairs, dimension), labels (pairs,) of 0 and 1, groups as in `triplet_loss`."""
+
+    u: Tensor
+    v: Tensor
+    labels: Tensor
+    groups: Tensor
+    margin: float
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """A strategy of `pair_grid.strategies` that trains an encoder without a head.
+
+    Attributes:
+        compute: Returns the loss of a batch.
+        paraphrases_only: Whether pairs of label 0 are left out.
+    """
+
+    compute: Callable[[PairBatch], Tensor]
+    paraphrases_only: bool = False
+
+
+def _of_library(name: str) -> Callable[[PairBatch], Tensor]:
+    """Return a loss of sentence-transformers as a function of a batch."""
+
+    def compute(batch: PairBatch) -> Tensor:
+        from sentence_transformers.sentence_transformer import losses  # takes seconds, and few cells need it
+
+        loss: Tensor = getattr(losses, name)(nn.Identity()).compute_loss_from_embeddings(
+            [batch.u, batch.v], batch.labels
+        )
+        return loss
+
+    return compute
+
+
+LOSSES = {
+    "siamese": PairLoss(lambda batch: margin_loss(batch.u, batch.v, batch.labels, batch.margin)),
+    "triplet": PairLoss(lambda batch: triplet_loss(batch.u, batch.v, batch.labels, batch.groups, batch.margin)),
+    "cosent": PairLoss(_of_library("CoSENTLoss")),  # Su 2022
+    "ranking": PairLoss(_of_library("MultipleNegativesRankingLoss"), paraphrases_only=True),  # Henderson et al. 2017
+}

@@ -32,12 +32,10 @@ from sentence_distillery.pairs.options import Combination, Learning, MetricLearn
 from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.training import PairModel
 
-MODERN = ("cosent", "ranking")
-
 
 def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -> Learning:
-    """Return the settings of a strategy."""
-    return modern if strategy in MODERN else metric
+    """Return the settings of a strategy: the section that has its learning rate."""
+    return modern if f"{strategy}_learning_rate" in modern.model_fields_set else metric
 
 
 def train_bi_encoder(

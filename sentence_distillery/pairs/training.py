@@ -22,7 +22,7 @@ from sentence_distillery.encoders.trainable import PairEncoder, Tokens
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.pairs.heads import LogisticHead
-from sentence_distillery.pairs.losses import margin_loss, triplet_loss
+from sentence_distillery.pairs.losses import LOSSES, PairBatch
 from sentence_distillery.pairs.options import Learning, MetricLearning
 from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.schedules import Schedule, halving, warm_up
@@ -78,28 +78,13 @@ class Examples:
         return u, v
 
 
-def loss_of(
-    strategy: str, head: LogisticHead | None, u: Tensor, v: Tensor, labels: Tensor, groups: Tensor, margin: float
-) -> Tensor:
-    """Return the loss of a batch under a strategy; u and v (pairs, dimension); siamese and triplet use `margin`."""
-    if strategy == "siamese":
-        return margin_loss(u, v, labels, margin)
-    if strategy == "triplet":
-        return triplet_loss(u, v, labels, groups, margin)
-    if strategy in ("cosent", "ranking"):
-        return _library_loss(strategy)([u, v], labels)
+def loss_of(strategy: str, head: LogisticHead | None, batch: PairBatch) -> Tensor:
+    """Return the loss of a batch under a strategy: one of LOSSES, or the cross-entropy of a head."""
+    if strategy in LOSSES:
+        return LOSSES[strategy].compute(batch)
     if head is None:
         raise ValueError(f"'{strategy}' needs a head.")
-    return F.binary_cross_entropy_with_logits(head(u, v), labels)
-
-
-def _library_loss(strategy: str) -> Callable[[list[Tensor], Tensor], Tensor]:
-    """Return CoSENT (Su 2022) or multiple negatives ranking (Henderson et al. 2017), of sentence-transformers."""
-    from sentence_transformers.sentence_transformer import losses  # the import takes seconds, and few cells need it
-
-    known = {"cosent": losses.CoSENTLoss, "ranking": losses.MultipleNegativesRankingLoss}
-    loss: Callable[[list[Tensor], Tensor], Tensor] = known[strategy](nn.Identity()).compute_loss_from_embeddings
-    return loss
+    return F.binary_cross_entropy_with_logits(head(batch.u, batch.v), batch.labels)
 
 
 def schedule_of(learning: Learning, steps: int) -> Schedule:
@@ -145,7 +130,8 @@ class Training:
         With patience the model ends as it was after the best epoch, otherwise as after the last. Raises InputError if
         there are fewer than two pairs, or if the loss is not finite, with the step and the batch.
         """
-        rows = np.flatnonzero(examples.labels == 1 if self.strategy == "ranking" else examples.labels >= 0)
+        alone = self.strategy in LOSSES and LOSSES[self.strategy].paraphrases_only
+        rows = np.flatnonzero(examples.labels == 1 if alone else examples.labels >= 0)
         if len(rows) < 2:
             raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
         learning, model = self.learning, self.model
@@ -175,7 +161,7 @@ class Training:
         labels = torch.from_numpy(examples.labels[batch]).to(device).float()
         groups = torch.from_numpy(examples.groups[batch]).to(device)
         margin = self.learning.margin if isinstance(self.learning, MetricLearning) else 0.0
-        return loss_of(self.strategy, self.model.head, u, v, labels, groups, margin)
+        return loss_of(self.strategy, self.model.head, PairBatch(u, v, labels, groups, margin))
 
 
 class Epochs:

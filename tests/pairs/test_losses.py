@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from sentence_distillery.pairs.heads import LogisticHead, combine
-from sentence_distillery.pairs.losses import distance, hardest_negatives, margin_loss, paraphrase_groups, triplet_loss
+from sentence_distillery.pairs.losses import (
+    PairBatch,
+    distance,
+    hardest_negatives,
+    margin_loss,
+    paraphrase_groups,
+    triplet_loss,
+)
 from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.training import loss_of
 
@@ -98,7 +105,7 @@ def test_logistic_regression() -> None:
     weights, bias = head.linear.weight[0].detach().numpy(), head.linear.bias.item()
     p = 1 / (1 + np.exp(-((u - v).abs().numpy() @ weights + bias)))
     expected = -(np.log(p[0]) + np.log(1 - p[1])) / 2
-    assert loss_of("logistic", head, u, v, labels, labels, 0.5).item() == pytest.approx(expected, abs=1e-6)
+    assert loss_of("logistic", head, PairBatch(u, v, labels, labels, 0.5)).item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_head_depends_on_its_seed_alone() -> None:
@@ -113,7 +120,7 @@ def test_a_head_depends_on_its_seed_alone() -> None:
 def test_losses_of_the_library(strategy: str) -> None:
     """CoSENT at scale 20: log(1 + exp(20 (cos- - cos+))). Ranking: cross-entropy over the batch's partners."""
     u, v = vectors(1.0, 1.0), vectors(0.8, 0.6)
-    found = loss_of(strategy, None, u, v, torch.tensor([1.0, 0.0]), torch.zeros(2), 0.0).item()
+    found = loss_of(strategy, None, PairBatch(u, v, torch.tensor([1.0, 0.0]), torch.zeros(2), 0.0)).item()
     logits = 20 * np.array([[0.8, 0.6], [0.8, 0.6]])
     ranking = np.mean([np.log(np.exp(row).sum()) - row[place] for place, row in enumerate(logits)])
     expected = {"cosent": np.log1p(np.exp(20 * (0.6 - 0.8))), "ranking": ranking}[strategy]
