@@ -142,7 +142,14 @@ class BenchmarkData:
 
     def provenance(self) -> Any:
         """Read what is known of each set: kind, splits, rows, scale, where it comes from."""
-        return read_json(self.directory / PROVENANCE)
+        path = self.directory / PROVENANCE
+        if not path.exists():
+            raise InputError(
+                f"{path} cannot be read: there is no such file, so {self.directory} has no benchmark sets. "
+                "`write_benchmarks` of sentence_distillery.benchmarks.assembly makes such a directory.",
+                path,
+            )
+        return read_json(path)
 
     def available(self, kind: Kind | None = None) -> list[str]:
         """Return the names of the sets that are present, all or those of one kind, in the order of the parameters."""

@@ -19,7 +19,7 @@ def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
         (texts of the first, texts of the second) float32 cosines in [-1, 1]; 0 for a zero vector.
 
     Raises:
-        ValueError: If the dimensions differ, or an array is neither a vector nor a matrix.
+        ValueError: If the dimensions differ, an array is neither a vector nor a matrix, or there are texts.
 
     Example:
         >>> similarity([[3.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 5.0]]).tolist()
@@ -41,7 +41,7 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
         (pairs,) float32 cosines in [-1, 1]; 0 if a vector of the pair is zero.
 
     Raises:
-        ValueError: If the shapes differ, or an array is neither a vector nor a matrix.
+        ValueError: If the shapes differ, an array is neither a vector nor a matrix, or there are texts.
 
     Example:
         >>> similarity_pairwise([[3.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [1.0, -1.0]]).tolist()
@@ -62,7 +62,10 @@ def _rows(embeddings1: ArrayLike, embeddings2: ArrayLike) -> tuple[Floats, Float
 
 
 def _matrix(embeddings: ArrayLike) -> Floats:
-    array: NDArray[Any] = np.atleast_2d(np.asarray(embeddings, dtype=np.float32))
+    given = np.asarray(embeddings)
+    if given.dtype.kind in "US":
+        raise ValueError("These are texts; compare their embeddings, which `encode` returns.")
+    array: NDArray[Any] = np.atleast_2d(given.astype(np.float32, copy=False))
     if array.ndim != 2:
         raise ValueError(f"Embeddings have the shape (texts, dimension) or (dimension,), not {array.shape}.")
     return array
