@@ -18,7 +18,8 @@ from sentence_distillery.distillation.options import FineTunedStudent, FineTuned
 from sentence_distillery.distillation.student import PAPER_STUDENT
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
-from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.encoders.transformer import Encoder, load_encoder
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 
@@ -56,7 +57,7 @@ def tune_teachers(
         Why none could be tuned, or None.
 
     Raises:
-        InputError: a teacher or the pairs cannot be read.
+        InputError: a teacher or the pairs cannot be read, or a teacher is not a mean over its tokens.
     """
     train = training_pairs(data, counters)
     if len(train.sentences1) < 2:
@@ -64,7 +65,7 @@ def tune_teachers(
             f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
         )
     for number, teacher in enumerate(teachers):
-        encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
+        encoder = PairEncoder(_plain(load_encoder(teacher)), Pooling.MEAN)
         alone = Weights(0.0, encoder.dimension)
         pairs: Sets = {"train": train, "dev": data.pairs(BENCHMARK, "dev")}
         task = tokenize_task(pairs, {}, encoder, alone, Counters("sentences"))
@@ -72,3 +73,13 @@ def tune_teachers(
         cell.run(task, fingerprint(task, encoder, training))
         encoder.encoder.save(directory / str(number))
     return None
+
+
+def _plain(encoder: Encoder) -> Encoder:
+    """Return the encoder; raises InputError if it is not a mean over its tokens, the only one that is saved again."""
+    if not encoder.modules.plain:
+        raise InputError(
+            f"{encoder.reference} has the pooling {', '.join(encoder.modules.poolings)}, a prompt or further layers; "
+            "only an encoder that is a mean over its tokens is fine-tuned. Set fine_tuned_teacher.enabled to false."
+        )
+    return encoder

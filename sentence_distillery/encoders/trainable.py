@@ -80,7 +80,8 @@ class PairEncoder(nn.Module):
 
     @property
     def dimension(self) -> int:
-        return self.encoder.dimension
+        """The dimension of the pooled vectors, which no layer of the encoder follows."""
+        return int(self.transformer.config.hidden_size)
 
     @property
     def table(self) -> nn.Embedding:

@@ -109,7 +109,7 @@ class StudentSystem:
 
 @dataclass(frozen=True, eq=False)
 class TeacherSystem:
-    """The teacher: means of its token outputs."""
+    """The teacher, with its own pooling, or a mean under the weights of a weighting."""
 
     encoder: Encoder
     batch_tokens: int

@@ -123,3 +123,13 @@ def test_why_there_is_none(changes: dict[str, dict[str, object]], expected: str)
     fine_tuned_labels.main()
     assert reason() == reason(FINE_TUNED_LABELS) == expected
     assert [file.name for file in FINE_TUNED_LABELS.iterdir()] == [VARIANT]
+
+
+def test_a_teacher_that_is_not_a_mean_is_refused() -> None:
+    """Fine-tuned as a mean it would be another encoder."""
+    modules = [{"type": f"x.{name}", "path": path} for name, path in (("Transformer", ""), ("Pooling", "1_Pooling"))]
+    Path("one/modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    Path("one/1_Pooling").mkdir()
+    Path("one/1_Pooling/config.json").write_text('{"pooling_mode": "cls"}', encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"one has the pooling cls, .* Set fine_tuned_teacher\.enabled to false\."):
+        teacher_stage.main()
