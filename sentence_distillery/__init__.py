@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
+    from sentence_distillery.distillation.compression import compress
     from sentence_distillery.distillation.distill import distill
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -29,6 +30,7 @@ _HOMES = {
     "PairSet": ("benchmarks.data", ""),
     "QuerySet": ("benchmarks.data", ""),
     "StaticEncoder": ("encoder.static_encoder", ""),
+    "compress": ("distillation.compression", ""),
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
     "quantize_embeddings": ("encoder.precision", ""),
@@ -89,6 +91,7 @@ __all__ = [
     "QuerySet",
     "StaticEncoder",
     "__version__",
+    "compress",
     "distill",
     "evaluate",
     "load",

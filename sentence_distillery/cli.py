@@ -111,23 +111,15 @@ def _score(text: str | None, place: str) -> float:
 
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, fewer bits."""
-    import numpy as np
+    from sentence_distillery.distillation import compression
 
-    from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
-
-    encoder = _encoder(options)
-    dimension = encoder.dimension if options.dimension is None else options.dimension
-    if not 1 <= dimension <= encoder.dimension:
-        raise InputError(
-            f"--dimension is {dimension}; {options.model} has {encoder.dimension}, so give 1 to {encoder.dimension}."
-        )
-    counts = np.ones(len(encoder.table), dtype=np.int64)
+    texts = None
     if options.texts is not None:
         with _opened(options.texts) as stream:
-            ids = encoder.token_ids([line.decode(errors="replace") for line in stream]).ids
-        counts = np.bincount(ids, minlength=len(counts))
-    directions = principal_directions(encoder.table, counts)
-    smaller = compressed(encoder, directions, dimension, Precision(options.precision))
+            texts = [line.decode(errors="replace") for line in stream]
+    smaller = compression.compress(
+        _encoder(options), dimension=options.dimension, precision=options.precision, texts=texts
+    )
     smaller.save_pretrained(options.output)
     log.info("%r in %s", smaller, options.output)
 

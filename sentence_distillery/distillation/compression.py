@@ -17,7 +17,9 @@ A sentence's direction does not depend on s. A step for each row or column is no
 steps.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
 LARGEST = 2.0  # a power of two above the largest level in float16, which is 127 / 64, so every level is exact
@@ -70,6 +73,45 @@ def levels(table: Floats) -> NDArray[np.int8]:
     step = max(float(np.abs(table).max(initial=0.0)), 1e-30) / LEVELS
     rounded: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
     return rounded
+
+
+def compress(
+    encoder: StaticEncoder,
+    *,
+    dimension: int | None = None,
+    precision: Literal["float32", "float16", "int8", "levels"] = "int8",
+    texts: Iterable[str] | None = None,
+) -> StaticEncoder:
+    """Make a static student smaller: fewer dimensions, fewer bits.
+
+    Args:
+        encoder: The student. It must not have layers after the sum of its token vectors.
+        dimension: Of the new vectors, at most that of the student; None keeps all.
+        precision: How each number is stored: 4 bytes in "float32", 2 in "float16", 1 in "int8"; "levels" has the 255
+            levels of "int8" in float16, so that every version of sentence-transformers loads it.
+        texts: Texts of your domain. The directions that their words need are kept; None counts every token once.
+
+    Returns:
+        A student with a table of (vocabulary, dimension).
+
+    Raises:
+        InputError: If the dimension is out of its range, or the student has layers.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> smaller = compress(load(), dimension=64)
+        >>> smaller.dimension, smaller.stored.dtype
+        (64, dtype('int8'))
+    """
+    kept = encoder.dimension if dimension is None else dimension
+    if not 1 <= kept <= encoder.dimension:
+        raise InputError(f"dimension is {kept}; the encoder has {encoder.dimension}, so give 1 to {encoder.dimension}.")
+    if encoder.linear is not None or encoder.hidden is not None:
+        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+    counts = np.ones(len(encoder.table), dtype=np.int64)
+    if texts is not None:
+        counts = np.bincount(encoder.token_ids(list(texts)).ids, minlength=len(counts))
+    return compressed(encoder, principal_directions(encoder.table, counts), kept, Precision(precision))
 
 
 def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:

@@ -1,5 +1,6 @@
 """Fewer dimensions and fewer bits: exact and approximate results, with bounds."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -7,14 +8,21 @@ import pytest
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.distillation.compression import STEP, Precision, compressed, levels, principal_directions
+from sentence_distillery.distillation.compression import (
+    STEP,
+    Precision,
+    compress,
+    compressed,
+    levels,
+    principal_directions,
+)
 from sentence_distillery.distillation.export import export, write_model
 from sentence_distillery.encoder.files import TABLE, WEIGHTS
 from sentence_distillery.encoder.static_encoder import EXACT, StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import TokenIds, unit_rows
 
-from .conftest import CARD, files, static_encoder
+from .conftest import CARD, deep_encoder, files, paper_encoder, static_encoder
 from .test_encoder import ODD
 
 TEXTS = ["The storm closed the port.", "unknowns at the cafe, ing x", "Café 港 storm", "the " * 300 + "storm", "", "?!"]
@@ -125,3 +133,28 @@ def test_model2vec_has_the_same_vectors(tmp_path: Path, precision: Precision) ->
     theirs = StaticModel.from_pretrained(tmp_path).encode(ODD).astype(np.float32)
     exact = precision in (Precision.FLOAT32, Precision.INT8)
     np.testing.assert_allclose(theirs, ours, atol=1e-5 if exact else 1e-2)
+
+
+def test_compress_keeps_the_directions_of_the_texts() -> None:
+    """Those of the words that occur; without texts every token counts once."""
+    encoder = static_encoder()
+    occurring = np.bincount(encoder.token_ids(TEXTS).ids, minlength=len(encoder.table))
+    for texts, counted in ((iter(TEXTS), occurring), (None, np.ones(len(encoder.table), dtype=np.int64))):
+        expected = compressed(encoder, principal_directions(encoder.table, counted), 4, Precision.INT8)
+        found = compress(encoder, dimension=4, texts=texts)
+        assert found.stored.dtype == np.int8 and found.dimension == 4
+        np.testing.assert_array_equal(found.stored, expected.stored)
+    whole = compress(encoder, precision="float32")
+    np.testing.assert_array_equal(whole.stored, encoder.stored)
+
+
+@pytest.mark.parametrize("dimension", [0, 9, -1])
+def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
+    with pytest.raises(InputError, match=rf"dimension is {dimension}; the encoder has 8, so give 1 to 8\."):
+        compress(static_encoder(), dimension=dimension)
+
+
+@pytest.mark.parametrize("layered", [deep_encoder, paper_encoder])
+def test_compress_refuses_layers(layered: Callable[[], StaticEncoder]) -> None:
+    with pytest.raises(InputError, match=r"has layers after the sum of its token vectors; compress one without"):
+        compress(layered())
