@@ -1,7 +1,7 @@
 """The systems under evaluation behind one interface: text to token ids, token ids to weighted means.
 
-Weighting schemes need nothing more, so each of them works with each system: a table of word vectors, the student, and a
-transformer, whose token vectors depend on the sentence.
+Weighting schemes need nothing more, so each of them works with each mean of tokens: of a table of word vectors, of the
+student, and of a transformer, whose token vectors depend on the sentence.
 
 The features of documents for the SGD classifier (protocols/sgd.py) are a system's own mean, or its tokens:
 
@@ -24,6 +24,7 @@ from sentence_distillery.encoders.transformer import Encoder
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.protocols.sgd import PROTOCOL
 from sentence_distillery.word_vectors.model import WordVectors
+from sentence_distillery.word_vectors.weighting import Weighting
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -47,6 +48,11 @@ class System(Protocol):
         """Ids that are not words of the text (unknown, begin, end): only the system's own mean counts them."""
         ...
 
+    @property
+    def weightings(self) -> tuple[Weighting, ...]:
+        """The weightings that make sense for it; all of them for a mean of tokens."""
+        ...
+
     def token_ids(self, sentences: list[str]) -> TokenIds: ...
 
     def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
@@ -62,6 +68,7 @@ class WordSystem:
     model: WordVectors
     content_only: bool
     silent: tuple[int, ...] = ()
+    weightings: tuple[Weighting, ...] = tuple(Weighting)
 
     @property
     def vocabulary(self) -> int:
@@ -88,6 +95,7 @@ class StudentSystem:
     encoder: StaticEncoder
     name: str = "student"
     silent: tuple[int, ...] = (UNKNOWN_ID,)
+    weightings: tuple[Weighting, ...] = tuple(Weighting)
 
     @property
     def vocabulary(self) -> int:
@@ -122,6 +130,11 @@ class TeacherSystem:
     @property
     def silent(self) -> tuple[int, ...]:
         return tuple(self.encoder.tokenizer.all_special_ids)
+
+    @property
+    def weightings(self) -> tuple[Weighting, ...]:
+        """All of them for a mean of tokens; one that pools otherwise has its own vector alone."""
+        return tuple(Weighting) if self.encoder.modules.plain else (Weighting.MEAN,)
 
     def token_ids(self, sentences: list[str]) -> TokenIds:
         chunks = (sentences[start : start + CHUNK] for start in range(0, len(sentences), CHUNK))

@@ -30,12 +30,12 @@ def fit_schemes(system: System, corpus: list[str], params: Evaluate) -> list[Sch
         params: Smoothing, variance, size and seed of the sample.
 
     Returns:
-        A scheme for each weighting.
+        A scheme for each weighting that makes sense for the system.
     """
     tokens = system.token_ids(corpus)
     counted = frequencies(without(tokens, system.silent), system.vocabulary)
     weights: list[Floats | None] = []
-    for weighting in Weighting:
+    for weighting in system.weightings:
         weight = token_weights(weighting, counted, params.smoothing)
         weight[list(system.silent)] = 0.0
         weights.append(None if weighting is Weighting.MEAN else weight)
@@ -43,7 +43,7 @@ def fit_schemes(system: System, corpus: list[str], params: Evaluate) -> list[Sch
     pooled = system.pool(tokens.take(np.sort(order)), weights)
     return [
         Scheme(weighting, weight, fit_components(weighting, vectors, params.variance_threshold))
-        for weighting, weight, vectors in zip(Weighting, weights, pooled, strict=True)
+        for weighting, weight, vectors in zip(system.weightings, weights, pooled, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sentence_distillery.benchmarks.data import DocumentSet, PairSet
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
+from sentence_distillery.encoders.sentence_modules import SentenceModules
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.options import Evaluate
@@ -29,6 +30,7 @@ from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.published import PAPER_1, with_published
 from sentence_distillery.runtime import stopwatch
+from sentence_distillery.word_vectors.weighting import Weighting
 from stages.params import Params
 from tests.benchmarks.conftest import real
 from tests.evaluation.test_weighted import CORPUS
@@ -156,6 +158,14 @@ def test_packaged_teacher_scores_as_published() -> None:
     assert len(scores) == 1379
     assert figures["pearson"] == pytest.approx(0.8274, abs=5e-4)
     assert figures["spearman"] == pytest.approx(0.8203, abs=5e-4)
+
+
+def test_a_teacher_with_another_pooling_has_its_own_vector_alone(teacher: TeacherSystem, tmp_path: Path) -> None:
+    """Weights of tokens say nothing of the first token's output."""
+    first = replace(teacher, encoder=replace(teacher.encoder, modules=SentenceModules(poolings=("cls",))))
+    data = EvaluationData(CORPUS, [pair_set()], [], [])
+    assert {row.protocol for row in score(first, data, PARAMS, tmp_path)} == {"mean", "encode"}
+    assert {row.protocol for row in score(teacher, data, PARAMS, tmp_path)} == {*map(str, Weighting), "encode"}
 
 
 def test_an_unavailable_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:

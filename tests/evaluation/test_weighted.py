@@ -42,6 +42,10 @@ class Recorder:
     def silent(self) -> tuple[int, ...]:
         return self.system.silent
 
+    @property
+    def weightings(self) -> tuple[Weighting, ...]:
+        return self.system.weightings
+
     def token_ids(self, sentences: list[str]) -> TokenIds:
         return self.system.token_ids(sentences)
 
