@@ -135,7 +135,8 @@ def whole(text: str, place: str) -> int:
 def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
     """Draw `count` of the texts for a test split, the same ones whatever the order or the library's version.
 
-    They are the ones whose keyed hash is smallest, so equal texts are in one split.
+    They are the ones whose keyed hash is smallest. Equal texts are in one split, unless the last one drawn is among
+    them.
 
     Example:
         >>> drawn(["a", "b", "c", "a"], 2, seed=1)
@@ -145,6 +146,23 @@ def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
     marks = [hashlib.blake2b(text.encode(), digest_size=16, key=key).digest() for text in texts]
     chosen = set(sorted(range(len(texts)), key=marks.__getitem__)[:count])
     return [row in chosen for row in range(len(texts))]
+
+
+def drawn_sentences(path: Path, count: int, seed: int) -> Iterator[Document]:
+    """Yield the labelled sentences of a Latin-1 file that has no splits; `count` of them are drawn for the test.
+
+    Args:
+        path: Lines of a label, a blank and a text.
+        count: As in `drawn`.
+        seed: As in `drawn`.
+
+    Raises:
+        BadDataError: For a line without a label and a text.
+    """
+    rows = list(labelled_lines(path, "latin-1"))
+    tested = drawn([text for _, _, text in rows], count, seed)
+    for (place, label, text), test in zip(rows, tested, strict=True):
+        yield Document(place, "test" if test else "train", text, label)
 
 
 def _undecodable(path: Path) -> int:

@@ -217,12 +217,12 @@ def _layer(kind: str, directory: Path) -> nn.Module:
             f"{directory / 'config.json'}: unknown activation '{name}'; known: {', '.join(ACTIVATIONS)}. Name another "
             "teacher."
         )
-    linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
     try:
+        linear = nn.Linear(config["in_features"], config["out_features"], bias=bool(config.get("bias", True)))
         linear.load_state_dict(
             {name.removeprefix("linear."): each for name, each in load_file(directory / WEIGHTS).items()}
         )
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error}") from error
+    except (OSError, SafetensorError, RuntimeError, KeyError, TypeError) as error:
+        raise InputError(f"{directory / WEIGHTS} does not hold the weights of a dense layer: {error!r}") from error
     activation: nn.Module = getattr(nn, name)()
     return nn.Sequential(linear.requires_grad_(False), activation)

@@ -74,6 +74,7 @@ class TaskSet:
 
     @property
     def chosen(self) -> list[tuple[str, "Protocol"]]:
+        """The protocols by which it is scored, with their names."""
         known = TASKS[self.type].protocols
         names = self.protocols or [name for name, protocol in known.items() if protocol.standard]
         return [(name, known[name]) for name in names]

@@ -35,7 +35,7 @@ from sentence_distillery.pairs.training import PairModel
 
 def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -> Learning:
     """Return the settings of a strategy: the section that has its learning rate."""
-    return modern if f"{strategy}_learning_rate" in modern.model_fields_set else metric
+    return modern if hasattr(modern, f"{strategy}_learning_rate") else metric
 
 
 def train_bi_encoder(

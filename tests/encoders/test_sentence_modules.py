@@ -196,6 +196,7 @@ def test_what_is_not_known_is_refused(tmp_path: Path) -> None:
         ),
         ("config_sentence_transformers.json", lambda found: found | {"default_prompt_name": "q"}, r"prompt 'q' is not"),
         ("2_Dense/config.json", lambda found: found | {"out_features": 9}, r"does not hold the weights of a dense"),
+        ("2_Dense/config.json", lambda found: {"bias": True}, r"does not hold the weights of a dense .*in_features"),
     ):
         shutil.copytree(good, bad)
         (bad / file).write_text(json.dumps(change(json.loads((bad / file).read_text()))))

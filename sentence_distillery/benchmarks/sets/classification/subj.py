@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sentence_distillery.benchmarks.benchmark import BINARY, GITHUB, Benchmark, Table, pinned
-from sentence_distillery.benchmarks.records import Document, drawn, labelled_lines
+from sentence_distillery.benchmarks.records import Document, drawn_sentences
 
 HOME = f"{GITHUB}/harvardnlp/sent-conv-torch/d61ded09c99c0199d8c5bca946cd65864de2b296/data"
 TEST, SEED = 2_000, 1
@@ -15,10 +15,7 @@ TEST, SEED = 2_000, 1
 
 def read(directory: Path) -> Iterator[Document]:
     """Read tokenised sentences in Latin-1, with the label 0 for an opinion, 1 for the plot."""
-    rows = list(labelled_lines(directory / "subj.all", "latin-1"))
-    tested = drawn([text for _, _, text in rows], TEST, SEED)
-    for (place, label, text), test in zip(rows, tested, strict=True):
-        yield Document(place, "test" if test else "train", text, label)
+    return drawn_sentences(directory / "subj.all", TEST, SEED)
 
 
 SET = Benchmark(
