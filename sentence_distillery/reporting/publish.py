@@ -86,9 +86,18 @@ def earlier_figures(rows: Sequence[Result], former: Sequence[Result]) -> list[Re
 
     They count only if this run has no figure of the same set on another number of test pairs.
     """
-    made = [row for row in rows if row.number is not None]
-    seeds, sizes = {_cell(row): row.seeds for row in made}, {row.dataset: row.n for row in made}
-    return [row for row in former if seeds.get(_cell(row), 0) < row.seeds and sizes.get(row.dataset) in (None, row.n)]
+    seeds = {_cell(row): row.seeds for row in rows if row.number is not None}
+    sizes, former_sizes = _test_sizes(rows), _test_sizes(former)
+    return [
+        row
+        for row in former
+        if seeds.get(_cell(row), 0) < row.seeds and sizes.get(row.dataset) in (None, former_sizes.get(row.dataset))
+    ]
+
+
+def _test_sizes(rows: Sequence[Result]) -> dict[str, int]:
+    """Return the number of test pairs of each set; other splits have as many as a cell left out of its training."""
+    return {row.dataset: row.n for row in rows if row.split == "test" and row.number is not None}
 
 
 def _cell(row: Result) -> tuple[object, ...]:

@@ -90,6 +90,20 @@ def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:
     assert commands() == ["three"]
 
 
+def test_other_splits_do_not_say_that_the_test_pairs_differ(tmp_path: Path) -> None:
+    """A cell has a figure on validation pairs, too, whose number depends on what it was trained on."""
+    source, runs = tmp_path / "paraphrase.csv", tmp_path / "runs"
+
+    def publish(strategy: str, validation: int) -> set[tuple[str, str, int]]:
+        cell = Result("L3", "mrpc", "test", strategy, "accuracy", 0.8, 1725)
+        write_results(source, [cell, replace(cell, split="validation", n=validation)])
+        kept = keep_matrix(source, ["mrpc"], runs, "a command", "2026-11-26")
+        return {(row.protocol, row.split, row.n) for row in read_results(kept)}
+
+    first = publish("siamese", 394)
+    assert publish("cosine", 3935) == first | {("cosine", "test", 1725), ("cosine", "validation", 3935)}
+
+
 def test_a_matrix_of_fewer_sets_goes_to_the_file_that_has_them(tmp_path: Path) -> None:
     """The figures of earlier runs on the other sets stay."""
 

@@ -183,7 +183,7 @@ def table_4(cells: Cells, pairs: int) -> list[Table]:
 
 def by_number(rows: Sequence[Result]) -> list[Table]:
     """Make all tables in the paper's order; those without a number come last."""
-    pairs = max((row.n for row in rows if row.metric == "accuracy"), default=0)
+    pairs = max((row.n for row in rows if (row.metric, row.split) == ("accuracy", "test")), default=0)
     fourth = gathered([row for row in rows if row.table == "4"])
     made = [*tables(matrix_of(rows), pairs), *table_4(fourth, pairs)]
     return sorted(made, key=lambda table: table.caption if table.caption.startswith("Table") else "~")
