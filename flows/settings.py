@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dvc.utils.hydra import compose_and_dump
+from dvc.utils.serialize import modify_yaml
 
 PARAMS = "params.yaml"
 REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of params.yaml
@@ -21,24 +21,24 @@ class SettingsError(Exception):
 
 
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]) -> None:
-    """Write params.yaml in `directory`: composed from `profile`, or the present one, with `overrides`.
+    """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
 
     Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
-    Raises SettingsError.
+    Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
     """
-    path = directory / PARAMS
     if profile is not None:
-        known = sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
-        if profile not in known:
-            raise SettingsError(f"There is no profile '{profile}'; conf/profile has {', '.join(known)}.")
-        compose_and_dump(path, str(directory / "conf"), None, "config", "hydra_plugins", [f"profile={profile}"])
+        _stages_params(directory, "use", profile)
     if overrides:
-        params = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for key, value in flat(overrides).items():
-            _set(params, key.split("."), value)
-        path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
-    _check(directory)
+        with modify_yaml(directory / PARAMS) as params:
+            for key, value in flat(overrides).items():
+                _set(params, key.split("."), value)
+    _stages_params(directory)
     _check_words(directory)
+
+
+def profiles(directory: Path) -> list[str]:
+    """List the names of the profiles of conf/profile, sorted."""
+    return sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:
@@ -74,11 +74,10 @@ def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
     params[last] = value
 
 
-def _check(directory: Path) -> None:
-    """Check params.yaml with the stages' own reader: unknown keys, wrong types, wrong ranges."""
-    done = subprocess.run(
-        [sys.executable, "-m", "stages.params"], cwd=directory, capture_output=True, text=True, check=False
-    )
+def _stages_params(directory: Path, *arguments: str) -> None:
+    """Check params.yaml, or write a profile into it, with the stages' own reader."""
+    command = [sys.executable, "-m", "stages.params", *arguments]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SettingsError(done.stderr.strip())
 

@@ -5,23 +5,26 @@ Pulled, Ran. `python -m flows.pipeline` runs this flow if there is a server.
 """
 
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import wait
 from prefect.states import Completed
 from prefect.utilities.annotations import quote
+from pydantic import WithJsonSchema
 
 from flows.graph import Stage
 from flows.reproduce import MEANING, Outcome
 from flows.run import GpuPolicy, Run, open_run, summary
+from flows.settings import profiles
 from flows.show import publish
 from flows.worktree import bring_back
 
 EVERYTHING = "all"
 AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
-Profile = Literal["as it stands", "demo", "paper", "best"]
+CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]  # of the form
+Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")

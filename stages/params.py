@@ -1,12 +1,14 @@
 """params.yaml as frozen typed models, one for each section.
 
 No field has a default, so every value that changes a result is in the file that DVC tracks. `python -m stages.params`
-checks the file and prints nothing if it is correct.
+checks the file and prints nothing if it is correct; stages/profiles.py writes profiles into it.
 """
 
+import argparse
 import difflib
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -67,7 +69,7 @@ AnyMatrix = TypeVar("AnyMatrix", PairGrid, PairCost, ComponentFocus, AugmentedPa
 
 
 class Params(Section):
-    profile: str
+    name: str = Field(title="of these settings: in the report, in model cards and in reports/runs")
     crawl: Crawl
     web: Web
     clean: Clean
@@ -229,11 +231,36 @@ def _suggestion(location: tuple[str | int, ...]) -> str:
     return f"; did you mean '{nearest[0]}'?" if nearest else f"; known keys are {', '.join(known)}"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m stages.params", description="Check params.yaml, or change it.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.add_parser("diff", help="list the edits: what differs from the profile that `name` says")
+    using = commands.add_parser("use", help="write a profile of conf/profile into params.yaml")
+    using.add_argument("profile")
+    using.add_argument("--site", help="a news site of conf/site as the corpus")
+    using.add_argument("--discard", action="store_true", help="even if edits are lost that no profile has")
+    saving = commands.add_parser("save", help="keep the edits as a new profile")
+    saving.add_argument("profile")
+    options = parser.parse_args(arguments)
     try:
+        _run(options)
         load_params()
     except InputError as error:
         sys.exit(str(error))
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.command is None:
+        return
+    from stages import profiles  # imports this module
+
+    match options.command:
+        case "diff":
+            print("\n".join(profiles.edits(read_params())) or "No edits.")
+        case "use":
+            print("\n".join(profiles.use(options.profile, options.site, options.discard)) or "Nothing changes.")
+        case "save":
+            print(f"{profiles.save(options.profile)} has the edits.")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 PARSER = Path("models/syntax")
 README = Path("README.md")
+CONF = Path("conf")
 BROUGHT = (EXTERNAL, SAMPLES, RELEASED, PARSER)  # in directories of stage outputs, but no stage writes them
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 

@@ -71,12 +71,12 @@ def test_total_is_kept_and_dropped() -> None:
 
 
 def test_counters_of_a_finished_stage(workspace: Path) -> None:
-    status, stderr = run('counters.keep(3); counters.drop("blank"); counters.details["profile"] = params.profile')
+    status, stderr = run('counters.keep(3); counters.drop("blank"); counters.details["name"] = params.name')
     written = json.loads(counters_file().read_text(encoding="utf-8"))
     assert status == 0
     assert stderr == "thing: 3 things; dropped 1 blank (0 s)\n"
     assert (written["total"], written["kept"], written["dropped"]) == (4, 3, {"blank": 1})
-    assert written["details"] == {"profile": "demo"}
+    assert written["details"] == {"name": "demo"}
     assert written["seconds"] >= 0
     assert 1 < written["peak_memory_mb"] < 10_000
 

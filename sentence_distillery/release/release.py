@@ -91,7 +91,7 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
         if what != PROFILE:
             raise InputError(
                 f"{source.student} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': "
-                f"run `dvc exp run -S profile={PROFILE}`."
+                f"run `python -m stages.params use {PROFILE}`, then `dvc repro`."
             )
     if encoder.kind == "paper":
         raise InputError(f"{source.student} is of kind paper; only a static student is released.")

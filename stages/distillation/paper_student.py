@@ -22,7 +22,7 @@ def main() -> None:
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))
         trained = train_paper(params.paper_student, refined, corpus, counters, CHECKPOINT, development)
         trained.refuse_collapsed("paper's student")
-        made_from = card(params.profile, params.clean.language, params.paper_student, corpus.teacher, counters.kept)
+        made_from = card(params.name, params.clean.language, params.paper_student, corpus.teacher, counters.kept)
         export(trained.encoder, made_from | {"refined": params.refine.objective}, paths.PAPER_STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ def main() -> None:
     try:
         params = load_params()
         corpus = [source.path for source in params.crawl.inputs]
-        source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.profile, corpus)
+        source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.name, corpus)
         figures = release(source, BenchmarkData(paths.BENCHMARKS), paths.RELEASED)
     except InputError as error:
         sys.exit(f"release: {error}")

@@ -33,7 +33,7 @@ def main() -> None:
         outputs = Outputs(read_results(paths.RESULTS), sets, paths.COUNTERS, paths.CURVES, FILES)
         for paper in PAPERS:
             others = [Link(f"{other.key}.html", other.title, other.citation) for other in PAPERS if other is not paper]
-            page = paper_page(paper.title, paper.citation, params.profile, paper.sections(outputs), others)
+            page = paper_page(paper.title, paper.citation, params.name, paper.sections(outputs), others)
             with atomic_file(paths.REPORTS / f"{paper.key}.html") as partial:
                 partial.write_text(page, encoding="utf-8")
             counters.keep()

@@ -43,7 +43,7 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 def publish_run(params: Params, command: str, date: str) -> None:
     """Keep the run's figures, and show all kept runs in the README."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
-    keep_run(paths.RESULTS, seeds, paths.RUNS / f"{params.profile}.csv", command, date)
+    keep_run(paths.RESULTS, seeds, paths.RUNS / f"{params.name}.csv", command, date)
     runs = sorted(paths.RUNS.glob("*.csv"))
     parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
     readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)
@@ -53,7 +53,7 @@ def publish_run(params: Params, command: str, date: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
-    parser.add_argument("--command", help="what made the run, e.g. 'dvc exp run -S profile=best'; the default")
+    parser.add_argument("--command", help="what made the run, by default the profile and `dvc repro`")
     parser.add_argument(
         "--matrix", type=Path, metavar="FILE", help=f"keep {' or '.join(map(str, MATRICES))}, and nothing else"
     )
@@ -61,7 +61,7 @@ def main() -> None:
     date = datetime.date.today().isoformat()
     try:
         params = load_params()
-        command = options.command or f"dvc exp run -S profile={params.profile}"
+        command = options.command or f"python -m stages.params use {params.name}; dvc repro"
         if options.matrix:
             print(publish_matrix(options.matrix, command, date))
         else:

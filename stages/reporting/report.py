@@ -32,7 +32,7 @@ STAGES = (
 def read_run(params: Params) -> RunReport:
     """Read what the run left behind."""
     return RunReport(
-        profile=params.profile,
+        profile=params.name,
         rows=read_results(paths.RESULTS),
         seeds=[read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values],
         counters={name: read_json(paths.COUNTERS / f"{name}.json") for name in STAGES},

@@ -49,6 +49,8 @@ import sys
 from pathlib import Path
 import yaml
 
+if sys.argv[1:]:
+    sys.exit(f"There is no profile '{sys.argv[2]}'")
 content = yaml.safe_load(Path("params.yaml").read_text())
 unknown = set(content) - {"profile", "stages"} | {key for s in content["stages"].values() for key in s} - {
     "value", "until", "beside", "fails"

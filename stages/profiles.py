@@ -1,0 +1,225 @@
+"""Profiles: named sets of parameters, conf/base.yaml with the changes of conf/profile/<name>.yaml on top.
+
+params.yaml is yours: edit it, and every kind of run sees the edit. A profile is written into it only on demand, and
+never over an edit that no profile has.
+
+    python -m stages.params use best                       # write a profile into params.yaml; shows what changes
+    python -m stages.params use paper --site china-daily   # with a news site of conf/site as its corpus
+    python -m stages.params diff                           # the edits of params.yaml
+    python -m stages.params save mine                      # keep them as conf/profile/mine.yaml
+"""
+
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
+
+from sentence_distillery.io.artifacts import InputError, atomic_file
+from stages import paths
+from stages.params import PARAMS, read_params
+
+HEADER = """\
+Every parameter. This file is yours: edit it, and `dvc repro`, `dvc exp run -S student.epochs=3`, a run from Prefect's
+page and a scheduled retraining all see the edit. `python -m stages.params use best` writes a profile of conf/ into it,
+and refuses to write over an edit; `python -m stages.params save mine` keeps the edits as a profile. The options.py of
+each folder of sentence_distillery/ explains its section.
+"""
+SAVED = "# Made by `python -m stages.params save {name}`: what differs from conf/base.yaml.\n"
+LONGEST = 80  # characters of a value that is shown
+ABSENT = "not there"  # in a difference
+
+
+def compose(profile: str, site: str | None = None) -> CommentedMap:
+    """Return conf/base.yaml, comments and all, with the values of a profile, and of a news site, in their places.
+
+    Raises:
+        InputError: There is no such profile or site, or its file cannot be read.
+    """
+    params = _read(paths.CONF / "base.yaml")
+    params.yaml_set_start_comment(HEADER)
+    _lay(params, _read(_named("profile", profile)))
+    if site is not None:
+        _lay(params, _read(_named("site", site)))
+    return params
+
+
+def use(profile: str, site: str | None, discard: bool) -> list[str]:
+    """Write a profile into params.yaml, and return the lines that say what changes.
+
+    Args:
+        profile: A name in conf/profile.
+        site: A name in conf/site, or None.
+        discard: Whether edits of params.yaml that no profile has may be lost.
+
+    Raises:
+        InputError: params.yaml has such edits, or is damaged; or there is no such profile or site.
+    """
+    wanted = compose(profile, site)
+    if discard and not _readable():
+        write(wanted)
+        return [f"{PARAMS} could not be read, and is written anew."]
+    present = read_params()
+    if not discard and (lost := edits(present)):
+        listed = "\n".join(f"  {line}" for line in lost)
+        raise InputError(
+            f"{PARAMS} has edits that no profile has:\n{listed}\nKeep them: `python -m stages.params save <name>`. "
+            "Or let them go: add --discard."
+        )
+    write(wanted)
+    return differences(present, plain(wanted))
+
+
+def edits(present: Mapping[str, Any]) -> list[str]:
+    """Return what differs from the profile that `name` says, line by line; none if some site makes it equal."""
+    name = present.get("name")
+    if not isinstance(name, str) or name not in known("profile"):
+        return [f"name: {name!r} is not a profile of {paths.CONF / 'profile'}"]
+    found = [differences(plain(compose(name, site)), present) for site in (None, *known("site"))]
+    return min(found, key=len)
+
+
+def save(name: str) -> Path:
+    """Keep the parameters as the profile `name`, and return its file.
+
+    Raises:
+        InputError: There is such a profile, or params.yaml cannot be read.
+    """
+    path = paths.CONF / "profile" / f"{name}.yaml"
+    if path.exists():
+        raise InputError(f"{path} is there; give another name, or delete it.")
+    present = read_params()
+    changed = _changes(plain(_read(paths.CONF / "base.yaml")), present | {"name": name})
+    write_profile(path, SAVED.format(name=name), changed)
+    write(compose(name))
+    return path
+
+
+def write_profile(path: Path, comment: str, content: Mapping[str, Any]) -> None:
+    """Write a profile: its comment, then its values."""
+    text = StringIO()
+    _yaml().dump(dict(content), text)
+    with atomic_file(path) as partial:
+        partial.write_text(comment + text.getvalue(), encoding="utf-8")
+
+
+def write(params: CommentedMap) -> None:
+    """Write params.yaml."""
+    with atomic_file(PARAMS) as partial, partial.open("w", encoding="utf-8") as file:
+        _yaml().dump(params, file)
+
+
+def known(kind: str) -> list[str]:
+    """List the names of profiles or sites, sorted; `kind` is "profile" or "site"."""
+    return sorted(file.stem for file in (paths.CONF / kind).glob("*.yaml"))
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """List the values that differ, as in "student.epochs: 5 -> 8", in the order of `old`."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    return [
+        f"{key}: {_cut(before.get(key, ABSENT))} -> {_cut(after.get(key, ABSENT))}"
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key, ABSENT) != after.get(key, ABSENT)
+    ]
+
+
+def plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as plain types, as `read_params` would read them."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(key): convert(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [convert(each) for each in value]
+        for kind in (bool, int, float, str):
+            if isinstance(value, kind):
+                return kind(value)
+        return value
+
+    return {str(key): convert(value) for key, value in params.items()}
+
+
+def _changes(base: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `params` that differ from `base`, nested as they are."""
+    changed: dict[str, Any] = {}
+    for key, value in params.items():
+        known = base.get(key)
+        if isinstance(value, Mapping) and isinstance(known, Mapping):
+            if inner := _changes(known, value):
+                changed[key] = inner
+        elif value != known or key not in base:
+            changed[key] = value
+    return changed
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", _shown(value)
+
+
+def _shown(value: Any) -> str:
+    text = StringIO()
+    flow = YAML(typ="safe", pure=True)
+    flow.default_flow_style, flow.width = True, 10_000
+    flow.dump(value, text)
+    return text.getvalue().removesuffix("...\n").strip()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+
+
+def _lay(params: CommentedMap, layer: Mapping[str, Any]) -> None:
+    """Put the values of `layer` into `params`, section by section; comments of `params` stay."""
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and isinstance(params.get(key), CommentedMap):
+            _lay(params[key], value)
+        else:
+            params[key] = value
+
+
+def _named(kind: str, name: str) -> Path:
+    if name not in known(kind):
+        raise InputError(f"There is no {kind} '{name}'; {paths.CONF / kind} has {', '.join(known(kind))}.")
+    return paths.CONF / kind / f"{name}.yaml"
+
+
+def _readable() -> bool:
+    try:
+        read_params()
+    except InputError:
+        return False
+    return True
+
+
+def _read(path: Path) -> CommentedMap:
+    try:
+        content = _yaml().load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
+    if not isinstance(content, CommentedMap):
+        raise InputError(f"{path} has no sections. Restore it with `git checkout {path}`.")
+    return content
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 118
+    yaml.preserve_quotes = True
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.representer.add_representer(type(None), _null)
+    return yaml
+
+
+def _null(representer: RoundTripRepresenter, _: None) -> ScalarNode:
+    """Write None as null; ruamel leaves the place empty."""
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")

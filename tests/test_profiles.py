@@ -1,0 +1,147 @@
+"""Profiles and edits of params.yaml: nothing that a user has written is lost."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sentence_distillery.io.artifacts import InputError
+from stages import profiles
+from stages.params import PARAMS, load_params, main, read_params
+from tests.flows.conftest import git, make_repository, pipeline, set_param, stage
+from tests.workspace import ROOT
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The repository's conf/, and params.yaml of the demo profile."""
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    monkeypatch.chdir(tmp_path)
+    profiles.write(profiles.compose("demo"))
+    return tmp_path
+
+
+def edit(section: str, **values: Any) -> None:
+    params = read_params()
+    params[section] |= values
+    PARAMS.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+
+
+def test_the_comments_of_base_stay(workspace: Path) -> None:
+    """regression: Hydra wrote params.yaml without one."""
+    base = Path("conf/base.yaml").read_text(encoding="utf-8").split("name: base", 1)[1]
+    comments = [line.partition("#")[2] for line in base.splitlines() if "#" in line]
+    written = PARAMS.read_text(encoding="utf-8")
+    assert comments and all(f"#{comment}" in written for comment in comments)
+    assert written.startswith("# Every parameter. This file is yours")
+
+
+def test_every_profile_is_written_as_it_is_read(workspace: Path) -> None:
+    for name in profiles.known("profile"):
+        profiles.use(name, None, discard=False)
+        assert read_params() == profiles.plain(profiles.compose(name))
+        assert load_params().name == name
+
+
+def test_what_changes_is_shown(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["use", "best"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "name: demo -> best"
+    assert "student.epochs: 10 -> 8" in lines
+    assert max(map(len, lines)) < 250
+    main(["use", "best"])
+    assert capsys.readouterr().out == "Nothing changes.\n"
+
+
+def test_an_edit_is_not_written_over(workspace: Path) -> None:
+    """The file stays byte for byte; `save` keeps the edit, `--discard` lets it go."""
+    edit("student", epochs=3)
+    before = PARAMS.read_bytes()
+    with pytest.raises(SystemExit) as caught:
+        main(["use", "best"])
+    assert "params.yaml has edits that no profile has:\n  student.epochs: 10 -> 3\nKeep them:" in str(caught.value)
+    assert PARAMS.read_bytes() == before
+    main(["save", "mine"])
+    main(["use", "best"])
+    main(["use", "mine"])
+    assert (load_params().student.epochs, load_params().name) == (3, "mine")
+    edit("student", epochs=4)
+    main(["use", "demo", "--discard"])
+    assert load_params().student.epochs == 10
+
+
+def test_a_profile_is_not_saved_over_another(workspace: Path) -> None:
+    edit("student", epochs=3)
+    with pytest.raises(InputError, match=r"conf/profile/best\.yaml is there; give another name"):
+        profiles.save("best")
+
+
+def test_a_site_is_not_an_edit(workspace: Path) -> None:
+    """But what is set on top of it is."""
+    main(["use", "paper", "--site", "china-daily"])
+    assert load_params().crawl.source == "web"
+    assert profiles.edits(read_params()) == []
+    edit("web", contact="you@example.org")
+    assert profiles.edits(read_params()) == ["web.contact: null -> you@example.org"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["use", "bset"], "There is no profile 'bset'; conf/profile has best, demo, paper."),
+        (["use", "best", "--site", "nowhere"], "There is no site 'nowhere'; conf/site has china-daily."),
+        (["use", "../base"], "There is no profile '../base'"),
+    ],
+)
+def test_an_unknown_name(workspace: Path, arguments: list[str], message: str) -> None:
+    with pytest.raises(SystemExit, match=message):
+        main(arguments)
+
+
+@pytest.mark.parametrize("content", ["", "name: [", "name: none\nstudent: {}\n", "profile: demo\n"])
+def test_a_file_that_is_damaged_or_of_an_earlier_version(workspace: Path, content: str) -> None:
+    """`use` refuses to write over it, and `--discard` repairs it."""
+    PARAMS.write_text(content, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["use", "demo"])
+    assert PARAMS.read_text(encoding="utf-8") == content
+    main(["use", "demo", "--discard"])
+    assert load_params().name == "demo"
+
+
+def test_every_kind_of_run_sees_an_edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """regression: `dvc exp run -S` composed params.yaml anew, and an edit was gone without a word."""
+    root = make_repository(tmp_path / "workspace", {"a": stage("a"), "b": stage("b", "a")})
+    monkeypatch.chdir(root)
+    set_param(root, "a", value=7)  # not committed
+
+    assert "Ran: a, b" in pipeline(root).stdout
+
+    experiment(root, "--queue", "--set-param", "stages.b.value=4")
+    queued = yaml.safe_load(git(root, "show", "refs/exps/celery/stash:params.yaml"))["stages"]
+    assert (queued["a"]["value"], queued["b"]["value"]) == (7, 4)
+
+    experiment(root, "--set-param", "stages.b.value=3")
+    assert (root / "b.txt").read_text(encoding="utf-8") == "a 7\nb 3\n"
+    present = yaml.safe_load((root / "params.yaml").read_text(encoding="utf-8"))["stages"]
+    assert (present["a"]["value"], present["b"]["value"]) == (7, 3)
+
+
+def experiment(root: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "dvc", "exp", "run", "--quiet", *arguments]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_old_way_to_name_a_profile_is_refused(tmp_path: Path) -> None:
+    """`dvc exp run -S profile=best` would run something else; there is no such key."""
+    root = make_repository(tmp_path / "workspace", {"a": stage("a")})
+    shutil.copy(ROOT / "params.yaml", root / "params.yaml")
+    command = [sys.executable, "-m", "dvc", "exp", "run", "--set-param", "profile=best"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "profile" in done.stderr
