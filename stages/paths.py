@@ -28,6 +28,7 @@ SKIPGRAM = Path("models/skipgram")
 REFINED = Path("models/refined")
 FASTTEXT = Path("models/fasttext")
 WEIGHTING = Path("models/weighting")
+PAPER1_WEIGHTING = Path("models/paper1_weighting")
 
 # Students and their teachers
 SOFT_LABELS = Path("data/soft_labels")
@@ -70,6 +71,8 @@ PARAPHRASE_RUNS = RUNS / "paraphrase"
 COMPONENT_RUNS = RUNS / "component_focus"
 RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
+PAPER1_RESULTS = REPORTS / "paper1.csv"
+PAPER1_METRICS = REPORTS / "paper1_metrics.json"
 EXAMPLES = REPORTS / "examples.json"
 SYSTEMS = REPORTS / "systems.json"  # what each system is, by its name
 CORPUS_OVERVIEW = REPORTS / "corpus.json"

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # an idle cluster takes a twentieth of a core
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[int]]]:
     """The address of a Dask cluster with two workers, and the ids of its processes."""
     with cluster(tmp_path_factory.mktemp("dask")) as running, patient():

@@ -339,7 +339,7 @@ def test_whole_pipeline(finished: Clone) -> None:
     counters = {path.stem for path in (finished.directory / "reports/counters").glob("*.json")}
     assert counters == set(finished.lock())
     metrics = json.loads((finished.directory / "reports/metrics.json").read_text(encoding="utf-8"))
-    assert {"teacher/samples/spearman", "student/samples/pearson", "refined/sentences_per_second"} <= metrics.keys()
+    assert {"teacher/samples/spearman", "student/samples/pearson", "student/sentences_per_second"} <= metrics.keys()
     for name in ("index", "paper1", "paper2", "paper3"):
         assert (finished.directory / f"reports/{name}.html").stat().st_size > 1000
 

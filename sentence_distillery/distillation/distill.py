@@ -29,7 +29,6 @@ from sentence_distillery.runtime.progress import progress
 
 # The defaults of `distill`, which are those of conf/base.yaml.
 STUDENT = Student(
-    kind="static",
     dimension=256,
     epochs=5,
     batch_size=1024,

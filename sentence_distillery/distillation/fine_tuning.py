@@ -31,7 +31,7 @@ from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
 from sentence_distillery.benchmarks.decontamination import shared_rows
-from sentence_distillery.distillation.mlp_head import train_mlp_head, why_unavailable
+from sentence_distillery.distillation.mlp_head import train_mlp_head
 from sentence_distillery.distillation.options import FineTunedStudent, MlpHead, Student
 from sentence_distillery.distillation.student import LabelledCorpus, development_pairs, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -180,7 +180,7 @@ def train_fine_tuned(
     files = checkpoints / "student.safetensors", checkpoints / "mlp_head.safetensors"
     development = development_pairs(data)
     encoder = train_static(options.student, corpus, Counters("sentences"), files[0], development).encoder
-    if why_unavailable(encoder, options.mlp_head) is None:
+    if options.mlp_head.enabled:
         encoder = train_mlp_head(encoder, options.mlp_head, corpus, Counters("sentences"), files[1], development)
     tuned = tune(encoder, rated_pairs(encoder, training_pairs(data, counters)), options.tuning)
     for file in files:

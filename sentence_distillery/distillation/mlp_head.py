@@ -20,7 +20,6 @@ from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.distillation.options import MlpHead
 from sentence_distillery.distillation.static_student import principal_directions, project
 from sentence_distillery.distillation.student import (
-    PAPER_STUDENT,
     PROBE,
     LabelledCorpus,
     read_labelled,
@@ -32,7 +31,6 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import device
 from sentence_distillery.training.batches import Rows
 from sentence_distillery.training.collapse import refuse_collapsed
@@ -56,11 +54,6 @@ class HiddenLayer(nn.Module):
         """Return A and B as `StaticEncoder` takes them."""
         widen, narrow = (values.detach().cpu().numpy() for values in (self.scale * self.widen, self.narrow))
         return widen, narrow
-
-
-def why_unavailable(encoder: StaticEncoder, params: MlpHead) -> Unavailable | None:
-    """Say why this student gets no MLP head, or None."""
-    return params.switched_off() or (PAPER_STUDENT if encoder.kind == "paper" else None)
 
 
 def train_mlp_head(

@@ -1,6 +1,6 @@
 """Options of soft labels and students."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -18,18 +18,17 @@ class SoftLabels(Section):
 
 
 class Student(Section):
-    kind: Literal["paper", "static"]
-    dimension: Count = Field(title="static: principal components of the teacher's embeddings that are kept")
+    dimension: Count = Field(title="principal components of the teacher's embeddings that are kept")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
-    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="static: weight of the in-batch KL")
-    temperature: Positive = Field(title="static: of the in-batch similarity distributions")
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
+    temperature: Positive = Field(title="of the in-batch similarity distributions")
     seed: Seed
 
 
 class PaperStudentOptions(Section):
-    """Paper 1's student, trained in addition to ours, as `student` with kind paper."""
+    """Paper 1's student, a linear layer over the mean of refined word vectors."""
 
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]

@@ -38,7 +38,6 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_t
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import device
 from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.collapse import refuse_collapsed
@@ -47,7 +46,6 @@ from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
 from sentence_distillery.word_vectors.model import WordVectors
 
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
-PAPER_STUDENT = Unavailable("the student of this run is of kind paper")  # it has no variants
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
 
@@ -229,7 +227,7 @@ def relational_remedy(params: Student | MlpHead) -> str:
 
 
 def train_paper(
-    params: Student | PaperStudentOptions,
+    params: PaperStudentOptions,
     refined: WordVectors,
     corpus: LabelledCorpus,
     counters: Counters,

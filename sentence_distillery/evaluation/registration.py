@@ -19,17 +19,14 @@ from sentence_distillery.word_vectors.options import Fasttext, Skipgram
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """The options of the trainings, as far as loading the models depends on them.
+    """The options that loading the systems depends on; each system says which it needs."""
 
-    The systems that a run does not train also need the teacher, and the options of the evaluation.
-    """
-
-    skipgram: Skipgram
-    fasttext: Fasttext
-    simcse: Simcse
     batch_tokens: int
     teacher: Teacher | None = None
     evaluate: Evaluate | None = None
+    skipgram: Skipgram | None = None
+    fasttext: Fasttext | None = None
+    simcse: Simcse | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,7 @@ class Registered:
         cost: Systems are evaluated in this order, the cheapest first.
         load: Returns it, or why there is none.
         trained: Whether a run trains it, so that its figures depend on a seed.
+        paper: The key of the paper that compares with it; None for the systems of the main job.
     """
 
     name: str
@@ -64,6 +62,7 @@ class Registered:
     cost: int
     load: Callable[[Run], System | Unavailable]
     trained: bool = True
+    paper: str | None = None
 
 
 def load_variant(name: str, directory: Path) -> StudentSystem | Unavailable:

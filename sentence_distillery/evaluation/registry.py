@@ -20,16 +20,16 @@ log = logging.getLogger(__name__)
 SYSTEMS: list[Registered] = sorted(entries(registered, "SYSTEM"), key=lambda system: system.cost)
 
 
-def loaders(run: Run) -> list[tuple[str, Loader]]:
-    """Return a loader for each system of a run, cheapest first, so that one system at a time is in memory.
+def loaders(run: Run, paper: str | None = None) -> list[tuple[str, Loader]]:
+    """Return a loader for each system of the main job, or of a paper, so that one system at a time is in memory.
 
     Returns:
-        The name of each system, and a function without arguments that returns it, or why there is none. Transformers of
-        `evaluate.references` come last.
+        The name of each system, and a function without arguments that returns it, or why there is none. The cheapest
+        come first; the transformers of `evaluate.references` are the last of the main job.
     """
-    references = run.options.evaluate.references if run.options.evaluate else []
+    references = run.options.evaluate.references if run.options.evaluate and paper is None else []
     return [
-        *((system.name, partial(system.load, run)) for system in SYSTEMS),
+        *((system.name, partial(system.load, run)) for system in SYSTEMS if system.paper == paper),
         *((each.name, partial(load_reference, each, run.options.batch_tokens)) for each in references),
     ]
 

@@ -16,26 +16,22 @@ from sentence_distillery.benchmarks.metrics import (
 )
 from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData, sample
 from sentence_distillery.evaluation.options import Evaluate
+from sentence_distillery.evaluation.registry import Loader
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
+from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Unavailable, to_text
 from sentence_distillery.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
+from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Work, timed
 from sentence_distillery.word_vectors.weighting import Weighting
 
 WARM_UP = 64  # sentences
 FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
 RUNS = 5
-
-Complete = Callable[[Result], Result]  # adds a paper's published value of the same figure
-
-
-def alone(result: Result) -> Result:
-    """Return the figure unchanged, without a paper's figure."""
-    return result
 
 
 def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Floats]:
@@ -57,7 +53,6 @@ def similarity_results(
     system: System,
     schemes: list[Scheme],
     pairs: PairSet,
-    complete: Complete = alone,
     calibrated: Sequence[Calibration | None] = (None,) * len(Weighting),
 ) -> Iterator[Result]:
     """Yield Pearson, Spearman and MAE under each weighting, and the calibrated MAE if there are calibrations."""
@@ -66,12 +61,10 @@ def similarity_results(
         figures = similarity_figures(predicted, pairs.scores, pairs.scale, fitted)
         for metric, value in figures.items():
             protocol = str(scheme.weighting)
-            yield complete(Result(system.name, pairs.name, pairs.split, protocol, metric, value, len(pairs.scores)))
+            yield Result(system.name, pairs.name, pairs.split, protocol, metric, value, len(pairs.scores))
 
 
-def sentiment_results(
-    system: System, splits: tuple[DocumentSet, DocumentSet], params: Evaluate, complete: Complete = alone
-) -> Iterator[Result]:
+def sentiment_results(system: System, splits: tuple[DocumentSet, DocumentSet], params: Evaluate) -> Iterator[Result]:
     """Yield precision, recall and F1 of an SGD classifier on the embeddings, and on tokens that have vectors."""
     transformer = not isinstance(system, WordSystem | StudentSystem)
     limit = params.transformer_documents if transformer else params.documents
@@ -85,7 +78,7 @@ def sentiment_results(
             reason = Unavailable(f"left out: evaluate.{name} is 0")
             figures = dict.fromkeys(SENTIMENT_METRICS, reason)
         for metric, value in figures.items():
-            yield complete(Result(system.name, test.name, "test", protocol, metric, value, len(test.texts)))
+            yield Result(system.name, test.name, "test", protocol, metric, value, len(test.texts))
 
 
 def word_results(system: WordSystem, pairs: PairSet) -> Iterator[Result]:
@@ -126,9 +119,7 @@ def unit_means(system: System, texts: list[str]) -> Floats:
     return unit_rows(means(system, texts))
 
 
-def score(
-    system: System, data: EvaluationData, params: Evaluate, weighting: Path, complete: Complete = alone
-) -> Iterator[Result]:
+def score(system: System, data: EvaluationData, params: Evaluate, weighting: Path) -> Iterator[Result]:
     """Compute all figures of a system.
 
     Args:
@@ -136,7 +127,6 @@ def score(
         data: The corpus to fit weightings on, and the sets to score on.
         params: Weightings, sizes of samples and the seed.
         weighting: A directory; the token weights and directions of each weighting are saved there.
-        complete: Adds a paper's published value of the same figure.
 
     Yields:
         A figure for each set, weighting and metric; the speed comes last.
@@ -146,35 +136,70 @@ def score(
     fitted = calibrations(system, schemes, data.calibration) if data.calibration else []
     for pairs in data.similarity:
         calibrated = fitted if fitted and pairs.name == CALIBRATED else [None] * len(schemes)
-        yield from similarity_results(system, schemes, pairs, complete, calibrated)
+        yield from similarity_results(system, schemes, pairs, calibrated)
     if isinstance(system, WordSystem):
         for pairs in data.words:
             yield from word_results(system, pairs)
     for documents in data.documents:
-        yield from sentiment_results(system, documents, params, complete)
+        yield from sentiment_results(system, documents, params)
     for task in data.tasks:
         for row in task_figures(partial(unit_means, system), task):
-            yield complete(Result(system.name, *row))
+            yield Result(system.name, *row)
     yield speed(system, data.corpus[: params.speed_sentences], params.speed_seconds)
 
 
-def unavailable_results(
-    name: str, reason: Unavailable, data: EvaluationData, complete: Complete = alone
-) -> Iterator[Result]:
+def unavailable_results(name: str, reason: Unavailable, data: EvaluationData) -> Iterator[Result]:
     """Yield the reason in place of each figure that the system of this name would have."""
     for pairs in data.similarity:
         for weighting in Weighting:
             calibrated = data.calibration is not None and pairs.name == CALIBRATED
             for metric in ("pearson", "spearman", "mae", *(["mae_calibrated"] if calibrated else [])):
                 place = (name, pairs.name, pairs.split, str(weighting), metric)
-                yield complete(Result(*place, reason, len(pairs.sentences1)))
+                yield Result(*place, reason, len(pairs.sentences1))
     for _, test in data.documents:
         for metric in SENTIMENT_METRICS:
-            yield complete(Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts)))
+            yield Result(name, test.name, "test", PROTOCOL, metric, reason, len(test.texts))
     for task in data.tasks:
         for protocol, metric in task.columns:
-            yield complete(Result(name, task.tested.name, task.tested.split, protocol, metric, reason, task.size))
+            yield Result(name, task.tested.name, task.tested.split, protocol, metric, reason, task.size)
     yield Result(name, "corpus", "", "encode", "sentences_per_second", reason, 0)
+
+
+def score_all(
+    systems: Sequence[tuple[str, Loader]],
+    data: EvaluationData,
+    params: Evaluate,
+    weighting: Path,
+    counters: Counters,
+    look: Callable[[System], None] = lambda system: None,
+) -> Iterator[Result]:
+    """Compute the figures of systems, one system at a time in memory.
+
+    Args:
+        systems: The name of each system, and its loader.
+        data: As for `score`.
+        params: As for `score`.
+        weighting: As for `score`.
+        counters: Count the figures, those without a value by their reasons.
+        look: Is called with each system.
+
+    Yields:
+        The figures of each system, or the reason in place of each.
+    """
+    for name, load in track(systems, len(systems), "systems"):
+        system = load()
+        if isinstance(system, Unavailable):
+            results = unavailable_results(name, system, data)
+        else:
+            look(system)
+            results = score(system, data, params, weighting)
+        for result in results:
+            if isinstance(result.value, Unavailable):
+                counters.drop(to_text(result.value))
+            else:
+                counters.keep()
+            yield result
+        del system  # before the next one is loaded
 
 
 def headline(results: list[Result]) -> dict[str, float]:

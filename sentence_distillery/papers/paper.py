@@ -20,7 +20,8 @@ class Outputs:
     """What a run left behind, as far as pages of papers show it.
 
     Attributes:
-        rows: Those of results.csv.
+        rows: Those of results.csv, and of paper1.csv.
+        seeds: The figures of each other seed.
         sets: The provenance of each benchmark set.
         counters: The directory of the stages' counters.
         curves: The directory of training curves.
@@ -28,6 +29,7 @@ class Outputs:
     """
 
     rows: Sequence[Result]
+    seeds: Sequence[Sequence[Result]]
     sets: Mapping[str, Any]
     counters: Path
     curves: Path

@@ -93,8 +93,6 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
                 f"{source.student} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': "
                 f"run `python -m stages.params use {PROFILE}`, then `dvc repro`."
             )
-    if encoder.kind == "paper":
-        raise InputError(f"{source.student} is of kind paper; only a static student is released.")
     return encoder, config
 
 

@@ -30,11 +30,11 @@ def machine() -> str:
     return f"{cores()} cores, {memory:.0f} GiB, {platform.machine()}"
 
 
-def keep_run(results: Path, seeds: Sequence[Path], target: Path, command: str, date: str) -> None:
+def keep_run(results: Sequence[Path], seeds: Sequence[Path], target: Path, command: str, date: str) -> None:
     """Keep the figures of a run, the means over seeds last.
 
     Args:
-        results: The run's table of figures.
+        results: The run's tables of figures.
         seeds: The tables of other seeds.
         target: The file to write.
         command: The command of the run.
@@ -43,7 +43,7 @@ def keep_run(results: Path, seeds: Sequence[Path], target: Path, command: str, d
     Raises:
         InputError: If a file is not such a table.
     """
-    rows = read_results(results)
+    rows = [row for path in results for row in read_results(path)]
     means = over_seeds(rows, [read_results(path) for path in seeds])
     write_results(target, [*rows, *means], comment=f"{command}; {date}; {machine()}")
 

@@ -19,7 +19,7 @@ def main() -> None:
         atomic_directory(paths.FINE_TUNED_TEACHER) as directory,
     ):
         data = BenchmarkData(paths.BENCHMARKS)
-        unavailable = why_unavailable(params.student, params.fine_tuned_teacher, params.fine_tuned_student, data)
+        unavailable = why_unavailable(params.fine_tuned_teacher, params.fine_tuned_student, data)
         if unavailable is None:
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS

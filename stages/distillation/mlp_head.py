@@ -9,7 +9,7 @@ import torch
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.distillation.mlp_head import train_mlp_head, why_unavailable
+from sentence_distillery.distillation.mlp_head import train_mlp_head
 from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
@@ -24,9 +24,9 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "mlp_head.safetensors"
 def main() -> None:
     with stage("mlp_head", unit="sentences") as (params, counters), atomic_directory(paths.MLP_HEAD) as directory:
         torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
-        student = StaticEncoder.load(paths.STUDENT)
-        unavailable = why_unavailable(student, params.mlp_head)
+        unavailable = params.mlp_head.switched_off()
         if unavailable is None:
+            student = StaticEncoder.load(paths.STUDENT)
             corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
             development = development_pairs(BenchmarkData(paths.BENCHMARKS))
             encoder = train_mlp_head(student, params.mlp_head, corpus, counters, CHECKPOINT, development)

@@ -2,17 +2,19 @@
 
 Reads data/corpus/sentences, data/soft_labels, models/refined and data/benchmarks. Trains a linear layer over the means
 of this run's refined vectors on the soft labels of our student. `teacher` and `refine` in its config.json name the
-teacher and the settings of the vectors, which may differ from the paper's. Writes models/paper_student.
+teacher and the settings of the vectors, which may differ from the paper's. Writes models/paper_student, and
+reports/curves/paper_student.csv with the loss and dev scores of each epoch, the paper's figure 5.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
-from sentence_distillery.distillation.student import LabelledCorpus, card, development_pairs, train_paper
+from sentence_distillery.distillation.student import LabelledCorpus, card, development_pairs, train_paper, write_curve
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
 from stages.stage import stage
 
 CHECKPOINT = paths.MODEL_CHECKPOINTS / "paper_student.safetensors"
+CURVE = paths.CURVES / "paper_student.csv"
 
 
 def main() -> None:
@@ -22,6 +24,7 @@ def main() -> None:
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))
         trained = train_paper(params.paper_student, refined, corpus, counters, CHECKPOINT, development)
         trained.refuse_collapsed("paper's student")
+        write_curve(CURVE, trained.curve)
         made_from = card(params.name, params.clean.language, params.paper_student, corpus.teacher, counters.kept)
         export(trained.encoder, made_from | {"refined": params.refine.objective}, paths.PAPER_STUDENT)
         CHECKPOINT.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """The stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
-Reads data/corpus/sentences, data/soft_labels, data/benchmarks and, for a student of kind paper, models/refined. Writes
-models/student, and reports/curves/student.csv with the losses and dev scores of each epoch.
+Reads data/corpus/sentences, data/soft_labels and data/benchmarks. Writes models/student, and reports/curves/student.csv
+with the losses and dev scores of each epoch.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -10,11 +10,9 @@ from sentence_distillery.distillation.student import (
     LabelledCorpus,
     card,
     development_pairs,
-    train_paper,
     train_static,
     write_curve,
 )
-from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
 from stages.stage import stage
 
@@ -26,11 +24,7 @@ def main() -> None:
     with stage("student", unit="sentences") as (params, counters):
         corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
         development = development_pairs(BenchmarkData(paths.BENCHMARKS))
-        if params.student.kind == "static":
-            trained = train_static(params.student, corpus, counters, CHECKPOINT, development)
-        else:
-            refined = WordVectors.load(paths.REFINED)
-            trained = train_paper(params.student, refined, corpus, counters, CHECKPOINT, development)
+        trained = train_static(params.student, corpus, counters, CHECKPOINT, development)
         trained.refuse_collapsed("student")
         write_curve(CURVE, trained.curve)
         if development:

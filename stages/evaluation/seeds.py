@@ -84,7 +84,9 @@ def figures(params: Params, seed: int) -> Iterator[Result]:
     """Score the systems of the current directory that a run trains, as far as they are there."""
     sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
     texts = [text for pairs in sets for side in (pairs.sentences1, pairs.sentences2) for text in side]
-    options = SystemOptions(params.skipgram, params.fasttext, params.simcse, params.soft_labels.batch_tokens)
+    options = SystemOptions(
+        params.soft_labels.batch_tokens, skipgram=params.skipgram, fasttext=params.fasttext, simcse=params.simcse
+    )
     run = Run(paths.MODELS, options, lambda: (word for text in texts for word in tokenize(text)))
     for system in SYSTEMS:
         if system.trained and not isinstance(loaded := system.load(run), Unavailable):

@@ -30,7 +30,9 @@ FILES = {
 def main() -> None:
     with stage("paper_pages", unit="pages") as (params, counters):
         sets = read_json(paths.BENCHMARKS / "provenance.json")["sets"]
-        outputs = Outputs(read_results(paths.RESULTS), sets, paths.COUNTERS, paths.CURVES, FILES)
+        rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.RESULTS)]
+        seeds = [read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values]
+        outputs = Outputs(rows, seeds, sets, paths.COUNTERS, paths.CURVES, FILES)
         for paper in PAPERS:
             others = [Link(f"{other.key}.html", other.title, other.citation) for other in PAPERS if other is not paper]
             page = paper_page(paper.title, paper.citation, params.name, paper.sections(outputs), others)

@@ -1,6 +1,6 @@
 """Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
 
-reports/results.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
+reports/results.csv, paper1.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
 reports/runs/*.csv                ->  the results table in README.md
 reports/paraphrase.csv or component_focus.csv with `--matrix`  ->  reports/runs/<matrix>/, and nothing else
 """
@@ -43,7 +43,7 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 def publish_run(params: Params, command: str, date: str) -> None:
     """Keep the run's figures, and show all kept runs in the README."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
-    keep_run(paths.RESULTS, seeds, paths.RUNS / f"{params.name}.csv", command, date)
+    keep_run([paths.PAPER1_RESULTS, paths.RESULTS], seeds, paths.RUNS / f"{params.name}.csv", command, date)
     runs = sorted(paths.RUNS.glob("*.csv"))
     parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
     readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)

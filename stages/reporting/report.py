@@ -20,7 +20,6 @@ STAGES = (
     "benchmarks",
     "crawl",
     "clean",
-    "skipgram",
     "soft_labels",
     "student",
     "mlp_head",

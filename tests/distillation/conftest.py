@@ -155,10 +155,12 @@ def _overlap(one: str, other: str) -> float:
     return len(words[0] & words[1]) / len(words[0] | words[1])
 
 
-def student_params(kind: str, **changes: object) -> None:
+def student_params(kind: str = "static", **changes: object) -> None:
     """params.yaml with a student small enough for a test."""
-    rate = 0.02 if kind == "static" else 0.05
-    write_params(student={"kind": kind, "dimension": 6, "epochs": 4, "batch_size": 32, "learning_rate": rate} | changes)
+    if kind == "paper":
+        write_params(paper_student={"epochs": 4, "batch_size": 32, "learning_rate": 0.05} | changes)
+    else:
+        write_params(student={"dimension": 6, "epochs": 4, "batch_size": 32, "learning_rate": 0.02} | changes)
 
 
 @pytest.fixture

@@ -111,7 +111,6 @@ def test_pairs_that_are_scored_on_are_left_out() -> None:
     [
         ({"fine_tuned_student": {"enabled": False}}, "switched off in this run: fine_tuned_student.enabled is false"),
         ({"fine_tuned_teacher": {"enabled": False}}, "switched off in this run: fine_tuned_teacher.enabled is false"),
-        ({"student": {"kind": "paper"}}, "the student of this run is of kind paper"),
         ({}, "STS-B is absent from this run"),
     ],
 )

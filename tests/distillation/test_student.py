@@ -4,7 +4,9 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +19,9 @@ from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import write_json, write_table
-from stages.distillation import paper_student as paper_student
+from stages.distillation import paper_student
 from stages.distillation import student as student_stage
-from stages.distillation.student import CHECKPOINT, CURVE
+from stages.distillation.student import CURVE
 from stages.paths import BENCHMARKS, PAPER_STUDENT, SOFT_LABELS, STUDENT
 from tests.halting import halted, halting_before_file
 from tests.word_vectors.conftest import write_corpus, write_params
@@ -36,40 +38,63 @@ from .conftest import (
     write_soft_labels,
 )
 
-KINDS = ["static", "paper"]
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of student, and the stage that trains it."""
+
+    name: str
+    stage: ModuleType
+    directory: Path
+
+    @property
+    def curve(self) -> Path:
+        return Path(self.stage.CURVE)
+
+    def written(self) -> dict[str, bytes]:
+        return files(self.directory) | {"curve": self.curve.read_bytes()}
+
+    def counters(self) -> dict[str, object]:
+        name = self.stage.__name__.rpartition(".")[2]
+        return dict(json.loads(Path(f"reports/counters/{name}.json").read_text(encoding="utf-8")))
+
+
+STATIC, PAPER = Kind("static", student_stage, STUDENT), Kind("paper", paper_student, PAPER_STUDENT)
+both = pytest.mark.parametrize("kind", [STATIC, PAPER], ids=lambda kind: kind.name)
 
 
 def counters() -> dict[str, object]:
-    return dict(json.loads(Path("reports/counters/student.json").read_text(encoding="utf-8")))
+    return STATIC.counters()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_from_soft_labels_to_a_model(workspace: Path, kind: str) -> None:
-    student_params(kind, epochs=20)
-    student_stage.main()
-    with CURVE.open(encoding="utf-8", newline="") as file:
+@both
+def test_from_soft_labels_to_a_model(workspace: Path, kind: Kind) -> None:
+    student_params(kind.name, epochs=20)
+    kind.stage.main()
+    with kind.curve.open(encoding="utf-8", newline="") as file:
         losses = [float(row["loss"]) for row in csv.DictReader(file)]
     assert len(losses) == 20
     assert losses[-1] < 0.7 * losses[0]
-    assert counters()["kept"] == counters()["total"] == sum(map(len, texts()))
-    config = json.loads((STUDENT / "config.json").read_text(encoding="utf-8"))
-    assert (config["kind"], config["dimension"]) == (kind, 6 if kind == "static" else DIMENSION)
+    assert kind.counters()["kept"] == kind.counters()["total"] == sum(map(len, texts()))
+    config = json.loads((kind.directory / "config.json").read_text(encoding="utf-8"))
+    assert (config["kind"], config["dimension"]) == (kind.name, 6 if kind is STATIC else DIMENSION)
     assert config["teacher"]["reference"] == "package:x"
-    assert f"# A {kind} student of package:x" in (STUDENT / "README.md").read_text(encoding="utf-8")
+    assert f"# A {kind.name} student of package:x" in (kind.directory / "README.md").read_text(encoding="utf-8")
     sentences = [text for part in texts() for text in part]
-    ours = StaticEncoder.load(STUDENT).encode(sentences)
-    np.testing.assert_allclose(ours, SentenceTransformer(str(STUDENT), device="cpu").encode(sentences), atol=1e-5)
-    assert not CHECKPOINT.exists()
+    ours = StaticEncoder.load(kind.directory).encode(sentences)
+    theirs = SentenceTransformer(str(kind.directory), device="cpu").encode(sentences)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    assert not kind.stage.CHECKPOINT.exists()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bytes_twice(workspace: Path, kind: str) -> None:
+@both
+def test_the_same_bytes_twice(workspace: Path, kind: Kind) -> None:
     """fault 27: one seed gives the same bytes."""
-    student_params(kind)
-    student_stage.main()
-    first = files(STUDENT) | {"curve": CURVE.read_bytes()}
-    student_stage.main()
-    assert files(STUDENT) | {"curve": CURVE.read_bytes()} == first
+    student_params(kind.name)
+    kind.stage.main()
+    first = kind.written()
+    kind.stage.main()
+    assert kind.written() == first
 
 
 def test_the_curve_has_figures_on_development_pairs(workspace: Path) -> None:
@@ -102,26 +127,18 @@ def test_without_development_pairs(workspace: Path) -> None:
     assert CURVE.read_text(encoding="utf-8").splitlines()[0] == "epoch,loss,cosine,relational,dev_mae"
 
 
-def test_my_model_is_trained_beside_ours(workspace: Path) -> None:
-    """The same training as `student.kind: paper`, whatever the kind of the student."""
-    student_params("paper", epochs=10, batch_size=32, learning_rate=0.001)
-    student_stage.main()
-    student_params("static")
+def test_mymodel_says_what_its_vectors_are(workspace: Path) -> None:
+    student_params("paper")
     paper_student.main()
-    ours, beside = StaticEncoder.load(STUDENT), StaticEncoder.load(PAPER_STUDENT)
-    sentences = texts()[0]
-    np.testing.assert_array_equal(ours.encode(sentences), beside.encode(sentences))
     config = json.loads((PAPER_STUDENT / "config.json").read_text(encoding="utf-8"))
-    assert (config["kind"], config["refined"], config["epochs"]) == ("paper", "contrastive", 10)
-    assert json.loads(Path("reports/counters/paper_student.json").read_text())["kept"] == 288
-    assert not paper_student.CHECKPOINT.exists()
+    assert (config["kind"], config["refined"], config["epochs"]) == ("paper", "contrastive", 4)
 
 
-def kill_in_training(directory: Path) -> None:
+def kill_in_training(directory: Path, kind: Kind = STATIC) -> None:
     """Start the stage in a separate process and kill it while it writes its second checkpoint."""
-    halts = halting_before_file(directory, f"/{CHECKPOINT.name}", 2)
+    halts = halting_before_file(directory, f"/{kind.stage.CHECKPOINT.name}", 2)
     process = subprocess.Popen(
-        [sys.executable, "-m", "stages.distillation.student"],
+        [sys.executable, "-m", kind.stage.__name__],
         env=subprocess_environment() | halts,
         stderr=subprocess.PIPE,
     )
@@ -131,20 +148,20 @@ def kill_in_training(directory: Path) -> None:
     assert process.returncode == -9, stderr.decode()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_killed_in_training(workspace: Path, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+@both
+def test_killed_in_training(workspace: Path, tmp_path: Path, kind: Kind, caplog: pytest.LogCaptureFixture) -> None:
     """fault 2: after SIGKILL a run resumes from its checkpoint and ends with the bytes of an uninterrupted run."""
-    student_params(kind, epochs=6)
-    kill_in_training(tmp_path / "halting")
-    assert not STUDENT.exists()
+    student_params(kind.name, epochs=6)
+    kill_in_training(tmp_path / "halting", kind)
+    assert not kind.directory.exists()
     caplog.set_level("INFO")
-    student_stage.main()
+    kind.stage.main()
     assert "resumed after" in caplog.text
-    resumed = files(STUDENT) | {"curve": CURVE.read_bytes()}
+    resumed = kind.written()
     caplog.clear()
-    student_stage.main()
+    kind.stage.main()
     assert "resumed after" not in caplog.text
-    assert files(STUDENT) | {"curve": CURVE.read_bytes()} == resumed
+    assert kind.written() == resumed
 
 
 def test_a_checkpoint_from_other_word_vectors_is_ignored(
@@ -152,18 +169,18 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
 ) -> None:
     """fault 2: the paper's student starts afresh when only the refined vectors have changed."""
     student_params("paper")
-    monkeypatch.setattr(student_stage, "export", lambda *_: sys.exit("killed"))
+    monkeypatch.setattr(paper_student, "export", lambda *_: sys.exit("killed"))
     with pytest.raises(SystemExit, match="killed"):
-        student_stage.main()
-    assert CHECKPOINT.exists()
+        paper_student.main()
+    assert paper_student.CHECKPOINT.exists()
     write_refined(seed=4)
     caplog.set_level("INFO")
     with pytest.raises(SystemExit, match="killed"):
-        student_stage.main()
+        paper_student.main()
     assert "resumed" not in caplog.text
     with pytest.raises(SystemExit, match="killed"):
-        student_stage.main()
-    assert "resumed after 4 of student" in caplog.text
+        paper_student.main()
+    assert "resumed after 4 of paper_student" in caplog.text
 
 
 def test_soft_labels_of_other_sentences(workspace: Path) -> None:
@@ -199,36 +216,35 @@ def test_sentences_without_a_known_word(workspace: Path) -> None:
     student_params("paper")
     documents = [*DOCUMENTS[4:7], ". ".join(["Qzx 77"] * 36) + "."]
     write_corpus(documents, part=1)
-    student_stage.main()
-    assert counters()["dropped"] == {"no known word": 36}
+    paper_student.main()
+    assert PAPER.counters()["dropped"] == {"no known word": 36}
 
 
-@pytest.mark.parametrize(("kind", "rate"), [("static", 1e38), ("paper", 1e30)])
-def test_a_loss_that_is_not_finite(workspace: Path, kind: str, rate: float) -> None:
+@pytest.mark.parametrize(("kind", "rate"), [(STATIC, 1e38), (PAPER, 1e30)], ids=["static", "paper"])
+def test_a_loss_that_is_not_finite(workspace: Path, kind: Kind, rate: float) -> None:
     """fault 23: it ends with the step and the batch, and the earlier model stays."""
-    student_params(kind)
-    student_stage.main()
-    before = files(STUDENT)
-    student_params(kind, learning_rate=rate)
+    student_params(kind.name)
+    kind.stage.main()
+    before = files(kind.directory)
+    student_params(kind.name, learning_rate=rate)
     with pytest.raises(SystemExit, match=r"The loss is (nan|inf) at epoch 1, step \d+, on the batch of examples \["):
-        student_stage.main()
-    assert files(STUDENT) == before
+        kind.stage.main()
+    assert files(kind.directory) == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_collapsed_student(workspace: Path, kind: str) -> None:
+def test_a_collapsed_student(workspace: Path) -> None:
     """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
-    student_params(kind)
+    student_params()
     student_stage.main()
     before = files(STUDENT)
     write_soft_labels(constant=True)
-    student_params(kind, epochs=60, relational_weight=0.0, dimension=2)
+    student_params(epochs=60, relational_weight=0.0, dimension=2)
     with pytest.raises(
         SystemExit, match=r"The student has collapsed: the mean cosine of 288 different sentences is"
     ) as caught:
         student_stage.main()
     assert files(STUDENT) == before
-    assert ("relational_weight" in str(caught.value)) == (kind == "static")
+    assert "relational_weight" in str(caught.value)
     assert "Lower learning_rate, which is 0.0" in str(caught.value)
 
 

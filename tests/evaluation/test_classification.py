@@ -107,7 +107,7 @@ def test_rows_beside_paper_1(words: WordSystem) -> None:
     """Only IMDB has the paper's figures, and n is the number of test documents."""
     for name, table in (("imdb", "3"), ("samples_reviews", "")):
         splits = (documents("train", name), documents("test", name))
-        rows = list(sentiment_results(words, splits, PARAMS, with_published))
+        rows = list(map(with_published, sentiment_results(words, splits, PARAMS)))
         assert [row.metric for row in rows] == ["precision", "recall", "f1"] * 2
         assert {(row.value, row.n) for row in rows} == {(1.0, 80)}
         assert [(row.protocol, row.table) for row in rows[::3]] == [("sgd", table), ("sgd+tokens", "")]

@@ -51,7 +51,7 @@ def word_set(left: list[str], right: list[str], scores: list[float]) -> PairSet:
 
 def test_a_row_for_each_weighting_and_metric(words: WordSystem) -> None:
     pairs, schemes = pair_set("lee"), fit_schemes(words, CORPUS, PARAMS)
-    results = list(similarity_results(words, schemes, pairs, with_published))
+    results = list(map(with_published, similarity_results(words, schemes, pairs)))
     assert [(result.protocol, result.metric) for result in results] == [
         (protocol, metric)
         for protocol in ("mean", "tf-idf", "sif", "dpcs", "dpcs+common")
@@ -72,7 +72,7 @@ def test_published_figures_stand_beside_ours(words: WordSystem, student: Student
     for system, name in ((words, "Word2Vec"), (replace(student, name="paper student"), "MyModel")):
         schemes = fit_schemes(system, CORPUS, PARAMS)
         fitted = calibrations(system, schemes, pair_set(split="train"))
-        for result in similarity_results(system, schemes, pair_set(), with_published, fitted):
+        for result in map(with_published, similarity_results(system, schemes, pair_set(), fitted)):
             if result.metric == "mae_calibrated":
                 assert (result.paper, result.published) == ("", None)
                 continue
@@ -80,8 +80,8 @@ def test_published_figures_stand_beside_ours(words: WordSystem, student: Student
             assert (result.paper, result.table) == (("1", figure.table) if figure else ("", ""))
             assert result.published == (getattr(figure, result.metric) if figure else None)
         for pairs in (pair_set(split="dev"), pair_set("sick")):
-            assert {result.paper for result in similarity_results(system, schemes, pairs, with_published)} == {""}
-    assert {r.paper for r in similarity_results(student, schemes, pair_set(), with_published)} == {""}
+            assert {with_published(row).paper for row in similarity_results(system, schemes, pairs)} == {""}
+    assert {with_published(row).paper for row in similarity_results(student, schemes, pair_set())} == {""}
 
 
 def test_calibrated_on_other_pairs(words: WordSystem) -> None:
@@ -169,16 +169,16 @@ def test_a_teacher_with_another_pooling_has_its_own_vector_alone(teacher: Teache
 
 
 def test_an_unavailable_system_has_the_rows_of_a_present_one(teacher: TeacherSystem, tmp_path: Path) -> None:
-    """Each has a reason instead of a value, and the paper's figure, never another system's."""
+    """Each has a reason instead of a value."""
     reviews = DocumentSet("imdb", "test", ["the storm", "dog plays"] * 4, ["1", "0"] * 4)
     train = replace(reviews, split="train")
     data = EvaluationData(CORPUS, [pair_set(), pair_set("lee")], [], [(train, reviews)], pair_set(split="train"))
-    present = list(score(replace(teacher, name="BERT"), data, PARAMS, tmp_path, with_published))
+    present = list(score(replace(teacher, name="BERT"), data, PARAMS, tmp_path))
     reason = Unavailable("weights not available here")
-    absent = list(unavailable_results("BERT", reason, data, with_published))
+    absent = list(unavailable_results("BERT", reason, data))
     assert [replace(row, value=reason, n=0) for row in present] == [replace(row, n=0) for row in absent]
     assert {row.value for row in absent} == {reason}
-    published = {(row.table, row.metric): row.published for row in absent if row.table}
+    published = {(row.table, row.metric): row.published for row in map(with_published, absent) if row.table}
     assert published["4", "pearson"] == 0.451 and published["3", "f1"] == 0.76 and len(published) == 12
 
 

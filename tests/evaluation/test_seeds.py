@@ -11,7 +11,7 @@ import torch
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.registered.simcse import load as load_simcse
-from sentence_distillery.evaluation.registration import Run
+from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.results import read_results, write_results
 from sentence_distillery.evaluation.seeds import measured, rated_sets
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
@@ -19,7 +19,6 @@ from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
 from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
 from stages.evaluation import seeds as seeds_stage
-from stages.evaluation.evaluate import options
 from stages.pairs import simcse
 from stages.params import load_params
 from stages.paths import SEEDS
@@ -105,7 +104,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
         stage.main()
     sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
-    contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, options(load_params()), list))
+    contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list))
     assert isinstance(contrasted, TeacherSystem)
     own: list[System] = [
         WordSystem("skip-gram", WordVectors.load(paths.SKIPGRAM), content_only=True),

@@ -132,7 +132,7 @@ def dvc_(*arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("prefect")
     server = Server(home)
@@ -145,7 +145,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     site = Site(server, tmp_path_factory.mktemp("site"))
     try:

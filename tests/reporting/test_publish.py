@@ -43,16 +43,16 @@ def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> No
     write_results(results, own)
     for path, value in zip(seeds, (0.77, 0.79), strict=True):
         write_results(path, [replace(row, value=value) for row in own[:2]])
-    keep_run(results, seeds, kept, "a command", "2026-11-21")
+    keep_run([results], seeds, kept, "a command", "2026-11-21")
     assert kept.read_text(encoding="utf-8").startswith("# a command; 2026-11-21; ")
     *first, mean, _ = read_results(kept)
     assert first == read_results(results)
     assert (mean.metric, mean.value, mean.seeds, mean.spread) == ("pearson", 0.78, 3, 0.01)
     assert table(kept)[-1] == "| student | 78.0 / 78.0 | 300,034 |"
-    keep_run(results, [], kept, "a command", "2026-11-21")
+    keep_run([results], [], kept, "a command", "2026-11-21")
     assert len(read_results(kept)) == 3
     with pytest.raises(InputError, match=r"/4\.csv cannot be read"):
-        keep_run(results, [*seeds, tmp_path / "4.csv"], kept, "a command", "2026-11-21")
+        keep_run([results], [*seeds, tmp_path / "4.csv"], kept, "a command", "2026-11-21")
 
 
 def test_a_matrix_keeps_the_cells_of_earlier_runs(tmp_path: Path) -> None:

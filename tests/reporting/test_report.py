@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,13 +12,15 @@ from typing import Any
 
 import pytest
 
+from sentence_distillery.evaluation.registry import SYSTEMS
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1 import reproduction
+from sentence_distillery.papers.paper1.published import with_published
 from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import headline, rounded, sentence
-from sentence_distillery.reporting.page import growth
+from sentence_distillery.reporting.page import SECTIONS, growth
 from stages import paths
 from stages.reporting import paper_pages, report
 from tests.workspace import ROOT, write_params
@@ -26,7 +29,6 @@ PAGES = ("index.html", "paper1.html", "paper2.html", "paper3.html")
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 STUDENT, PAPER_STUDENT = (directory / "config.json" for directory in (paths.STUDENT, paths.PAPER_STUDENT))
 SIMCSE = paper_pages.FILES["simcse"]
-SECTIONS = 7
 PAPER_STAGES = ("refine", "repulsion", "parse")
 HOSTILE = '<script>alert("x")</script>'
 SCORES = {"skip-gram": 0.3137, "refined": 0.3131, "student": 0.4098, "teacher": 0.5045}
@@ -191,6 +193,19 @@ def write_corpus() -> None:
     shutil.copy(ROOT / paths.CORPUS_QUALITY, paths.CORPUS_QUALITY)
 
 
+def write_figures(rows: Sequence[Result]) -> None:
+    """Write the figures of the main job's systems, and those of paper 1's."""
+    of_paper = {system.name for system in SYSTEMS if system.paper}
+    write_results(paths.RESULTS, [row for row in rows if row.system not in of_paper])
+    write_results(paths.PAPER1_RESULTS, [row for row in rows if row.system in of_paper])
+
+
+def read_figures() -> list[Result]:
+    """All figures of the run, with the paper's own."""
+    rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.RESULTS)]
+    return [with_published(row) for row in rows]
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All inputs of a demo run, small, in the current directory."""
@@ -198,10 +213,11 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(ROOT / "params.yaml", tmp_path)
     paths.CURVES.mkdir(parents=True)
     (paths.CURVES / "refine.csv").write_text("iteration,mean_kl,displacement\n1,0.0179,0.0001\n2,0.0186,0.0043\n")
+    (paths.CURVES / "paper_student.csv").write_text("epoch,loss,dev_spearman\n1,0.9,0.2\n2,0.8,0.3\n")
     (paths.CURVES / "repulsion.csv").write_text(REPULSION)
     write_student("static")
     write_provenance({})
-    write_results(paths.RESULTS, demo())
+    write_figures(demo())
     write_json(paths.SYSTEMS, {"student": "the encoder of the run"})
     write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
@@ -278,7 +294,10 @@ def check(text: str) -> Outline:
         assert tag not in ("script", "link", "img", "iframe", "object")
         assert not any(name.startswith("on") or name == "src" for name in attributes)
         if "href" in attributes:
-            assert (attributes["href"] or "").removeprefix("#") in (*ids, *PAGES)
+            where, _, anchor = (attributes["href"] or "").partition("#")
+            assert where in ("", *PAGES) and (
+                anchor in {"index.html": SECTIONS}.get(where, ids) or where and not anchor
+            )
         if tag == "svg" and attributes.get("role") == "img":
             assert attributes["aria-label"]
     assert text.count("<caption>") == text.count("<table>")
@@ -309,14 +328,16 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
 
 
 def test_every_value_is_on_the_page(workspace: Path) -> None:
-    outline = check(page())
+    outline, of_paper = check(page()), check(paper("paper1"))
     for result in demo():
+        assert shown(result) in of_paper.words or shown(result) in of_paper.text.split()
+    for result in read_results(paths.RESULTS):
         assert shown(result) in outline.words or shown(result) in outline.text.split()
     assert (
         "The student keeps 81% of its teacher’s Spearman correlation on Lee-50 and encodes 1,700 times" in outline.text
     )
     assert "Nothing can be claimed from these figures" in outline.text
-    assert json.loads((paths.COUNTERS / "report.json").read_text())["kept"] == SECTIONS
+    assert json.loads((paths.COUNTERS / "report.json").read_text())["kept"] == len(SECTIONS)
 
 
 def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
@@ -326,7 +347,7 @@ def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:
 
 
 def test_without_samples(workspace: Path) -> None:
-    write_results(paths.RESULTS, [result for result in demo() if result.dataset != "samples"])
+    write_figures([result for result in demo() if result.dataset != "samples"])
     assert 'id="samples"' not in page()
     assert json.loads((paths.COUNTERS / "report.json").read_text())["dropped"] == {"no figures on the samples": 1}
 
@@ -353,7 +374,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     imdb = benchmark("documents", {"train": 25000, "test": 25000})
     stsb = benchmark("pairs", {"dev": 1500, "test": 1379})
     write_provenance({"mrpc": "bring <it>"}, stsb=stsb, imdb=imdb)
-    write_results(paths.RESULTS, beside_paper())
+    write_figures(beside_paper())
     outline = check(page())
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
     assert {"Development splits", "MRPC", "bring <it>."} <= set(outline.words)
@@ -375,8 +396,8 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
 
 def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
     """fault 25: each system of the paper has its row; a figure that is not here is a dash, not another system's."""
-    write_results(paths.RESULTS, beside_paper())
-    table = reproduction.tables([*read_results(paths.RESULTS)], {"stsb": benchmark("pairs", {"test": 1379})})[0]
+    write_figures(beside_paper())
+    table = reproduction.tables(read_figures(), {"stsb": benchmark("pairs", {"test": 1379})})[0]
     (_, systems), (_, others) = table.blocks
     cells = {name: [cell[0].text for cell in found] for name, found in systems}
     assert list(cells) == ["Word2Vec", "GloVe", "FastText", "BERT", "SBERT", "SimCSE", "MyModel"]
@@ -393,9 +414,9 @@ def test_rows_of_a_table_beside_the_paper(workspace: Path) -> None:
 def test_rows_tested_on_fewer_documents_say_so(workspace: Path) -> None:
     """A transformer that classified 500 reviews is in one table with systems that classified 25,000."""
     few = [Result("teacher", "imdb", "test", "sgd", metric, 0.7, 500) for metric in ("precision", "recall", "f1")]
-    write_results(paths.RESULTS, [*beside_paper(), *few])
+    write_figures([*beside_paper(), *few])
     sets = {"stsb": benchmark("pairs", {"test": 1379}), "imdb": benchmark("documents", {"test": 25000})}
-    *others, table = reproduction.tables([*read_results(paths.RESULTS)], sets)
+    *others, table = reproduction.tables(read_figures(), sets)
     (_, systems), (_, more) = table.blocks
     assert table.groups[-1][0] == "Rows"
     assert [dict(systems)["Word2Vec"][-1][0].text, dict(systems)["GloVe"][-1][0].text] == ["25,000", ""]
@@ -407,8 +428,8 @@ def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
     """Paper 1's student is in its row and ours below; the calibrated error has a column without the paper's."""
     paper = [replace(result, system="paper student") for result in beside_paper() if result.system == "student"]
     calibrated = Result("student", "stsb", "test", "mean", "mae_calibrated", 0.7512, 1379)
-    write_results(paths.RESULTS, [*beside_paper(), *paper, calibrated])
-    four, five, *_ = reproduction.tables([*read_results(paths.RESULTS)], {"stsb": benchmark("pairs", {"test": 1379})})
+    write_figures([*beside_paper(), *paper, calibrated])
+    four, five, *_ = reproduction.tables(read_figures(), {"stsb": benchmark("pairs", {"test": 1379})})
     (_, systems), (_, others) = four.blocks
     assert dict(systems)["MyModel"][0][0].text == "50.98"
     assert [name for name, _ in others] == ["refined", "student", "teacher"]
@@ -419,17 +440,22 @@ def test_mymodel_and_a_calibrated_error(workspace: Path) -> None:
 def test_spread_over_seeds(workspace: Path) -> None:
     assert "Other seeds" not in check(page()).words
     write_params(seeds={"values": [2, 3]})
-    own = Result("FastText", "lee", "test", "mean", "pearson", 0.3333, 1225)
-    write_results(paths.RESULTS, [*demo(), own])
-    for seed, value in {2: 0.3456, 3: 0.3579}.items():
-        write_results(paths.SEEDS / f"{seed}.csv", [replace(own, value=value)])
-    outline = check(page())
-    assert {"34.56", "± 1.23", "Other seeds"} <= set(outline.words)
+    word_vectors = Result("FastText", "lee", "test", "mean", "pearson", 0.3333, 1225)
+    student = replace(word_vectors, system="student", value=0.4444)
+    write_figures([*[row for row in demo() if (row.system, row.dataset) != ("student", "lee")], word_vectors, student])
+    for seed, more in {2: 0.0123, 3: 0.0246}.items():
+        rows = [replace(row, value=row.value + more) for row in (word_vectors, student)]  # type: ignore[operator]
+        write_results(paths.SEEDS / f"{seed}.csv", rows)
+    outline, of_paper = check(page()), check(paper("paper1"))
+    assert {"45.67", "± 1.23", "Other seeds"} <= set(outline.words)
+    assert {"45.67", "34.56", "± 1.23", "Other seeds"} <= set(of_paper.words)
     assert "standard deviation over 3 seeds" in outline.text
 
 
 def test_no_headline_figures(workspace: Path) -> None:
-    write_results(paths.RESULTS, [result for result in demo() if result.dataset == "wordsim353"])
+    write_figures(
+        [row for row in demo() if row.dataset == "wordsim353" or (row.dataset, row.system) == ("corpus", "student")]
+    )
     text = check(page()).text
     assert "This run has no figure for both the student and its teacher." in text
     assert "This run scored no set of sentences." in text
@@ -460,9 +486,11 @@ def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
     [
         SIMCSE,
         PAPER_STUDENT,
+        paths.PAPER1_RESULTS,
         paths.EXAMPLES,
         paths.PARAPHRASE_REPORT,
         paths.COMPONENT_REPORT,
+        paths.CURVES / "paper_student.csv",
         paths.CURVES / "refine.csv",
         paths.CURVES / "repulsion.csv",
         *(paths.COUNTERS / f"{name}.json" for name in ("repulsion", "parse")),
@@ -514,12 +542,12 @@ def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
 )
 def test_sentence(workspace: Path, rows: dict[tuple[str, str], float], expected: str) -> None:
     results = [Result(system, name, "test", "mean", "spearman", value, 9) for (system, name), value in rows.items()]
-    write_results(paths.RESULTS, results)
+    write_figures(results)
     assert sentence(headline(read_results(paths.RESULTS), {})).startswith(expected)
 
 
 def test_sentence_of_speed_alone(workspace: Path) -> None:
-    write_results(paths.RESULTS, timed())
+    write_figures(timed())
     figures = headline(read_results(paths.RESULTS), {})
     assert sentence(figures) == "The student encodes 1,700 times as many sentences a second as its teacher."
 

@@ -7,6 +7,7 @@ from sentence_distillery.word_vectors.fasttext import SubwordVectors
 
 def load(run: Run) -> WordSystem:
     """Load the vectors, with those of the run's other words, composed of their character n-grams."""
+    assert run.options.fasttext
     vectors = SubwordVectors.load(run.models["fasttext"]).extended(run.words())
     return WordSystem("FastText", vectors, run.options.fasttext.tokens == "content")
 
@@ -16,4 +17,5 @@ SYSTEM = Registered(
     about=("word vectors trained on the corpus with character n-grams, which also represent out-of-vocabulary words"),
     cost=4,
     load=load,
+    paper="paper1",
 )

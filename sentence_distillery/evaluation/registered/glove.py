@@ -16,5 +16,6 @@ SYSTEM = Registered(
     about="published word vectors of 50 dimensions, from a package (Pennington et al. 2014)",
     cost=3,
     load=load,
+    paper="paper1",
     trained=False,
 )

@@ -18,4 +18,5 @@ SYSTEM = Registered(
     ),
     cost=5,
     load=load,
+    paper="paper1",
 )

@@ -7,6 +7,7 @@ from sentence_distillery.word_vectors.model import WordVectors
 
 def load(run: Run) -> WordSystem:
     """Load the vectors."""
+    assert run.options.skipgram
     return WordSystem("refined", WordVectors.load(run.models["refined"]), run.options.skipgram.tokens == "content")
 
 
@@ -15,4 +16,5 @@ SYSTEM = Registered(
     about="the same vectors, refined by Kullback-Leibler divergence (paper 1, section 3.1)",
     cost=2,
     load=load,
+    paper="paper1",
 )

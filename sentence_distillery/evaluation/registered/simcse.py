@@ -15,6 +15,7 @@ def load(run: Run) -> TeacherSystem | Unavailable:
     directory, options = run.models["simcse"], run.options
     if unavailable := read_unavailable(directory / CONFIG):
         return unavailable
+    assert options.simcse
     longest = options.simcse.maximum_length
     tuned = Teacher(reference=str(directory), revision=None, sha256=None, maximum_length=longest)
     return TeacherSystem(load_encoder(tuned), options.batch_tokens, NAME)
@@ -28,4 +29,5 @@ SYSTEM = Registered(
     ),
     cost=10,
     load=load,
+    paper="paper1",
 )

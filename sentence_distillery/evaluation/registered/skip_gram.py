@@ -7,6 +7,7 @@ from sentence_distillery.word_vectors.model import WordVectors
 
 def load(run: Run) -> WordSystem:
     """Load the vectors."""
+    assert run.options.skipgram
     return WordSystem("skip-gram", WordVectors.load(run.models["skipgram"]), run.options.skipgram.tokens == "content")
 
 
@@ -15,4 +16,5 @@ SYSTEM = Registered(
     about="the mean of word vectors trained on the corpus",
     cost=1,
     load=load,
+    paper="paper1",
 )

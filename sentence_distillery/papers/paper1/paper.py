@@ -1,7 +1,8 @@
 """Paper 1: word vectors refined by divergence, and a student that a transformer teaches."""
 
 from sentence_distillery.papers.paper import Outputs, Paper
-from sentence_distillery.papers.paper1.section import PaperStudentRun, section, training_section
+from sentence_distillery.papers.paper1.published import with_published
+from sentence_distillery.papers.paper1.section import PaperStudentRun, results_section, section, training_section
 from sentence_distillery.reporting.page import Section, read_curve
 
 
@@ -11,11 +12,17 @@ def sections(outputs: Outputs) -> list[Section]:
     run = PaperStudentRun(
         student=outputs.json("paper_student"),
         simcse=outputs.json("simcse"),
+        curve=read_curve(outputs.curves / "paper_student.csv"),
         refine=read_curve(outputs.curves / "refine.csv"),
         repulsion=read_curve(outputs.curves / "repulsion.csv") if counts["kept"] else {},
         benchmark=counts["details"].get("benchmark", ""),
     )
-    return [section(outputs.rows, outputs.sets, outputs.json("examples"), run), training_section(run)]
+    rows = [with_published(row) for row in outputs.rows]
+    return [
+        section(rows, outputs.sets, outputs.json("examples"), run),
+        results_section(rows, outputs.seeds, outputs.sets),
+        training_section(run),
+    ]
 
 
 PAPER = Paper(

@@ -11,7 +11,7 @@ from typing import Any
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1 import claims, reproduction
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting.page import Columns, Section, rendered, training
+from sentence_distillery.reporting.page import Columns, Section, rendered, results, speeds, spread, training
 
 PACKAGE = "sentence_distillery.papers.paper1"
 PRINTED_RATE = 1e-4  # of Algorithm 1
@@ -21,12 +21,14 @@ PRINTED_RATE = 1e-4  # of Algorithm 1
 class PaperStudentRun:
     """How the systems of paper 1 were trained in this run.
 
-    `student` is the paper student's config.json, `simcse` says on which data SimCSE was fine-tuned; `refine` and
-    `repulsion` are training curves, `repulsion` empty if it was not measured on the pairs of `benchmark`.
+    `student` is the paper student's config.json and `curve` its training; `simcse` says on which data SimCSE was
+    fine-tuned; `refine` and `repulsion` are training curves, `repulsion` empty if it was not measured on the pairs of
+    `benchmark`.
     """
 
     student: Mapping[str, Any]
     simcse: Mapping[str, Any]
+    curve: Columns
     refine: Columns
     repulsion: Columns
     benchmark: str
@@ -66,15 +68,24 @@ def section(
     return Section("paper", "Paper 1 and this run", content)
 
 
+def results_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]], sets: Mapping[str, Any]) -> Section:
+    """Render all figures of the run: those of the main job's systems, and of those that the paper compares with."""
+    values = {"results": results(rows, sets), "spread": spread(rows, seeds), "speeds": speeds(rows)}
+    return Section("results", "All figures of this run", rendered("results.html", values, PACKAGE))
+
+
 def training_section(run: PaperStudentRun) -> Section:
-    """Render how word vectors were refined, and what Algorithm 1 does at other rates if that was measured."""
+    """Render how word vectors and MyModel were trained, and what Algorithm 1 does at other rates if measured."""
     values = {
         "curves": {"refine": run.refine},
         "refine_charts": training(run.refine),
+        "student_charts": training(run.curve),
         "repulsion": repulsion(run.repulsion),
         "benchmark": run.benchmark,
     }
-    return Section("word_vectors", "Refinement of the word vectors", rendered("word_vectors.html", values, PACKAGE))
+    return Section(
+        "word_vectors", "Training of the word vectors and of MyModel", rendered("word_vectors.html", values, PACKAGE)
+    )
 
 
 def repulsion(columns: Columns) -> list[charts.Curve]:

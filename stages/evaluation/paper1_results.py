@@ -1,0 +1,47 @@
+"""The stage `paper1_results`: score the systems that paper 1 compares with: word vectors, its student, SimCSE.
+
+Reads the corpus, the benchmark sets and the models. Writes reports/paper1.csv, one row for each figure, as
+reports/results.csv has them; reports/paper1_metrics.json for `dvc metrics`; reports/examples.json, the cosines of the
+paper's example pairs, of the main job's systems too; and models/paper1_weighting, the token weights of each weighting.
+"""
+
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.evaluation.data import EvaluationData
+from sentence_distillery.evaluation.registration import Run, SystemOptions
+from sentence_distillery.evaluation.registry import loaders
+from sentence_distillery.evaluation.results import export_results
+from sentence_distillery.evaluation.scoring import headline, score_all
+from sentence_distillery.io.artifacts import atomic_directory, write_json
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.papers.paper1.examples import Examples
+from sentence_distillery.papers.paper1.published import with_published
+from stages import paths
+from stages.stage import stage
+
+
+def main() -> None:
+    with stage("paper1_results", unit="figures") as (params, counters):
+        data = EvaluationData.read(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS), params.evaluate.seed, counters)
+        options = SystemOptions(
+            batch_tokens=params.soft_labels.batch_tokens,
+            teacher=params.teacher,
+            evaluate=params.evaluate,
+            skipgram=params.skipgram,
+            fasttext=params.fasttext,
+            simcse=params.simcse,
+        )
+        run, examples = Run(paths.MODELS, options, data.vocabulary), Examples()
+        systems = loaders(run, "paper1")
+        with atomic_directory(paths.PAPER1_WEIGHTING) as weighting:
+            found = score_all(systems, data, params.evaluate, weighting, counters, examples.add)
+            results = [with_published(result) for result in found]
+        for _, load in loaders(run):
+            if not isinstance(system := load(), Unavailable):
+                examples.add(system)
+        export_results(paths.PAPER1_RESULTS, results)
+        write_json(paths.PAPER1_METRICS, headline(results))
+        write_json(paths.EXAMPLES, examples.content())
+
+
+if __name__ == "__main__":
+    main()
