@@ -21,7 +21,7 @@ from pydantic import (
 
 from sentence_distillery.benchmarks.options import Benchmarks
 from sentence_distillery.component_focus.options import AugmentedPairs, ComponentFocus, ComponentTraining
-from sentence_distillery.corpus.options import Clean
+from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.crawl.options import Crawl, Web
 from sentence_distillery.distillation.options import (
     FineTunedStudent,
@@ -71,6 +71,7 @@ class Params(Section):
     crawl: Crawl
     web: Web
     clean: Clean
+    held_out: HeldOut
     benchmarks: Benchmarks
     skipgram: Skipgram
     fasttext: Fasttext
