@@ -31,6 +31,7 @@ from sentence_distillery.distillation.options import (
     SoftLabels,
     Student,
 )
+from sentence_distillery.domain.options import Domain
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.io.artifacts import InputError
@@ -88,6 +89,7 @@ class Params(Section):
     fine_tuned_student: FineTunedStudent
     seeds: Seeds
     evaluate: Evaluate
+    domain: Domain
     encoders: dict[str, Teacher]
     pairs: Pairs
     pair_grid: PairGrid

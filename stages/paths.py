@@ -71,6 +71,7 @@ RESULTS = REPORTS / "results.csv"
 METRICS = REPORTS / "metrics.json"
 EXAMPLES = REPORTS / "examples.json"
 SYSTEMS = REPORTS / "systems.json"  # what each system is, by its name
+DOMAIN = REPORTS / "domain.csv"  # figures on held-out texts, and on the user's own labels
 CORPUS_OVERVIEW = REPORTS / "corpus.json"
 CORPUS_QUALITY = REPORTS / "corpus_quality.csv"
 COMPONENT_RESULTS = REPORTS / "component_focus.csv"

@@ -9,8 +9,9 @@ import pytest
 
 from sentence_distillery.corpus.articles import articles_from_texts
 from sentence_distillery.corpus.cleaning import clean
+from sentence_distillery.corpus.decisions import draw_held_out
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.held_out import draw, ranks
+from sentence_distillery.corpus.identities import ranks
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.io.counters import Counters
@@ -57,7 +58,7 @@ def test_documents_are_taken_in_the_order_of_their_ranks() -> None:
         if sizes[document] <= left:
             expected.add(document)
             left -= int(sizes[document])
-    held_out = draw(sizes, identities, HeldOut(share=0.5, maximum_sentences=100, seed=1))
+    held_out = draw_held_out(sizes, identities, HeldOut(share=0.5, maximum_sentences=100, seed=1))
     assert set(np.flatnonzero(held_out)) == expected
     assert sizes[held_out].sum() <= 7
     assert not held_out[[2, 4]].any()  # too large, and without a sentence
