@@ -24,6 +24,8 @@ from stages import paths
 from stages.params import Params
 from stages.stage import stage
 
+Load = Callable[[], Encoder | Unavailable]
+
 VARIANTS = {WITH_HEAD: paths.MLP_HEAD, FINE_TUNED: paths.FINE_TUNED_STUDENT}
 CORPUS = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
 
@@ -34,13 +36,17 @@ def variant(name: str, directory: Path) -> Encoder | Unavailable:
     return loaded if isinstance(loaded, Unavailable) else loaded.encoder
 
 
-def encoders(params: Params) -> Iterator[tuple[str, Callable[[], Encoder | Unavailable]]]:
-    """Yield the name of each encoder, and a function that loads it, so that one at a time is in memory."""
-    student = StaticEncoder.load(paths.STUDENT)
-    yield "student", lambda: student
+def students() -> Iterator[tuple[str, Load]]:
+    """Yield the name of each student of the current directory, and a function that loads it."""
+    yield "student", partial(StaticEncoder.load, paths.STUDENT)
     for name, directory in VARIANTS.items():
         yield name, partial(variant, name, directory)
-    comparison = Comparison(paths.RELEASED, params.teacher, student.full_dimension, CORPUS, params.domain.seed)
+
+
+def peers(params: Params) -> Iterator[tuple[str, Load]]:
+    """Yield the name of each peer, and a function that makes it."""
+    dimension = StaticEncoder.load(paths.STUDENT).full_dimension
+    comparison = Comparison(paths.RELEASED, params.teacher, dimension, CORPUS, params.domain.seed)
     for peer in params.domain.peers:
         yield peer, partial(PEERS[peer], comparison)
 
@@ -48,7 +54,7 @@ def encoders(params: Params) -> Iterator[tuple[str, Callable[[], Encoder | Unava
 def main() -> None:
     with stage("domain", unit="figures") as (params, counters):
         reference = reference_of(CORPUS, params.held_out.share, params.domain)
-        every = list(encoders(params))
+        every = [*students(), *peers(params)]  # one at a time is in memory
         results: list[Result] = []
         for name, load in track(every, len(every), "encoders"):
             results += scored(name, load(), reference)

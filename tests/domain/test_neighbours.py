@@ -44,8 +44,8 @@ def test_an_encoder_agrees_with_itself() -> None:
 
 def test_equal_cosines_share_the_places_that_are_left() -> None:
     cosines = np.array([[0.9, 0.5, 0.5, 0.1, -np.inf], [0.3, 0.3, 0.3, 0.3, -np.inf]], np.float32)
-    np.testing.assert_allclose(memberships(cosines, 2), [[1, 0.5, 0.5, 0, 0], [0.5, 0.5, 0.5, 0.5, 0]])
-    np.testing.assert_allclose(memberships(cosines, 3), [[1, 1, 1, 0, 0], [0.75, 0.75, 0.75, 0.75, 0]])
+    np.testing.assert_allclose(memberships(cosines, 2), np.array([[1, 0.5, 0.5, 0, 0], [0.5, 0.5, 0.5, 0.5, 0]]))
+    np.testing.assert_allclose(memberships(cosines, 3), np.array([[1, 1, 1, 0, 0], [0.75, 0.75, 0.75, 0.75, 0]]))
 
 
 def test_texts_without_a_known_word_find_what_chance_finds() -> None:
