@@ -130,7 +130,12 @@ def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
     if not kept.exists():
         log.info("model2vec distils %s; this takes a minute, and is kept", teacher.reference)
         model = distill_from_model(
-            encoder.model, encoder.tokenizer, pca_dims=dimension, pooling=pooling, device=str(device())
+            encoder.model,
+            encoder.tokenizer,
+            pca_dims=dimension,
+            pooling=pooling,
+            device=str(device()),
+            quantize_to="float32",  # which tokenlearn needs
         )
         with atomic_directory(kept) as partial:
             model.save_pretrained(str(partial))
