@@ -1,15 +1,18 @@
 """The stage `domain`: how far do the students agree with their teacher on texts that nothing was trained on?
 
-Reads the held-out texts of data/corpus/sentences, their soft labels, and the students of the run. Compares these with
-the encoders of `domain.peers`. Writes reports/domain.csv, one row for each figure.
+Reads the held-out texts of data/corpus/sentences, their soft labels, the sets of the user's own labels, and the
+students of the run. Compares these with the encoders of `domain.peers`. Writes reports/domain.csv, one row for each
+figure.
 """
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
 from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.scoring import scored
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -54,10 +57,13 @@ def peers(params: Params) -> Iterator[tuple[str, Load]]:
 def main() -> None:
     with stage("domain", unit="figures") as (params, counters):
         reference = reference_of(CORPUS, params.held_out.share, params.domain)
+        tasks = own_tasks(BenchmarkData(paths.BENCHMARKS))
         every = [*students(), *peers(params)]  # one at a time is in memory
         results: list[Result] = []
         for name, load in track(every, len(every), "encoders"):
-            results += scored(name, load(), reference)
+            encoder = load()
+            results += scored(name, encoder, reference)
+            results += [scored_on_labels(name, encoder, task) for task in tasks]
         for result in results:
             if isinstance(result.value, Unavailable):
                 counters.drop(to_text(result.value))
