@@ -37,12 +37,8 @@ def test_a_domain(source: Path) -> None:
     means = [row for row in rows if row.seed is None]
     metrics = [("full", "accuracy"), *METRICS]
     assert {(row.protocol, row.metric) for row in rows} == set(metrics)
-    assert {(row.system, row.seed) for row in rows} == {
-        ("student", None),
-        ("student", 1),
-        ("student", 2),
-        ("released", 1),
-    }
+    seeds = {("student", None), ("student", 1), ("student", 2), ("released", 1)}
+    assert {(row.system, row.seed) for row in rows} == seeds
     assert all(row.seeds == 2 and row.spread is not None for row in means)
     (accuracy,) = [row for row in means if row.metric == "accuracy"]
     own = [row.number for row in rows if row.system == "student" and row.seed and row.metric == "accuracy"]
