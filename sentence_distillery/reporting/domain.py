@@ -8,11 +8,12 @@ from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.headline import STUDENT
-from sentence_distillery.reporting.tables import metric, unique
+from sentence_distillery.reporting.tables import label, metric, unique
 
 HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
 NEIGHBOURS = "neighbours"
 WORDS = "words"
+COUNTED = {"mean": "pairs", "search": "queries"}  # of own labels, by protocol
 GROUPS = {
     "random pairs": "Random pairs",
     "near pairs": "Near pairs",
@@ -109,11 +110,11 @@ def domain_table(
     ]
     protocols = unique(protocol for protocol, _ in columns)
     groups = [
-        (GROUPS.get(name, name), [_label(metric) for protocol, metric in columns if protocol == name])
+        (GROUPS.get(name) or label(name), [_label(metric) for protocol, metric in columns if protocol == name])
         for name in protocols
     ]
     counts = sorted({row.n for row in rows if row.protocol not in ("random pairs", "near pairs")})
-    size = f"{counts[-1]:,} texts; ×100, with 95% intervals" if counts else "×100, with 95% intervals"
+    size = f"{counts[-1]:,} {COUNTED.get(protocols[-1], 'texts')}; ×100, with 95% intervals"
     return DomainTable(caption, size, groups, lines, notes)
 
 
