@@ -381,9 +381,6 @@ def test_own_labels(workspace: Path) -> None:
     write_results(paths.DOMAIN, [*held_out(), *own])
     text = check(page()).text
     assert f"scored with the labels that you brought. {HOSTILE} 30 queries" in text
-        f"By your labels The sets of benchmarks.own , scored with the labels that you brought. {HOSTILE} 30 queries"
-        in text
-    )
     assert "75.0 65.0 to 85.0" in text
 
 
