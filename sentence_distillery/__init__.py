@@ -33,6 +33,7 @@ _HOMES = {
     "compress": ("distillation.compression", ""),
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
+    "evaluate_on_texts": ("domain.texts", "distill"),
     "quantize_embeddings": ("encoder.precision", ""),
 }
 
@@ -94,6 +95,7 @@ __all__ = [
     "compress",
     "distill",
     "evaluate",
+    "evaluate_on_texts",
     "load",
     "quantize_embeddings",
 ]

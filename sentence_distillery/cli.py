@@ -18,6 +18,7 @@ from sentence_distillery.io.artifacts import InputError
 if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import PairSet
     from sentence_distillery.encoder.static_encoder import StaticEncoder
+    from sentence_distillery.evaluation.results import Result
 
 PROGRAM = "sentence-distillery"
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
@@ -63,17 +64,51 @@ def distill(options: argparse.Namespace) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """Score an encoder on pairs with human ratings, or on benchmark sets."""
+    """Score an encoder on your texts without labels, on pairs with human ratings, or on benchmark sets."""
+    if options.texts:
+        _on_texts(options)
+        if not (options.pairs or options.sets):
+            return
+    elif options.teacher:
+        raise InputError(f"--teacher {options.teacher} needs --texts, files of texts to compare both encoders on.")
     from sentence_distillery.evaluation.evaluate import Task, evaluate
-    from sentence_distillery.io.unavailable import Unavailable, to_text
 
     tasks: list[Task] = [_rated_pairs(path, options.scale) for path in options.pairs]
     if not tasks and not options.sets:
-        raise InputError("nothing to score: give a CSV file of pairs, or --sets with --benchmarks.")
+        raise InputError(
+            "nothing to score: give --texts and --teacher, a CSV file of pairs, or --sets with --benchmarks."
+        )
     for result in evaluate(_encoder(options), [*tasks, *options.sets], benchmarks=options.benchmarks):
-        value = to_text(result.value) if isinstance(result.value, Unavailable) else f"{result.value:.4f}"
-        metric = result.metric if result.protocol == "mean" else f"{result.protocol} {result.metric}"
-        print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
+        _print(result)
+
+
+def _on_texts(options: argparse.Namespace) -> None:
+    """Compare an encoder with its teacher on texts."""
+    from sentence_distillery.domain.texts import evaluate_on_texts
+
+    if not options.teacher:
+        raise InputError("--texts needs --teacher, the encoder whose neighbours are the right ones.")
+    found = evaluate_on_texts(
+        _encoder(options),
+        options.texts,
+        options.teacher,
+        revision=options.revision,
+        text_column=options.text_column,
+        maximum=options.maximum,
+    )
+    for result in found:
+        _print(result)
+
+
+def _print(result: "Result") -> None:
+    """Print a figure with its interval, or why there is none."""
+    from sentence_distillery.io.unavailable import Unavailable, to_text
+
+    value = to_text(result.value) if isinstance(result.value, Unavailable) else f"{result.value:.4f}"
+    if result.low is not None and result.high is not None:
+        value += f" [{result.low:.4f}, {result.high:.4f}]"
+    metric = result.metric if result.protocol == "mean" else f"{result.protocol} {result.metric}"
+    print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
 
 
 def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
@@ -231,6 +266,11 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
+    parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
+    parser.add_argument("--teacher", help="with --texts, what to compare with: directory, package:<name>, hub id")
+    parser.add_argument("--revision", help="commit of a teacher that is a hub id")
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    parser.add_argument("--maximum", type=int, default=2_000, help="at most so many texts are compared (2,000)")
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
     parser.add_argument("--benchmarks", type=Path, help="directory that the stage `benchmarks` wrote the sets to")
     parser.add_argument(

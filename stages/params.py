@@ -23,7 +23,7 @@ from pydantic import (
 
 from sentence_distillery.benchmarks.options import Benchmarks
 from sentence_distillery.component_focus.options import AugmentedPairs, ComponentFocus, ComponentTraining
-from sentence_distillery.corpus.options import Clean
+from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.crawl.options import Crawl, Web
 from sentence_distillery.distillation.options import (
     FineTunedStudent,
@@ -33,6 +33,7 @@ from sentence_distillery.distillation.options import (
     SoftLabels,
     Student,
 )
+from sentence_distillery.domain.options import Domain
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.io.artifacts import InputError
@@ -73,6 +74,7 @@ class Params(Section):
     crawl: Crawl
     web: Web
     clean: Clean
+    held_out: HeldOut
     benchmarks: Benchmarks
     skipgram: Skipgram
     fasttext: Fasttext
@@ -89,6 +91,7 @@ class Params(Section):
     fine_tuned_student: FineTunedStudent
     seeds: Seeds
     evaluate: Evaluate
+    domain: Domain
     encoders: dict[str, Teacher]
     pairs: Pairs
     pair_grid: PairGrid

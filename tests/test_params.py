@@ -117,7 +117,7 @@ def test_an_encoder_that_no_entry_has(override: str, problem: str, tmp_path: Pat
         ({"clean": {"minimum_token": 4}}, "clean.minimum_token: unknown key; did you mean 'minimum_tokens'?"),
         ({"refine": {"learningrate": 1.0}}, "refine.learningrate: unknown key; did you mean 'learning_rate'?"),
         ({"studnet": {"epochs": 5}}, "studnet: unknown key; did you mean 'student'?"),
-        ({"benchmarks": {"zzz": 1}}, "benchmarks.zzz: unknown key; known keys are sets"),
+        ({"benchmarks": {"zzz": 1}}, "benchmarks.zzz: unknown key; known keys are sets, own"),
         ({"skipgram": {"epochs": "20"}}, "skipgram.epochs = '20': Input should be a valid integer"),
         ({"skipgram": {"epochs": 2.0}}, "skipgram.epochs = 2.0: Input should be a valid integer"),
         ({"skipgram": {"epochs": True}}, "skipgram.epochs = True: Input should be a valid integer"),

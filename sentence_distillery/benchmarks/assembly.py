@@ -28,7 +28,9 @@ Tables = dict[str, tuple[Benchmark, Table, dict[str, pa.Table]]]  # by set, the 
 Groups = dict[tuple[str, str], Group]
 
 
-def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, counters: Counters) -> None:
+def write_benchmarks(
+    names: Sequence[str], sources: Sources, target: Path, counters: Counters, own: Sequence[Benchmark] = ()
+) -> None:
     """Read and check the sets, and write their tables, their provenance and the fingerprints to `target`.
 
     Args:
@@ -36,6 +38,7 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
         sources: Directories of the files that do not come with a package.
         target: Directory to write; it is replaced as a whole, or not at all.
         counters: Counts rows, in all and by table, and lists the absent sets.
+        own: Further sets, of the user's own labels.
 
     Raises:
         InputError: If a name is unknown, only some files of a set are there, a file is not the pinned one, or a row is
@@ -44,7 +47,7 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
     hashes: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
     tables: Tables = {}
-    for benchmark in chosen(names):
+    for benchmark in (*chosen(names), *own):
         if is_absent(benchmark, sources):
             directory, remedy = benchmark.directory(sources), benchmark.remedy(sources)
             absent[benchmark.name] = f"{directory} holds none of its files; {remedy}"
@@ -55,7 +58,7 @@ def write_benchmarks(names: Sequence[str], sources: Sources, target: Path, count
     evaluated = union(
         each for (name, split), each in groups.items() if split != "train" or not tables[name][1].trainable
     )
-    about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets()}
+    about = {"sets": provenance(tables, hashes, groups), "absent": absent, "pair_sets": pair_sets(own)}
     with atomic_directory(target) as directory:
         for file, table in ((file, table) for _, _, parts in tables.values() for file, table in parts.items()):
             write_table(directory / file, table)
@@ -139,6 +142,7 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
             "protocols": list(spec.protocols),
             "trainable": spec.trainable,
             "scored": spec.scored,
+            **({"own": True} if benchmark.origin == "own" else {}),
             "source": benchmark.source,
             "licence": benchmark.licence,
             "citation": benchmark.citation,
@@ -154,6 +158,8 @@ def provenance(tables: Tables, hashes: dict[str, dict[str, str]], groups: Groups
     }
 
 
-def pair_sets() -> list[str]:
+def pair_sets(own: Sequence[Benchmark]) -> list[str]:
     """Return the names of all known sets of pairs, whether they are present or not."""
-    return [spec.name for benchmark in BENCHMARKS.values() for spec in benchmark.tables if spec.kind == "pairs"]
+    return [
+        spec.name for benchmark in (*BENCHMARKS.values(), *own) for spec in benchmark.tables if spec.kind == "pairs"
+    ]

@@ -30,7 +30,7 @@ GITHUB = "https://raw.githubusercontent.com"
 BINARY = ("0", "1")
 ENTAILMENT = ("CONTRADICTION", "ENTAILMENT", "NEUTRAL")
 
-Origin = Literal["package", "samples", "external"]
+Origin = Literal["package", "samples", "external", "own"]
 MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure", "ndcg_at_10", "map"]
 
 
@@ -120,7 +120,8 @@ class Benchmark:
         source: Which edition it is.
         licence: As its owners state it.
         citation: The work to cite, empty if there is none.
-        origin: "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent.
+        origin: "package": gensim has it; "samples": this project; "external": the user brings it, or it is absent;
+            "own": the user's own labels.
         files: What the tables are read from.
         tables: What it becomes; none if no text of it is scored on.
         pins: The files of an external set, those that are not read too.
@@ -153,6 +154,8 @@ class Benchmark:
                 return sources.samples
             case "external":
                 return sources.external / self.name
+            case "own":
+                return Path()
 
     def remedy(self, sources: Sources) -> str:
         """Say what to do if a file is missing or wrong."""
@@ -163,6 +166,8 @@ class Benchmark:
                 return sources.samples_remedy
             case "external":
                 return sources.external_remedy
+            case "own":
+                return "correct the file, or benchmarks.own, which names it"
 
 
 def gensim_directory() -> Path:

@@ -27,10 +27,13 @@ def means(values: Floats, drawn: Floats) -> Floats:
 
 
 def pearson(one: Floats, other: Floats, drawn: Floats) -> Floats:
-    """Return Pearson's correlation of two (pairs,) arrays in each draw, (draws,)."""
-    total = drawn.sum(axis=1)
-    a, b = one.astype(np.float64) - one.mean(), other.astype(np.float64) - other.mean()
-    x, y, xx, yy, xy = (drawn @ column / total for column in (a, b, a * a, b * b, a * b))
+    """Return Pearson's correlation of two (pairs,) arrays in each draw, (draws,).
+
+    Two (groups, pairs of each) arrays are drawn by group: `drawn` is then (draws, groups).
+    """
+    a, b = (np.asarray(side, np.float64).reshape(len(side), -1) - np.mean(side) for side in (one, other))
+    total = drawn.sum(axis=1) * a.shape[1]
+    x, y, xx, yy, xy = (drawn @ column.sum(axis=1) / total for column in (a, b, a * a, b * b, a * b))
     return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
 
 

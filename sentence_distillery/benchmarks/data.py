@@ -208,6 +208,10 @@ class BenchmarkData:
             return entry["task"], tuple(entry["protocols"])
         return ("classification", ("sgd",)) if entry["kind"] == "documents" else ("sts", ())
 
+    def own(self) -> list[str]:
+        """Return the names of the sets of the user's own labels."""
+        return [name for name, entry in self.provenance()["sets"].items() if entry.get("own", False)]
+
     def scored(self, name: str) -> bool:
         """Tell whether the stage `evaluate` scores a set that `available` names."""
         return bool(self._entry(name).get("scored", True))

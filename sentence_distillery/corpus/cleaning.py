@@ -7,6 +7,9 @@ the first and the last step the sentences are kept in files next to the target, 
 Counters count sentences. A dropped document counts all its sentences under the document's reason (one if it has none)
 and is one row, at position -1, of dropped.parquet. Only the body of an article is read: headlines are not sentences.
 
+Some documents can be held out (`decisions.draw_held_out`): their sentences go to held_out.parquet, and no model is
+trained on them.
+
     options = Clean(language="en", minimum_tokens=4, maximum_tokens=100, near_duplicate_threshold=0.8,
                     line_repeats=10, shard_documents=1000)
     counters = Counters("sentences")
@@ -31,9 +34,9 @@ from sentence_distillery.corpus.articles import Articles, Origins
 from sentence_distillery.corpus.decisions import DOCUMENT_REASONS, SENTENCE_REASONS, Decisions, decide, joined
 from sentence_distillery.corpus.documents import FOUND, Documents, Findings, Sentences, examine
 from sentence_distillery.corpus.language import shared_model
-from sentence_distillery.corpus.options import Clean
+from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.overview import Overview, Written
-from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, SENTENCES
+from sentence_distillery.corpus.schema import DROPPED, DROPPED_FILE, HELD_OUT, HELD_OUT_FILE, SENTENCES
 from sentence_distillery.corpus.words import encoded, without_stop_words
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
@@ -58,8 +61,11 @@ def clean(
     fingerprints: NDArray[np.uint64] | None = None,
     where: Shards = HERE,
     counters: Counters | None = None,
+    held_out: HeldOut | None = None,
 ) -> dict[str, Any]:
-    """Clean articles and write `part-*.parquet` (SENTENCES) and `dropped.parquet` (DROPPED) to a directory.
+    """Clean articles and write `part-*.parquet`, `dropped.parquet` and `held_out.parquet` to a directory.
+
+    Their schemas are SENTENCES, DROPPED and HELD_OUT.
 
     Args:
         articles: A directory of part-*.parquet files, or a table, of the schema ARTICLES; `articles_from_texts` makes
@@ -69,6 +75,7 @@ def clean(
         fingerprints: Fingerprints of the evaluation texts, (texts,) uint64; their sentences are dropped.
         where: On how many processes, or on which Dask cluster, articles are examined; the outputs are the same.
         counters: Counts sentences that are kept, and those that are dropped, by reason.
+        held_out: How much is kept out of the training text; None writes an empty `held_out.parquet`.
 
     Returns:
         The corpus at a glance, as JSON can hold it: documents, sentences and words by source and by time, the growth
@@ -84,13 +91,17 @@ def clean(
         spool = Spool(directory / "spool", options.shard_documents)
         origins = _examine(given, spool, options, where)
         threads = processes_here(where)
-        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads)
+        decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out)
         count(decisions, spool.removed, Counters("sentences") if counters is None else counters)
         overview = Overview(origins, decisions, spool.parts)
         write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=options.language)
-        with pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file:
+        with (
+            pq.ParquetWriter(directory / DROPPED_FILE, DROPPED, **PARQUET) as dropped_file,
+            pq.ParquetWriter(directory / HELD_OUT_FILE, HELD_OUT, **PARQUET) as held_out_file,
+        ):
             for written in in_threads(write, range(spool.parts), threads):
                 dropped_file.write_table(written.dropped)
+                held_out_file.write_table(written.held_out)
                 overview.add(written)
         spool.directory.rmdir()
         return overview.summary()
@@ -170,11 +181,13 @@ class Spool:
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
-    """Write the kept sentences of a part to `target`, and return what was dropped of it."""
+    """Write the kept sentences of a part to `target`, and return what was dropped of it, and what is held out."""
     first = number * spool.part_documents
     sentences = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
-    kept = sentences.filter(pa.array(own.in_kept & (own.sentences == 0)))
+    clean_ones = own.in_kept & (own.sentences == 0)
+    held_out = sentences.filter(pa.array(clean_ones & own.in_held_out)).select(HELD_OUT.names).cast(HELD_OUT)
+    kept = sentences.filter(pa.array(clean_ones & ~own.in_held_out))
     tokens = encoded(kept["tokens"].combine_chunks())
     columns = [*kept.columns[:-1], tokens, without_stop_words(tokens, language)]
     schema = pa.schema([field.with_type(column.type) for field, column in zip(SENTENCES, columns, strict=True)])
@@ -183,7 +196,7 @@ def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, la
     pq.write_table(kept, target / f"part-{number:05d}.parquet", store_schema=False, **PARQUET)
     dropped = pa.concat_tables([_dropped_sentences(sentences, own), _dropped_documents(sentences, own, first)])
     dropped = dropped.sort_by([("document", "ascending"), ("position", "ascending")])
-    return Written(first, sentences, own, kept, dropped)
+    return Written(first, sentences, own, kept, dropped, held_out)
 
 
 def _dropped_sentences(sentences: pa.Table, own: Decisions) -> pa.Table:
@@ -228,6 +241,8 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> No
     details = {f"removed: {name}": found for name, found in removed.items()}
     for reason, found in documents.items():
         details[f"documents dropped: {reason}" if reason else "documents kept"] = found
+    if decisions.held_out.any():
+        details |= {"documents held out": int(decisions.held_out.sum()), "held out": decisions.held_out_sentences}
     counters.details.update(sorted(details.items()))
     if not kept:
         raise InputError(

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 Identities = NDArray[np.uint64]
 
 _LOW_BITS = np.uint64(2**22 - 1)
+_GOLDEN = 0x9E3779B97F4A7C15
+_LAST = 2**64 - 1
 
 
 def among(values: Identities, table: Identities) -> NDArray[np.bool_]:
@@ -34,3 +36,14 @@ def repeats(values: Identities) -> NDArray[np.bool_]:
     repeated = np.zeros(len(values), bool)
     repeated[order[1:]] = values[order[1:]] == values[order[:-1]]
     return repeated
+
+
+def ranks(identities: Identities, seed: int) -> Identities:
+    """Return a number for each identity, (identities,) uint64, that looks random but depends on it and the seed alone.
+
+    It is the finaliser of SplitMix64 over identity + seed * 0x9E3779B97F4A7C15.
+    """
+    mixed = identities + np.uint64(seed * _GOLDEN & _LAST)  # unsigned integers wrap around
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

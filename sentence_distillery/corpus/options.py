@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.io.options import Count, Fraction, Section
+from sentence_distillery.io.options import Count, Fraction, Section, Seed
 
 
 class Columns(Section):
@@ -15,6 +15,14 @@ class Columns(Section):
     url: str | None
     published: str | None
     source: str | None
+
+
+class HeldOut(Section):
+    share: Annotated[float, Field(ge=0.0, le=0.5)] = Field(
+        title="share of the sentences, in whole documents, that no model is trained on; 0 holds nothing out"
+    )
+    maximum_sentences: Count = Field(title="at most so many sentences are held out, however large the corpus is")
+    seed: Seed
 
 
 class Clean(Section):

@@ -35,13 +35,17 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Written:
-    """One part: its first document, all its sentences, the decisions, the kept and the dropped rows (DROPPED)."""
+    """One part: its first document, all its sentences, the decisions, and its rows.
+
+    The rows are those that are kept (SENTENCES), dropped (DROPPED) and held out (HELD_OUT).
+    """
 
     first: int
     found: pa.Table
     decisions: Decisions
     kept: pa.Table
     dropped: pa.Table
+    held_out: pa.Table
 
 
 class Overview:

@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 DROPPED_FILE = "dropped.parquet"
+HELD_OUT_FILE = "held_out.parquet"
 
 ARTICLES = pa.schema(
     [
@@ -36,6 +37,9 @@ SENTENCES = pa.schema(
         pa.field("content_tokens", pa.list_(pa.string()), nullable=False),
     ]
 )
+
+# Sentences that no model is trained on; `document` and `position` as in SENTENCES.
+HELD_OUT = pa.schema([SENTENCES.field(name) for name in ("document", "position", "text")])
 
 # `position` is -1 if the whole document was dropped.
 DROPPED = pa.schema(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.cleaning import clean
-from sentence_distillery.corpus.options import Clean, Columns
+from sentence_distillery.corpus.options import Clean, Columns, HeldOut
 from sentence_distillery.corpus.readers import SUFFIXES, read_rows
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
@@ -45,6 +45,7 @@ def write_sentences(
     fingerprints: NDArray[np.uint64] | None,
     directory: Path,
     counters: Counters,
+    held_out: HeldOut | None = None,
 ) -> None:
     """Write texts as sentences, `part-*.parquet`, to `directory`.
 
@@ -55,6 +56,7 @@ def write_sentences(
         fingerprints: of sentences to leave out, (any,) uint64.
         directory: the directory to write; it is replaced.
         counters: counts sentences that are kept, and those that are dropped, by reason.
+        held_out: how much goes to `held_out.parquet` in place of the parts; it needs cleaning.
 
     Raises:
         InputError: there is no text, or a file cannot be read.
@@ -63,29 +65,37 @@ def write_sentences(
     if options is None:
         if fingerprints is not None:
             raise InputError("fingerprints are compared in cleaning, so they need clean=True.")
+        if held_out is not None:
+            raise InputError("held_out needs clean=True: cleaning takes repeated texts out of the training text.")
         _write_as_they_stand(texts, text_column, directory, counters)
         return
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
         _write_articles(read_articles(texts, text_column), partial, counters)
-    _clean(articles, directory, options, fingerprints, counters)
+    _clean(articles, directory, options, fingerprints, counters, held_out)
     for part in table_parts(articles):
         part.unlink()
     articles.rmdir()
 
 
 def _clean(
-    articles: Path, target: Path, options: Clean, fingerprints: NDArray[np.uint64] | None, counters: Counters
+    articles: Path,
+    target: Path,
+    options: Clean,
+    fingerprints: NDArray[np.uint64] | None,
+    counters: Counters,
+    held_out: HeldOut | None,
 ) -> None:
     """Clean articles into sentences, in this process; dropped ones are counted, even if all are dropped."""
     cleaned = Counters(counters.unit)
     try:
-        clean(articles, target, options, fingerprints, counters=cleaned)
+        clean(articles, target, options, fingerprints, counters=cleaned, held_out=held_out)
     except InputError:
         if cleaned.kept or cleaned.dropped.total() == 0:
             raise  # else no sentence was kept: `distill` says so in terms of its own arguments
     counters.keep(cleaned.kept)
     counters.dropped.update(cleaned.dropped)
+    counters.details.update({name: count for name, count in cleaned.details.items() if name.endswith("held out")})
 
 
 def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from sentence_distillery.corpus.options import HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import SoftLabels, Student
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
@@ -40,6 +41,7 @@ STUDENT = Student(
 SOFT_LABELS = SoftLabels(
     batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
 )
+HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 MAXIMUM_LENGTH = 128
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
@@ -60,6 +62,7 @@ def distill(
     clean: bool = True,
     text_column: str = "text",
     fingerprints: NDArray[np.uint64] | None = None,
+    held_out: float = 0.0,
     additional_teachers: Sequence[AnyTeacher] = (),
     revision: str | None = None,
     maximum_length: int = MAXIMUM_LENGTH,
@@ -95,6 +98,9 @@ def distill(
         text_column: The column that has the text, in files with columns.
         fingerprints: Of sentences to leave out, such as those of a test set, (any,) uint64, as
             `sentence_distillery.corpus.fingerprints.fingerprints` makes them.
+        held_out: The share of the sentences, from 0 to 0.5, that is kept out of the training, in whole texts, at most
+            2,000 sentences. They are in `<working_directory>/sentences/held_out.parquet`, and `evaluate_on_texts`
+            measures the student on them. It needs `clean` and a `working_directory`.
         additional_teachers: More teachers; the student then learns the mean of their cosines.
         revision: The commit of a teacher that is a hub id.
         maximum_length: Word pieces of a sentence that a teacher reads, special ones included.
@@ -144,9 +150,12 @@ def distill(
         precision=precision,
     )
     cleaning = _options(CLEAN, language=language) if clean else None
+    apart = _options(HELD_OUT, share=held_out) if held_out else None
+    if apart and working_directory is None:
+        raise InputError(f"held_out = {held_out}, but no working_directory keeps these texts; name one.")
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
-        write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters)
+        write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, clean)
         corpus = _labelled(teachers, labelling, directory)
         trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")

@@ -37,6 +37,7 @@ from sentence_distillery.word_vectors.glove import glove_words
 
 WORDS = "words.parquet"
 TEACHER = "teacher.json"
+HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 CHUNK = 2_000  # sentences to embed, or join, at a time; batches of similar length are made within
 
@@ -229,9 +230,10 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
 def label(
     teachers: list[Teacher], settings: SoftLabels, where: Shards, directories: LabelDirectories, counters: Counters
 ) -> None:
-    """Write the soft labels of a corpus and of its words.
+    """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
-    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, words.parquet and teacher.json.
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some sentences
+    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
 
     Args:
         teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
@@ -247,7 +249,8 @@ def label(
     parts = table_parts(directories.sentences)
     shelves = [Shelf(load_encoder(teacher), settings.precision, directories.shards) for teacher in teachers]
     words = vocabulary(parts, shelves[0].encoder, settings)
-    sources: list[Source] = [partial(part_texts, part) for part in parts]
+    held_out = [path for path in (directories.sentences / HELD_OUT,) if path.exists() and part_texts(path)]
+    sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     sources.append(lambda: [bare(word) for word in words])
     kept = 0
     for teacher, shelf in zip(teachers, shelves, strict=True):
@@ -260,6 +263,8 @@ def label(
         labels = sentence_labels(shelves, part)
         counters.keep(len(labels))
         write_table(directories.soft_labels / part.name, labels)
+    for path in held_out:
+        write_table(directories.soft_labels / path.name, sentence_labels(shelves, path))
     write_table(directories.soft_labels / WORDS, word_labels(shelves, words))
     first, *additional = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
     about = first | {"dimension": dimension(shelves), "additional": additional}

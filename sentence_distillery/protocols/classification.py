@@ -66,7 +66,7 @@ def few_shot(
         >>> few_shot(texts, texts)
         Classification(accuracy=1.0, f1=1.0)
     """
-    if unavailable := _why_unavailable(train, test):
+    if unavailable := why_unavailable(train, test):
         return Classification(unavailable, unavailable)
     figures = [_fitted(train, rows, test, seed) for rows in draws(train.labels, samples, experiments, seed)]
     accuracy, f1 = np.mean(figures, axis=0).tolist()
@@ -92,7 +92,7 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
         >>> full(texts, texts)
         Classification(accuracy=1.0, f1=1.0)
     """
-    if unavailable := _why_unavailable(train, test):
+    if unavailable := why_unavailable(train, test):
         return Classification(unavailable, unavailable)
     return Classification(*_fitted(train, list(range(len(train.labels))), test, seed))
 
@@ -113,20 +113,26 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
 
 def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tuple[float, float]:
     """Train on some rows, and return accuracy and macro-F1 on the test texts."""
+    from sklearn.metrics import accuracy_score, f1_score
+
+    expected, predicted = list(test.labels), predictions(train, rows, test.vectors, seed)
+    return float(accuracy_score(expected, predicted)), float(f1_score(expected, predicted, average="macro"))
+
+
+def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int = SEED) -> list[str]:
+    """Train on some rows, and return the label of each of `vectors`, (texts, dimension) float32."""
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import accuracy_score, f1_score
 
     classifier = LogisticRegression(max_iter=ITERATIONS, random_state=seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads cost more than such small problems take
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the protocol
-        classifier.fit(train.vectors[rows], [train.labels[row] for row in rows])
-        predicted = classifier.predict(test.vectors)
-    expected = list(test.labels)
-    return float(accuracy_score(expected, predicted)), float(f1_score(expected, predicted, average="macro"))
+        classifier.fit(train.vectors[list(rows)], [train.labels[row] for row in rows])
+        predicted: list[str] = classifier.predict(vectors).tolist()
+    return predicted
 
 
-def _why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
+def why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
     if len(set(train.labels)) < 2:
         return Unavailable("all training documents have one label")
     if not (np.isfinite(train.vectors).all() and np.isfinite(test.vectors).all()):

@@ -39,6 +39,7 @@ SPEED = Axis("speed", "a second", ",.0f", "sentences a second →")
 SIZE = Axis("size", "MB", ",.1f", "megabytes →")
 SCATTER = Frame(440, 320, 44, 16, 424, 268)
 CURVE = Frame(280, 170, 46, 14, 262, 142)
+ROW = 26.0  # height of a line of a chart of intervals
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,28 @@ class Curve:
     y_ticks: list[Tick]
     points: list[tuple[float, float]]
     x_label: str
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A system on a line of its own: its figure at `x`, its interval from `low` to `high`."""
+
+    name: str
+    y: float
+    x: float
+    low: float
+    high: float
+    tip: str
+    ours: bool
+
+
+@dataclass(frozen=True)
+class Intervals:
+    title: str
+    alt: str
+    frame: Frame
+    x_ticks: list[Tick]
+    rows: list[Interval]
 
 
 @dataclass(frozen=True)
@@ -194,6 +217,26 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
         [Tick(position(level, levels, (frame.bottom, frame.top)), f"{level:g}") for level in levels],
         points,
         x_label,
+    )
+
+
+def intervals(title: str, points: Mapping[str, tuple[float, float, float]], ours: Collection[str] = ()) -> Intervals:
+    """Draw systems as {name: (figure, lower end, upper end)} below each other; `ours` have a colour."""
+    left = 16.0 + 1.1 * LETTER * max(map(len, points))  # names of ours are in bold
+    frame = Frame(left + 190, ROW * len(points) + 32, left, 6, left + 178, ROW * len(points) + 6)
+    levels = ticks(min(low for _, low, _ in points.values()), max(high for _, _, high in points.values()), count=3)
+    pixels = (frame.left, frame.right)
+    rows = []
+    for place, (name, (figure, low, high)) in enumerate(points.items()):
+        at, start, end = (position(value, levels, pixels) for value in (figure, low, high))
+        tip = f"{name}: {figure:.1f}, 95% interval {low:.1f} to {high:.1f}"
+        rows.append(Interval(name, frame.top + ROW * (place + 0.5), at, start, end, tip, name in ours))
+    return Intervals(
+        title,
+        f"{title} ×100. " + "; ".join(row.tip for row in rows) + ".",
+        frame,
+        [Tick(position(level, levels, pixels), f"{level:g}") for level in levels],
+        rows,
     )
 
 

@@ -18,12 +18,14 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting import charts, tables
+from sentence_distillery.reporting.domain import domain_section
 from sentence_distillery.reporting.headline import headline, is_speed, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import sizes
 from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
 SECTIONS = {
+    "domain": "How good on your text",
     "quality": "Quality against speed",
     "results": "Results",
     "training": "Training",
@@ -60,13 +62,15 @@ class Section:
 class RunReport:
     """The outputs of a run, as far as the page's own sections show them.
 
-    `rows` are the figures of results.csv, `seeds` those of each other seed; `counters` is {stage: its counters} in the
-    order of the stages; `curves` has student; `student` is its config.json, `provenance` that of the benchmark sets;
-    `systems` says what each system is, by its name; `pareto` and `cleaning` are rows of their tables.
+    `rows` are the figures of results.csv, `domain` those of domain.csv, `seeds` those of each other seed; `counters` is
+    {stage: its counters} in the order of the stages; `curves` has student; `student` is its config.json, `provenance`
+    that of the benchmark sets; `systems` says what each system is, by its name; `pareto` and `cleaning` are rows of
+    their tables.
     """
 
     profile: str
     rows: Sequence[Result]
+    domain: Sequence[Result]
     seeds: Sequence[Sequence[Result]]
     counters: Mapping[str, Any]
     curves: Mapping[str, Columns]
@@ -169,6 +173,7 @@ def context(run: RunReport) -> dict[str, Any]:
     return {
         "profile": run.profile,
         "student": run.student,
+        "domain": domain_section(run.domain, run.seeds),
         "figures": figures,
         "speeds": speeds(run.rows),
         "systems": tables.unique([*figures.systems, *(row.system for row in run.rows if is_speed(row))]),

@@ -2,11 +2,12 @@
 
 Reads the files of data/external and data/samples, and the sets that come with gensim. Writes data/benchmarks: a table
 for each set, provenance.json, and the fingerprints of all texts of dev and test splits. Section `benchmarks` of
-params.yaml names the sets; an external set without files is reported as absent.
+params.yaml names the sets, and the files of the user's own labels; an external set without files is reported as absent.
 """
 
 from sentence_distillery.benchmarks.assembly import write_benchmarks
 from sentence_distillery.benchmarks.benchmark import Sources
+from sentence_distillery.benchmarks.own import own_benchmark
 from stages import paths
 from stages.stage import stage
 
@@ -20,7 +21,8 @@ SOURCES = Sources(
 
 def main() -> None:
     with stage("benchmarks", unit="rows") as (params, counters):
-        write_benchmarks(params.benchmarks.sets, SOURCES, paths.BENCHMARKS, counters)
+        own = [own_benchmark(option) for option in params.benchmarks.own]
+        write_benchmarks(params.benchmarks.sets, SOURCES, paths.BENCHMARKS, counters, own)
 
 
 if __name__ == "__main__":

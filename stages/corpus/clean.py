@@ -1,8 +1,9 @@
 """The stage `clean`: split articles into clean sentences, and keep every dropped sentence with the reason.
 
 Reads data/corpus/articles and the fingerprints of the texts of evaluation sets. Applies the rules of
-`sentence_distillery.corpus.decisions` with the thresholds of section `clean`. Writes data/corpus/sentences
-(part-*.parquet and dropped.parquet) and reports/corpus.json, the report's overview of the corpus.
+`sentence_distillery.corpus.decisions` with the thresholds of section `clean`, and holds out documents as section
+`held_out` says. Writes data/corpus/sentences (part-*.parquet, held_out.parquet and dropped.parquet) and
+reports/corpus.json, the report's overview of the corpus.
 """
 
 from sentence_distillery.corpus import cleaning
@@ -16,7 +17,7 @@ def main() -> None:
     with stage("clean", unit="sentences") as (params, counters):
         evaluated = read_fingerprints(paths.EVALUATION_FINGERPRINTS)
         overview = cleaning.clean(
-            paths.ARTICLES, paths.SENTENCES, params.clean, evaluated, params.shards, counters=counters
+            paths.ARTICLES, paths.SENTENCES, params.clean, evaluated, params.shards, counters, params.held_out
         )
         write_json(paths.CORPUS_OVERVIEW, overview)
 

@@ -2,7 +2,8 @@
 
 Runs the stages that train word vectors, SimCSE and the students in a workspace of their own: params.yaml has the other
 seed, the data is this run's, and paper 1's student has this run's refined vectors. Each system's own mean is scored on
-every test split of rated pairs. Writes reports/seeds/<seed>.csv, a table of figures.
+every test split of rated pairs, and the students also on the held-out texts. Writes reports/seeds/<seed>.csv, a table
+of figures.
 
 An interrupted run resumes in the workspace, models/checkpoints/seeds/<seed>, where each training has its checkpoint.
 """
@@ -11,6 +12,7 @@ import argparse
 import contextlib
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ import yaml
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.corpus.text import tokenize
+from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.scoring import scored
 from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.registry import SYSTEMS
 from sentence_distillery.evaluation.results import Result, write_results
@@ -28,6 +32,7 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
 from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
+from stages.evaluation.domain import CORPUS, students
 from stages.pairs import simcse
 from stages.params import PARAMS, Params, load_params, read_params
 from stages.stage import stage
@@ -93,6 +98,16 @@ def figures(params: Params, seed: int) -> Iterator[Result]:
             yield from measured(loaded, sets, seed)
 
 
+def held_out_figures(params: Params, seed: int) -> Iterator[Result]:
+    """Score the students of the current directory on held-out texts, as the stage `domain` does; none without texts."""
+    reference = reference_of(CORPUS, params.held_out.share, params.domain)
+    if isinstance(reference, Unavailable):
+        return
+    for name, load in students():
+        if not isinstance(encoder := load(), Unavailable):
+            yield from (replace(result, seed=seed) for result in scored(name, encoder, reference))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Repeat the quick trainings with another seed.")
     parser.add_argument("seed", type=int)
@@ -102,7 +117,7 @@ def main() -> None:
         make_workspace(workspace, seeded(params, seed))
         with contextlib.chdir(workspace):
             train()
-            results = list(figures(load_params(), seed))
+            results = [*figures(load_params(), seed), *held_out_figures(params, seed)]
         write_results(paths.SEEDS / f"{seed}.csv", results)
         counters.keep(len(TRAININGS))
         shutil.rmtree(workspace)

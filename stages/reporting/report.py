@@ -25,6 +25,7 @@ STAGES = (
     "mlp_head",
     "fine_tuned_student",
     "evaluate",
+    "domain",
 )
 
 
@@ -33,6 +34,7 @@ def read_run(params: Params) -> RunReport:
     return RunReport(
         profile=params.name,
         rows=read_results(paths.RESULTS),
+        domain=read_results(paths.DOMAIN),
         seeds=[read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values],
         counters={name: read_json(paths.COUNTERS / f"{name}.json") for name in STAGES},
         curves={"student": read_curve(paths.CURVES / "student.csv")},

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
@@ -19,10 +20,12 @@ from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.corpus_files import CLEAN
-from sentence_distillery.distillation.distill import MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, distill
+from sentence_distillery.distillation.distill import HELD_OUT, MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, as_teacher, distill
+from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.files import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
+from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
 from stages.corpus import clean
@@ -66,12 +69,13 @@ def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:
     return (directory / WEIGHTS).read_bytes()
 
 
-def through_the_stages(tiny: Path, evaluated: list[str]) -> bytes:
+def through_the_stages(tiny: Path, evaluated: list[str], share: float = 0.0) -> bytes:
     """The weights of the student that the stages make of TEXTS."""
     teacher = {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}
     write_params(
         teacher=teacher,
         clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
+        held_out={"share": share},
         soft_labels={"minimum_count": 3},
         student={"dimension": 6, "epochs": 3, "batch_size": 32},
     )
@@ -104,12 +108,41 @@ def test_what_evaluation_scores_on_is_left_out(tiny: Path) -> None:
     assert saved(encoder) == expected != saved(distill(TEXTS, tiny, **SMALL))
 
 
+def test_held_out_texts(tiny: Path) -> None:
+    """As the stages hold them out; they have soft labels, but no student is trained on these."""
+    expected = through_the_stages(tiny, [], share=0.2)
+    kept = Path("kept")
+    assert saved(distill(TEXTS, tiny, held_out=0.2, working_directory=kept, **SMALL)) == expected
+    assert expected != saved(distill(TEXTS, tiny, **SMALL))
+    table = pq.read_table(kept / "sentences/held_out.parquet")
+    assert table.equals(pq.read_table(paths.SENTENCES / "held_out.parquet"))
+    assert 0.1 * len(SENTENCES) < len(table) <= 0.2 * len(SENTENCES)
+    labels = pq.read_table(paths.SOFT_LABELS / "held_out.parquet")
+    assert labels["sentence"].to_pylist() == sentence_ids(table["document"], table["position"]).to_pylist()
+    encoder = load_encoder(as_teacher(tiny, None, 32))
+    (vectors,) = encoder.embed(encoder.token_ids(table["text"].to_pylist()), 10_000)
+    np.testing.assert_allclose(embedding_array(labels["embedding"]), vectors, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, r"held_out = 0\.2, but no working_directory keeps these texts; name one\."),
+        ({"working_directory": "kept", "clean": False}, "held_out needs clean=True: cleaning takes repeated texts"),
+    ],
+)
+def test_held_out_texts_that_cannot_be(options: dict[str, Any], problem: str, tiny: Path) -> None:
+    with pytest.raises(InputError, match=problem):
+        distill(TEXTS, tiny, held_out=0.2, **options, **SMALL)
+
+
 def test_the_defaults_are_those_of_the_base_configuration() -> None:
     """One truth: conf/base.yaml, from which params.yaml is made."""
     base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
     assert STUDENT.model_dump() == base["student"]
     assert SOFT_LABELS.model_dump() == base["soft_labels"]
     assert CLEAN.model_dump() == base["clean"]
+    assert HELD_OUT.model_dump() == base["held_out"]
     assert base["encoders"][base["teacher"]]["maximum_length"] == MAXIMUM_LENGTH
 
 

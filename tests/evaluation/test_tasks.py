@@ -131,7 +131,7 @@ def test_the_command_line(data: BenchmarkData, capsys: pytest.CaptureFixture[str
         "twitter_url\tcosine accuracy\t1.0000\tn = 3",
         "twitter_url\tcosine f1\t1.0000\tn = 3",
     ]
-    with pytest.raises(SystemExit, match="nothing to score: give a CSV file of pairs, or --sets with --benchmarks"):
+    with pytest.raises(SystemExit, match="nothing to score: give --texts and --teacher, a CSV file"):
         main(["evaluate"])
     with pytest.raises(SystemExit, match="Task 'wikiqa' is a name: pass `benchmarks`"):
         main(["evaluate", "--sets", "wikiqa"])

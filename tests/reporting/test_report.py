@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from sentence_distillery.domain.measures import METRICS
+from sentence_distillery.domain.scoring import DATASET
 from sentence_distillery.evaluation.registry import SYSTEMS
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.io.unavailable import Unavailable
@@ -19,6 +21,7 @@ from sentence_distillery.papers.paper1 import reproduction
 from sentence_distillery.papers.paper1.published import with_published
 from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.domain import HELD_OUT, domain_section
 from sentence_distillery.reporting.headline import headline, rounded, sentence
 from sentence_distillery.reporting.page import SECTIONS, growth
 from stages import paths
@@ -206,6 +209,17 @@ def read_figures() -> list[Result]:
     return [with_published(row) for row in rows]
 
 
+def held_out(number: float | Unavailable = 0.5, seed: int | None = None, n: int = 128) -> list[Result]:
+    """Figures of two encoders on held-out texts; the released one has a tenth less."""
+    return [
+        Result(system, "held-out texts", "", protocol, metric, value, n, seed=seed, low=low, high=high)
+        for system, less in (("student", 0.0), ("released", 0.1))
+        for protocol, metric in METRICS
+        for value in [number if isinstance(number, Unavailable) else number - less]
+        for low, high in [(None, None) if isinstance(value, Unavailable) else (value - 0.03125, value + 0.0625)]
+    ]
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All inputs of a demo run, small, in the current directory."""
@@ -218,6 +232,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_student("static")
     write_provenance({})
     write_figures(demo())
+    write_results(paths.DOMAIN, held_out())
     write_json(paths.SYSTEMS, {"student": "the encoder of the run"})
     write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
@@ -296,7 +311,7 @@ def check(text: str) -> Outline:
         if "href" in attributes:
             where, _, anchor = (attributes["href"] or "").partition("#")
             assert where in ("", *PAGES) and (
-                anchor in {"index.html": SECTIONS}.get(where, ids) or where and not anchor
+                anchor in {"index.html": SECTIONS}.get(where, ids) or (where and not anchor)
             )
         if tag == "svg" and attributes.get("role") == "img":
             assert attributes["aria-label"]
@@ -338,6 +353,56 @@ def test_every_value_is_on_the_page(workspace: Path) -> None:
     )
     assert "Nothing can be claimed from these figures" in outline.text
     assert json.loads((paths.COUNTERS / "report.json").read_text())["kept"] == len(SECTIONS)
+
+
+def test_held_out_texts_come_first(workspace: Path) -> None:
+    assert HELD_OUT == DATASET
+    outline = check(page())
+    text = outline.text
+    assert "The student finds 50.0% of the texts that its teacher puts among the ten nearest" in text
+    assert "(95% interval 46.9 to 56.2); chance would find 7.9%." in text
+    assert "Agreement with the teacher 128 texts; ×100, with 95% intervals" in text
+    assert "Recall@10 ×100. student: 50.0, 95% interval 46.9 to 56.2; released: 40.0, 95% interval 36.9" in page()
+    sections = [dict(attributes).get("id") for tag, attributes in outline.tags if tag == "section"]
+    assert sections[:2] == ["domain", "quality"]
+
+
+def test_held_out_texts_over_seeds(workspace: Path) -> None:
+    section = domain_section(held_out(), [held_out(0.6, 2), held_out(0.7, 3)])
+    assert section.table is not None
+    (_, student), (_, released) = section.table.lines
+    assert (student[0].text, student[0].interval, student[0].spread) == ("50.0", "46.9 to 56.2", "10.0")
+    assert [cell.best for cell in student] == [True] * 5 + [False] * 2
+    assert not any(cell.best for cell in released)
+
+
+def test_no_held_out_texts(workspace: Path) -> None:
+    write_results(paths.DOMAIN, held_out(Unavailable("no text is held out: held_out.share is 0"), n=0))
+    text = check(page()).text
+    assert "This run has no figures on held-out texts: no text is held out: held_out.share is 0." in text
+    assert "Agreement with the teacher" not in text
+
+
+def test_too_few_held_out_texts_for_a_sentence(workspace: Path) -> None:
+    rows = [
+        replace(row, value=Unavailable("9 texts, but recall@10 needs 11")) if "10" in row.metric else row
+        for row in held_out(n=9)
+    ]
+    write_results(paths.DOMAIN, rows)
+    text = check(page()).text
+    assert "too few to say how many of the teacher’s ten nearest texts the student finds" in text
+    assert "9 texts, but recall@10 needs 11" in text
+
+
+def test_own_labels(workspace: Path) -> None:
+    own = [
+        Result(system, HOSTILE, "test", "search", "ndcg_at_10", value, 30, low=value - 0.1, high=value + 0.1)
+        for system, value in (("student", 0.75), ("released", 0.25))
+    ]
+    write_results(paths.DOMAIN, [*held_out(), *own])
+    text = check(page()).text
+    assert f"scored with the labels that you brought. {HOSTILE} 30 queries" in text
+    assert "75.0 65.0 to 85.0" in text
 
 
 def test_samples_stand_in_their_own_section_only(workspace: Path) -> None:

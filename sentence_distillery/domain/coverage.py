@@ -1,0 +1,63 @@
+"""How much of a text an encoder knows: the words that it has whole, and the texts of which it knows nothing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from sentence_distillery.encoder.tokenizer import SPLITTER, is_punctuation
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Figure, Unavailable
+
+UNKNOWN = ("[UNK]", "<unk>")
+NO_TOKENIZER = Unavailable("it has no tokenizer of the library tokenizers")
+NO_WORDS = Unavailable("the texts have no words")
+
+
+def words_cut(tokenizer: Tokenizer | None, texts: Sequence[str]) -> Figure:
+    """Return the share of words, in [0, 1], that are not one token: cut into pieces, or unknown.
+
+    Args:
+        tokenizer: Of the encoder, None if it has none.
+        texts: Their words are counted as often as they occur; punctuation is not a word.
+
+    Returns:
+        The share, or why there is none.
+
+    Example:
+        >>> from sentence_distillery.encoder.tokenizer import static_tokenizer
+        >>> words_cut(static_tokenizer(["[UNK]", "the", "storm", "##s"]), ["The storm, the storms."])
+        0.25
+    """
+    if tokenizer is None:
+        return NO_TOKENIZER
+    counts = Counter(word for text in texts for word, _ in SPLITTER.pre_tokenize_str(text) if not is_punctuation(word))
+    if not counts:
+        return NO_WORDS
+    whole = {word for word, one in zip(counts, _one_token(tokenizer, list(counts)), strict=True) if one}
+    return sum(count for word, count in counts.items() if word not in whole) / counts.total()
+
+
+def _one_token(tokenizer: Tokenizer, words: list[str]) -> list[bool]:
+    """Tell for each word whether it is one known token, at the start of a text or after a blank."""
+    unknown = {tokenizer.token_to_id(token) for token in UNKNOWN}
+    given = (words, [f" {word}" for word in words])
+    forms = [[each.ids for each in tokenizer.encode_batch(form, add_special_tokens=False)] for form in given]
+    return [any(len(ids) == 1 and ids[0] not in unknown for ids in both) for both in zip(*forms, strict=True)]
+
+
+def unknown_texts(vectors: Floats) -> float:
+    """Return the share of texts, in [0, 1], whose vector is zero: the encoder knows no token of theirs.
+
+    Args:
+        vectors: (texts, dimension) float32, at least one.
+    """
+    return float((~np.any(vectors, axis=1)).mean())
+
+
+def tokenizer_of(encoder: object) -> Tokenizer | None:
+    """Return the tokenizer of an encoder of this library, model2vec, sentence-transformers or transformers, or None."""
+    found = getattr(encoder, "tokenizer", None)
+    found = getattr(found, "backend_tokenizer", found)
+    return found if isinstance(found, Tokenizer) else None

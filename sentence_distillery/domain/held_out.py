@@ -1,0 +1,44 @@
+"""The held-out texts of a corpus, and the teacher's vectors of them."""
+
+import numpy as np
+import pyarrow as pa
+
+from sentence_distillery.distillation.soft_labels import (
+    HELD_OUT,
+    READ,
+    embedding_array,
+    sentence_ids,
+    soft_label_schema,
+)
+from sentence_distillery.distillation.student import LabelledCorpus
+from sentence_distillery.domain.measures import FEWEST, Reference
+from sentence_distillery.domain.options import Domain
+from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.unavailable import Unavailable
+
+
+def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Reference | Unavailable:
+    """Read the held-out texts of a corpus with their soft labels.
+
+    Args:
+        corpus: Directories that `cleaning.clean` and `soft_labels.label` wrote.
+        share: The share of the sentences that was to be held out, for the reason why there are none.
+        options: How pairs are drawn.
+
+    Returns:
+        The texts with the teacher's vectors, or why there are fewer than three.
+
+    Raises:
+        InputError: If a file is damaged, or the labels belong to other texts.
+    """
+    sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
+    table = read_table(sentences, READ) if sentences.exists() else pa.table([[], [], []], schema=READ)
+    if len(table) < FEWEST:
+        if share == 0:
+            return Unavailable("no text is held out: held_out.share is 0")
+        return Unavailable(f"{len(table)} texts are held out, but {FEWEST} are needed: bring more text")
+    found = read_table(labels, soft_label_schema(corpus.dimension))
+    if not sentence_ids(table["document"], table["position"]).equals(found["sentence"]):
+        raise InputError(f"{labels} was not made from {sentences}; label the corpus again.", labels)
+    vectors = embedding_array(found["embedding"]).astype(np.float32)
+    return Reference.of(table["text"].to_pylist(), vectors, options)

@@ -1,0 +1,119 @@
+"""Score an encoder on sets of the user's own labels: the main figure of each, with its interval.
+
+    sts              Spearman of the cosines and the scores       drawn again: pairs
+    classification   accuracy of a logistic regression            drawn again: test texts
+    retrieval        nDCG@10 of an exact search                   drawn again: queries
+
+The figures are those of the same protocols in the stage `evaluate`, which scores all systems on these sets, and has no
+intervals. Each interval holds 95 % of 2,000 draws with replacement.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.stats import rankdata
+
+from sentence_distillery.benchmarks import bootstrap
+from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
+from sentence_distillery.domain.measures import Measure
+from sentence_distillery.domain.scoring import as_result
+from sentence_distillery.evaluation.evaluate import Encoder, embed
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.tasks import TASKS, Documents, Embed, TaskSet, check, checked_scores, read_task
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.classification import Labelled, predictions
+from sentence_distillery.protocols.classification import why_unavailable as why_not_classified
+from sentence_distillery.protocols.retrieval import searched
+from sentence_distillery.protocols.retrieval import why_unavailable as why_not_searched
+from sentence_distillery.protocols.similarity import correlations, cosines
+
+Two = tuple[Floats, Floats]
+
+
+def own_tasks(benchmarks: BenchmarkData) -> list[TaskSet]:
+    """Read the test split of each set of the user's own labels."""
+    return [read_task(benchmarks, name, "test") for name in benchmarks.own()]
+
+
+def scored_on_labels(name: str, encoder: Encoder | Unavailable, task: TaskSet) -> Result:
+    """Measure an encoder on a set.
+
+    Args:
+        name: The encoder's name in the results.
+        encoder: It, or why there is none.
+        task: The set: rated pairs, texts with labels to train on and to test on, or queries.
+
+    Returns:
+        The main figure with its interval, or why there is none.
+
+    Raises:
+        InputError: If the columns of the set do not fit each other.
+    """
+    check(task)
+    empty = Measure(*_place(task), Unavailable(""), task.size)
+    if isinstance(encoder, Unavailable):
+        measure = replace(empty, value=encoder)
+    else:
+        measure = _measured(partial(_unit, encoder), task, empty)
+    return replace(as_result(name, measure, task.tested.name), split=task.tested.split)
+
+
+def _place(task: TaskSet) -> tuple[str, str]:
+    """Return the protocol and the metric of the main figure."""
+    match task.tested:
+        case PairSet():
+            return "mean", "spearman"
+        case DocumentSet():
+            return "full", "accuracy"
+        case QuerySet():
+            return "search", "ndcg_at_10"
+
+
+def _measured(embed: Embed, task: TaskSet, empty: Measure) -> Measure:
+    """Return `empty` with the figure of an encoder and its interval, or with the reason why there is none."""
+    vectors = TASKS[task.type].embed(embed, task.texts)
+    if isinstance(task.texts, PairSet):
+        return _correlated(vectors, task.texts, empty)
+    if isinstance(task.texts, QuerySet):
+        values = _found(vectors, task.texts)
+    else:
+        assert isinstance(task.texts, tuple), "a clustering has no interval, and no set of own labels is one"
+        values = _classified(vectors, task.texts)
+    if isinstance(values, Unavailable):
+        return replace(empty, value=values)
+    low, high = bootstrap.interval(bootstrap.means(values, bootstrap.counts(len(values))))
+    return replace(empty, value=float(values.mean()), low=low, high=high)
+
+
+def _correlated(vectors: Two, pairs: PairSet, empty: Measure) -> Measure:
+    """Correlate cosines with scores; the ranks are those of all pairs in every draw."""
+    predicted, (scores, _) = cosines(*vectors), checked_scores(pairs)
+    value = correlations(predicted, scores)["spearman"]
+    if isinstance(value, Unavailable):
+        return replace(empty, value=value)
+    drawn = bootstrap.counts(len(scores))
+    low, high = bootstrap.interval(bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn))
+    return replace(empty, value=value, low=low, high=high)
+
+
+def _classified(vectors: Two, texts: Documents) -> Floats | Unavailable:
+    """Tell of each test text whether it got the right label, (texts,) 1 or 0."""
+    train, test = (Labelled(each, documents.labels) for each, documents in zip(vectors, texts, strict=True))
+    if unavailable := why_not_classified(train, test):
+        return unavailable
+    predicted = predictions(train, range(len(train.labels)), test.vectors)
+    return np.array([one == other for one, other in zip(predicted, test.labels, strict=True)], dtype=np.float32)
+
+
+def _found(vectors: Two, queries: QuerySet) -> Floats | Unavailable:
+    """Return nDCG@10 of each judged query, (queries,)."""
+    if unavailable := why_not_searched(*vectors, queries.judgements):
+        return unavailable
+    return searched(*vectors, queries.ids, queries.judgements).ndcg_at_10.astype(np.float32)
+
+
+def _unit(encoder: Encoder, texts: list[str]) -> Floats:
+    """Embed texts, rows of unit length: the classifier depends on the length."""
+    return unit_rows(embed(encoder, texts))

@@ -1,0 +1,129 @@
+"""The figures of an encoder on texts without labels: how far do its cosines agree with the teacher's?
+
+    random pairs    Spearman's correlation of the two cosines over pairs drawn at random: the coarse order
+    near pairs      the same over each text and the teacher's nearest texts: the fine order, which a search needs
+    neighbours      recall@k: the share of the teacher's k nearest texts that are among the encoder's (neighbours.py)
+    words           the share of words that are cut into pieces, and of texts without a known word (coverage.py)
+
+An interval holds 95 % of 2,000 draws of the texts that are the first of a pair, or the query, with replacement. For
+Spearman the ranks are those of all pairs in every draw. The texts that are searched stay the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import rankdata
+from tokenizers import Tokenizer
+
+from sentence_distillery.benchmarks import bootstrap
+from sentence_distillery.domain.coverage import unknown_texts, words_cut
+from sentence_distillery.domain.neighbours import Rows, nearest, recalls
+from sentence_distillery.domain.options import Domain
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Figure, Unavailable
+from sentence_distillery.protocols.similarity import correlations
+
+DEPTHS = (1, 10, 100)
+FEWEST = 3  # texts: of two the nearest neighbour is known beforehand
+METRICS = (
+    ("random pairs", "spearman"),
+    ("near pairs", "spearman"),
+    *(("neighbours", f"recall_at_{depth}") for depth in DEPTHS),
+    ("words", "words_cut"),
+    ("words", "unknown_texts"),
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure with the ends of its interval, None if it has none; `n` is the number of pairs or texts."""
+
+    protocol: str
+    metric: str
+    value: Figure
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Texts, the teacher's vectors of them, and the pairs that every encoder is compared on.
+
+    Attributes:
+        texts: At least FEWEST.
+        vectors: (texts, dimension) float32, of any length.
+        random: The other texts of each text's random pairs, (texts, random_pairs) int64.
+        near: The teacher's nearest texts of each, (texts, neighbours) int64; fewer if there are fewer texts.
+        drawn: How often each text is in each draw of the bootstrap, (draws, texts) float32.
+    """
+
+    texts: Sequence[str]
+    vectors: Floats
+    random: Rows
+    near: Rows
+    drawn: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], vectors: Floats, options: Domain) -> "Reference":
+        """Draw the random pairs, and search the near ones."""
+        count = len(texts)
+        offsets = np.random.default_rng(options.seed).integers(1, count, (count, options.random_pairs))
+        others = (np.arange(count)[:, None] + offsets) % count  # never the text itself
+        near = nearest(vectors, min(options.neighbours, count - 1))
+        return cls(texts, vectors, others, near, bootstrap.counts(count))
+
+
+def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference) -> Iterator[Measure]:
+    """Measure an encoder.
+
+    Args:
+        vectors: Its vectors of the reference's texts, (texts, dimension) float32, of any length.
+        tokenizer: Its tokenizer, or None.
+        reference: The texts, and the teacher's view of them.
+
+    Yields:
+        A figure for each of METRICS; `Unavailable` if a vector is not finite, all cosines are alike, or there are too
+        few texts for k neighbours.
+    """
+    count = len(reference.texts)
+    if not np.isfinite(vectors).all():
+        yield from unavailable(Unavailable("some vectors are not finite"), count)
+        return
+    yield _correlation("random pairs", vectors, reference, reference.random)
+    yield _correlation("near pairs", vectors, reference, reference.near)
+    depths = [depth for depth in DEPTHS if depth < count]
+    found = recalls(vectors, reference.vectors, depths)
+    for depth in DEPTHS:
+        place = ("neighbours", f"recall_at_{depth}")
+        if depth in found:
+            bounds = bootstrap.interval(bootstrap.means(found[depth].astype(np.float32), reference.drawn))
+            yield Measure(*place, float(found[depth].mean()), count, *bounds)
+        else:
+            yield Measure(*place, Unavailable(f"{count} texts, but recall@{depth} needs {depth + 1}"), count)
+    yield Measure("words", "words_cut", words_cut(tokenizer, reference.texts), count)
+    yield Measure("words", "unknown_texts", unknown_texts(vectors), count)
+
+
+def unavailable(reason: Unavailable, count: int) -> Iterator[Measure]:
+    """Yield the reason in place of each figure."""
+    for protocol, metric in METRICS:
+        yield Measure(protocol, metric, reason, count)
+
+
+def _correlation(protocol: str, vectors: Floats, reference: Reference, others: Rows) -> Measure:
+    """Correlate the cosines of each text with `others`, (texts, each)."""
+    own, teacher = (_cosines(each, others) for each in (vectors, reference.vectors))
+    value = correlations(own.ravel(), teacher.ravel())["spearman"]
+    if isinstance(value, Unavailable):
+        return Measure(protocol, "spearman", value, own.size)
+    one, other = (rankdata(cosines).reshape(cosines.shape) for cosines in (own, teacher))
+    bounds = bootstrap.interval(bootstrap.pearson(one, other, reference.drawn))
+    return Measure(protocol, "spearman", value, own.size, *bounds)
+
+
+def _cosines(vectors: Floats, others: Rows) -> Floats:
+    """Return the cosines of each text with others, (texts, each) float32; one column at a time, to save memory."""
+    unit = unit_rows(vectors)
+    return np.stack([np.einsum("nd,nd->n", unit, unit[column]) for column in others.T], axis=1)

@@ -1,0 +1,84 @@
+"""Exact neighbours: how many of the teacher's nearest texts does another encoder find?
+
+    recall@k of a text = sum_i teacher_k(i) own_k(i) / k
+
+teacher_k(i) is 1 if text i is among the k nearest by the teacher's cosines, else 0, and own_k(i) by the encoder's.
+Texts whose cosine equals that of the k-th place share the places that are left: a static encoder gives texts of the
+same words the same vector, and texts without a known word all have the cosine 0.
+
+    cosines 0.9, 0.5, 0.5, 0.1      k = 2      memberships 1, 1/2, 1/2, 0
+
+Every text is compared with every other one, a block of rows at a time, so memory grows with the number of texts and
+not with its square.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats, unit_rows
+
+BLOCK = 2**21  # cosines in memory at a time
+TIE = np.float32(1e-6)  # cosines of equal vectors may differ in their last bits
+
+Rows = NDArray[np.int64]
+
+
+def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArray[np.float64]]:
+    """Measure how many of the teacher's nearest texts are among the encoder's.
+
+    Args:
+        own: The encoder's vectors, (texts, dimension) float32, of any length.
+        teacher: The teacher's vectors of the same texts, (texts, dimension) float32; the dimension may differ.
+        ks: How many neighbours, each from 1 to texts - 1.
+
+    Returns:
+        The recall of each text in [0, 1], (texts,) float64, for each k.
+
+    Example:
+        >>> line = np.array([[1, 0], [1, 0.1], [1, 1], [0, 1]], np.float32)
+        >>> recalls(line, line[:, ::-1], [1])[1].tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    found: dict[int, list[NDArray[np.float64]]] = {k: [] for k in ks}
+    for mine, theirs in zip(cosine_blocks(own), cosine_blocks(teacher), strict=True):
+        for k in ks:
+            both = np.einsum("qn,qn->q", memberships(mine, k), memberships(theirs, k), dtype=np.float64)
+            found[k].append(both / k)
+    return {k: np.concatenate(parts) for k, parts in found.items()}
+
+
+def nearest(vectors: Floats, count: int) -> Rows:
+    """Return the nearest other texts of each text, (texts, count) int64, the nearest first.
+
+    Args:
+        vectors: (texts, dimension) float32, of any length.
+        count: From 1 to texts - 1. Of equal cosines the earlier text comes first.
+    """
+    return np.concatenate([_descending(block, count) for block in cosine_blocks(vectors)])
+
+
+def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
+    """Yield the cosines of some texts with all of them, (rows, texts) float32; of a text with itself -inf."""
+    unit = unit_rows(vectors)
+    step = max(1, BLOCK // max(1, len(unit)))
+    for start in range(0, len(unit), step):
+        cosines = unit[start : start + step] @ unit.T
+        rows = np.arange(len(cosines))
+        cosines[rows, start + rows] = -np.inf
+        yield cosines
+
+
+def memberships(cosines: Floats, k: int) -> Floats:
+    """Return to what part each text is among the k nearest, (rows, texts) float32 in [0, 1]; rows sum to k."""
+    border = np.partition(cosines, -k, axis=1)[:, -k][:, None]
+    above = cosines > border + TIE
+    tied = (cosines >= border - TIE) & ~above
+    share = (k - above.sum(axis=1)) / tied.sum(axis=1)
+    return np.asarray(above + tied * share[:, None].astype(np.float32), dtype=np.float32)
+
+
+def _descending(cosines: Floats, count: int) -> Rows:
+    """Return the places of the largest values of each row, (rows, count)."""
+    return np.argsort(-cosines, axis=1, kind="stable")[:, :count].astype(np.int64)

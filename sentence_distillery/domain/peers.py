@@ -1,0 +1,150 @@
+"""What a student is compared with on texts of its domain: encoders that cost less, or that others would train.
+
+    released      the encoder that comes with this library, trained on general text
+    model2vec     model2vec.distill of the same teacher, with as many dimensions: it needs no text
+    tokenlearn    the same, then trained by tokenlearn on the student's own soft labels: mean token vectors regressed to
+                  the teacher's vectors, with a learnt weight of each token and early stopping
+
+model2vec and tokenlearn run as their packages have them (MinishLab/model2vec, MinishLab/tokenlearn). Two departures:
+tokenlearn starts from the teacher's own vocabulary, and its targets are scaled to the length of the root of their
+dimension. Its early stopping waits for the loss to fall by 0.0001, which targets of length 1 never reach.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sentence_distillery.distillation.soft_labels import embedding_array, part_texts, soft_label_schema
+from sentence_distillery.distillation.student import LabelledCorpus
+from sentence_distillery.domain.options import PeerName
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoders.options import AbsentModelError, Teacher
+from sentence_distillery.encoders.transformer import NO_WEIGHTS, load_encoder
+from sentence_distillery.evaluation.evaluate import Encoder
+from sentence_distillery.io.artifacts import atomic_directory, read_table, table_parts
+from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.runtime.cache import cache_directory
+from sentence_distillery.runtime.device import device
+
+POOLINGS = {"cls": "first", "lasttoken": "last"}  # as model2vec names them; all others become its mean
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the peers are made from.
+
+    Attributes:
+        released: The directory of the released encoder, or "released" for the one of this library.
+        teacher: The student's teacher.
+        dimension: Of the peers' vectors, the student's.
+        corpus: The sentences and the soft labels that tokenlearn is trained on.
+        seed: Of tokenlearn's order of the sentences.
+    """
+
+    released: Path | str
+    teacher: Teacher
+    dimension: int
+    corpus: LabelledCorpus
+    seed: int
+
+    @cached_property
+    def model2vec(self) -> Encoder | Unavailable:
+        """The model2vec model, which tokenlearn starts from."""
+        return distilled(self.teacher, self.dimension)
+
+
+def released(comparison: Comparison) -> Encoder | Unavailable:
+    """Load the released encoder."""
+    return StaticEncoder.load(comparison.released)
+
+
+def model2vec(comparison: Comparison) -> Encoder | Unavailable:
+    """Distil the teacher by model2vec, or load what an earlier run made."""
+    return comparison.model2vec
+
+
+def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
+    """Train the model2vec model by tokenlearn."""
+    try:
+        from tokenlearn.train import train_model
+    except ImportError as error:
+        return missing(error, "tokenlearn")
+    start = comparison.model2vec
+    if isinstance(start, Unavailable):
+        return start
+    corpus = comparison.corpus
+    parts, schema = table_parts(corpus.sentences), soft_label_schema(corpus.dimension)
+    texts = [text for part in parts for text in part_texts(part)]
+    labels = [embedding_array(read_table(corpus.soft_labels / part.name, schema)["embedding"]) for part in parts]
+    targets = unit_rows(np.concatenate(labels).astype(np.float32)) * np.float32(np.sqrt(corpus.dimension))
+    with torch.random.fork_rng():
+        torch.manual_seed(comparison.seed)
+        trained: Encoder = train_model(start, texts, targets, device=str(device()), pca_dims=comparison.dimension)
+    return trained
+
+
+PEERS: dict[PeerName, Callable[[Comparison], Encoder | Unavailable]] = {
+    "released": released,
+    "model2vec": model2vec,
+    "tokenlearn": tokenlearn,
+}
+
+
+def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
+    """Distil a teacher by model2vec.
+
+    The result is kept in the cache of this library, since every token of the teacher has to be embedded.
+
+    Args:
+        teacher: A transformer.
+        dimension: Of the vectors, at most the teacher's.
+
+    Returns:
+        A `model2vec.StaticModel`, or why there is none.
+
+    Raises:
+        InputError: If the teacher cannot be read.
+    """
+    try:
+        from model2vec import StaticModel
+        from model2vec.distill import distill_from_model
+    except ImportError as error:
+        return missing(error, "model2vec[distill]")
+    try:
+        encoder = load_encoder(teacher)
+    except AbsentModelError:
+        return NO_WEIGHTS
+    pooling = POOLINGS.get("+".join(encoder.modules.poolings), "mean")
+    about = f"{encoder.fingerprint} {pooling} {dimension} {metadata.version('model2vec')}"
+    kept = cache_directory() / "model2vec" / hashlib.sha256(about.encode()).hexdigest()[:16]
+    if not kept.exists():
+        log.info("model2vec distils %s; this takes a minute, and is kept", teacher.reference)
+        model = distill_from_model(
+            encoder.model,
+            encoder.tokenizer,
+            pca_dims=dimension,
+            pooling=pooling,
+            device=str(device()),
+            quantize_to="float32",  # which tokenlearn needs
+        )
+        with atomic_directory(kept) as partial:
+            model.save_pretrained(str(partial))
+    loaded: Encoder = StaticModel.from_pretrained(str(kept))
+    return loaded
+
+
+def missing(error: ImportError, requirement: str) -> Unavailable:
+    """Return the reason why a package cannot be run; raises the error again if the fault is in this library."""
+    if (error.name or "").startswith("sentence_distillery"):
+        raise error
+    return Unavailable(f"it needs a package: run `pip install '{requirement}'`")

@@ -1,0 +1,41 @@
+"""Score encoders on texts without labels, as rows of the table of figures."""
+
+from collections.abc import Iterator
+
+from sentence_distillery.domain.coverage import tokenizer_of
+from sentence_distillery.domain.measures import Measure, Reference, measures, unavailable
+from sentence_distillery.evaluation.evaluate import Encoder, embed
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.io.unavailable import Unavailable
+
+DATASET = "held-out texts"  # in the table of figures
+
+
+def scored(
+    name: str, encoder: Encoder | Unavailable, reference: Reference | Unavailable, dataset: str = DATASET
+) -> Iterator[Result]:
+    """Measure an encoder.
+
+    Args:
+        name: The encoder's name in the results.
+        encoder: It, or why there is none.
+        reference: The texts with the teacher's vectors, or why there are none.
+        dataset: What the results call the texts.
+
+    Yields:
+        A figure for each of `measures.METRICS`.
+    """
+    if isinstance(reference, Unavailable):
+        found = unavailable(reference, 0)
+    elif isinstance(encoder, Unavailable):
+        found = unavailable(encoder, len(reference.texts))
+    else:
+        found = measures(embed(encoder, list(reference.texts)), tokenizer_of(encoder), reference)
+    for measure in found:
+        yield as_result(name, measure, dataset)
+
+
+def as_result(name: str, measure: Measure, dataset: str) -> Result:
+    """Return a measure as a row of the table of figures."""
+    place = (name, dataset, "", measure.protocol, measure.metric)
+    return Result(*place, measure.value, measure.n, low=measure.low, high=measure.high)

@@ -1,0 +1,107 @@
+"""Measure any encoder on your own texts, without labels and without a run of the pipeline."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sentence_distillery.corpus.fingerprints import fingerprints
+from sentence_distillery.corpus.identities import ranks
+from sentence_distillery.distillation.corpus_files import Texts, read_articles
+from sentence_distillery.distillation.distill import MAXIMUM_LENGTH, SOFT_LABELS, AnyTeacher, as_teacher
+from sentence_distillery.domain.measures import FEWEST, Reference
+from sentence_distillery.domain.options import Domain
+from sentence_distillery.domain.scoring import scored
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation.evaluate import Encoder, embed
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats
+from sentence_distillery.runtime.progress import progress, track
+
+DATASET = "texts"
+DOMAIN = Domain(peers=[], neighbours=10, random_pairs=10, seed=1)
+AT_ONCE = 256  # texts that the teacher reads between two signs of progress
+
+
+def evaluate_on_texts(
+    encoder: Encoder,
+    texts: Texts,
+    teacher: AnyTeacher | Encoder,
+    *,
+    name: str = "encoder",
+    maximum: int = 2_000,
+    seed: int = DOMAIN.seed,
+    text_column: str = "text",
+    revision: str | None = None,
+    maximum_length: int = MAXIMUM_LENGTH,
+    show_progress: bool | None = None,
+) -> list[Result]:
+    """Measure how far an encoder agrees with its teacher on texts without labels.
+
+    Take texts that the encoder was not trained on, or the figures flatter it: `distill(..., held_out=0.05)` keeps some.
+
+    Args:
+        encoder: An object whose `encode` takes a list of texts and returns (texts, dimension) numbers.
+        texts: An iterable of str; or the path of a file or a directory, or several `Path`s, as for `distill`. Each row,
+            and each line of a .txt file, is one text. Blank and repeated texts are left out.
+        teacher: As for `distill`, or an object like `encoder`.
+        name: The encoder's name in the results.
+        maximum: At most so many texts are compared, drawn by their words and the seed.
+        seed: Of that draw and of the random pairs.
+        text_column: The column that has the text, in files with columns.
+        revision: The commit of a teacher that is a hub id.
+        maximum_length: Word pieces of a text that the teacher reads.
+        show_progress: As for `distill`.
+
+    Returns:
+        Spearman's correlation of the encoder's and the teacher's cosines over random pairs and over near pairs, in
+        [-1, 1]; recall@1, @10 and @100 of the teacher's nearest texts, in [0, 1]; the share of words that are cut into
+        pieces, and of texts without a known word. `low` and `high` are the ends of a 95 % interval. A figure that is
+        undefined has an `Unavailable` with the reason as its value: recall@100 of 50 texts, for instance.
+
+    Raises:
+        InputError: If there are fewer than three different texts, a file or the teacher cannot be read, or `encode`
+            returns vectors of another shape.
+        TypeError: If a text is neither a str nor a Path, or the teacher is none of the above.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> texts = ["The storm closed the port.", "Ships wait for the storm.", "Rates fell.", "The bank cut rates."]
+        >>> for result in evaluate_on_texts(load(truncate_dim=64), texts, load())[2:4]:
+        ...     print(result.metric, result.value)
+        recall_at_1 1.0
+        recall_at_10 Unavailable(reason='4 texts, but recall@10 needs 11')
+    """
+    chosen = distinct((text for _, text in read_articles(texts, text_column, by_line=True)), maximum, seed)
+    if len(chosen) < FEWEST:
+        raise InputError(f"{len(chosen)} different texts, but at least {FEWEST} are needed; bring more.")
+    with progress(show_progress):
+        vectors = _vectors(teacher, chosen, revision, maximum_length)
+    options = DOMAIN.model_copy(update={"seed": seed})
+    return list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
+
+
+def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
+    """Return at most so many of the texts, without blank and repeated ones, in their order.
+
+    Which ones are drawn depends on their letters and digits and the seed, not on the other texts' order.
+    """
+    given = list(texts)
+    marks = fingerprints(given)
+    rows = np.sort(np.unique(marks, return_index=True)[1])
+    rows = rows[marks[rows] != 0]
+    drawn = np.sort(rows[np.argsort(ranks(marks[rows], seed), kind="stable")[:maximum]])
+    return [given[row] for row in drawn.tolist()]
+
+
+def _vectors(teacher: AnyTeacher | Encoder, texts: list[str], revision: str | None, maximum_length: int) -> Floats:
+    """Return the teacher's vectors of the texts, (texts, dimension) float32."""
+    if hasattr(teacher, "encode") and not isinstance(teacher, str):
+        return embed(teacher, texts)
+    found = load_encoder(as_teacher(teacher, revision, maximum_length))
+    starts = range(0, len(texts), AT_ONCE)
+    parts = [
+        found.embed(found.token_ids(texts[start : start + AT_ONCE]), SOFT_LABELS.batch_tokens)[0]
+        for start in track(starts, len(starts), "teacher")
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,165 @@
+"""The first section of the page: how far the encoders agree with the teacher on held-out texts, and on own labels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.headline import STUDENT
+from sentence_distillery.reporting.tables import label, metric, unique
+
+HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
+NEIGHBOURS = "neighbours"
+WORDS = "words"
+COUNTED = {"mean": "pairs", "search": "queries"}  # of own labels, by protocol
+GROUPS = {
+    "random pairs": "Random pairs",
+    "near pairs": "Near pairs",
+    NEIGHBOURS: "Neighbours found",
+    WORDS: "Not known",
+}
+LABELS = {
+    "words_cut": "Words cut",
+    "unknown_texts": "Texts unknown",
+    "recall_at_1": "Recall@1",
+    "recall_at_10": "Recall@10",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure x 100 with its interval and its spread over seeds; `note` says why there is none."""
+
+    text: str
+    interval: str = ""
+    spread: str = ""
+    note: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class DomainTable:
+    """Rows are systems: `groups` are (label, [labels of metrics]), `lines` are (system, cells)."""
+
+    caption: str
+    size: str
+    groups: list[tuple[str, list[str]]]
+    lines: list[tuple[str, list[Cell]]]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class DomainSection:
+    """The content of the section; `reason` says why there are no figures on held-out texts."""
+
+    sentence: str
+    table: DomainTable | None
+    panels: list[charts.Intervals]
+    labelled: list[DomainTable]
+    reason: str
+
+
+def domain_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]]) -> DomainSection:
+    """Make the tables and charts of reports/domain.csv; `seeds` are the figures of each other seed."""
+    own = [row for row in rows if row.dataset == HELD_OUT]
+    known = [row for row in own if row.number is not None]
+    spreads = {(row.system, row.dataset, row.protocol, row.metric): row.spread for row in over_seeds(rows, seeds)}
+    sets = unique(row.dataset for row in rows if row.dataset != HELD_OUT)
+    labelled = [domain_table([row for row in rows if row.dataset == name], name, spreads) for name in sets]
+    if not known:
+        reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
+        return DomainSection("", None, [], labelled, "; ".join(reasons))
+    return DomainSection(
+        sentence(known), domain_table(own, "Agreement with the teacher", spreads), panels(known), labelled, ""
+    )
+
+
+def sentence(rows: Sequence[Result]) -> str:
+    """Say in a sentence how many of the teacher's ten nearest texts the student finds."""
+    place = (STUDENT, NEIGHBOURS, "recall_at_10")
+    row = next((row for row in rows if (row.system, row.protocol, row.metric) == place), None)
+    if row is None or row.number is None or row.low is None or row.high is None:
+        return "The texts are too few to say how many of the teacher’s ten nearest texts the student finds."
+    chance = 10 / (row.n - 1)
+    return (
+        f"The student finds {_hundredfold(row.number)}% of the texts that its teacher puts among the ten nearest "
+        f"(95% interval {_hundredfold(row.low)} to {_hundredfold(row.high)}); chance would find "
+        f"{_hundredfold(chance)}%."
+    )
+
+
+def domain_table(
+    rows: Sequence[Result], caption: str, spreads: Mapping[tuple[str, str, str, str], float | None]
+) -> DomainTable:
+    """Make a table of the rows of one set of texts."""
+    columns = list(dict.fromkeys((row.protocol, row.metric) for row in rows))
+    cells = {(row.system, row.protocol, row.metric): row for row in rows}
+    best = {column: _best([row for row in rows if (row.protocol, row.metric) == column]) for column in columns}
+    notes = unique(row.value.reason for row in rows if isinstance(row.value, Unavailable))
+    lines = [
+        (
+            system,
+            [
+                _cell(cells[system, *column], best[column], spreads, notes) if (system, *column) in cells else Cell("—")
+                for column in columns
+            ],
+        )
+        for system in unique(row.system for row in rows)
+    ]
+    protocols = unique(protocol for protocol, _ in columns)
+    groups = [
+        (GROUPS.get(name) or label(name), [_label(metric) for protocol, metric in columns if protocol == name])
+        for name in protocols
+    ]
+    counts = sorted({row.n for row in rows if row.protocol not in ("random pairs", "near pairs")})
+    size = f"{counts[-1]:,} {COUNTED.get(protocols[-1], 'texts')}; ×100, with 95% intervals"
+    return DomainTable(caption, size, groups, lines, notes)
+
+
+def panels(rows: Sequence[Result]) -> list[charts.Intervals]:
+    """Draw a chart for each k, with a line for each system."""
+    drawn = []
+    for name in unique(row.metric for row in rows if row.protocol == NEIGHBOURS):
+        found = [row for row in rows if (row.protocol, row.metric) == (NEIGHBOURS, name)]
+        points = {
+            row.system: (row.number * 100, row.low * 100, row.high * 100)
+            for row in found
+            if row.number is not None and row.low is not None and row.high is not None
+        }
+        if points:
+            drawn.append(charts.intervals(_label(name), points, [name for name in points if name.startswith(STUDENT)]))
+    return drawn
+
+
+def _cell(
+    row: Result,
+    best: float | None,
+    spreads: Mapping[tuple[str, str, str, str], float | None],
+    notes: Sequence[str],
+) -> Cell:
+    if isinstance(row.value, Unavailable):
+        return Cell("—", note=str(notes.index(row.value.reason) + 1))
+    interval = "" if row.low is None or row.high is None else f"{_hundredfold(row.low)} to {_hundredfold(row.high)}"
+    spread = spreads.get((row.system, row.dataset, row.protocol, row.metric))
+    return Cell(
+        _hundredfold(row.value), interval, "" if spread is None else _hundredfold(spread), best=row.value == best
+    )
+
+
+def _best(rows: Sequence[Result]) -> float | None:
+    """Return the best figure of a column; None if there is nothing to choose from."""
+    known = [row.number for row in rows if row.number is not None]
+    if len(known) < 2 or rows[0].protocol == WORDS:  # systems differ in their words, not in how well they know them
+        return None
+    better = metric(rows[0].metric).better or 1
+    return max(known, key=lambda value: value * better)
+
+
+def _label(name: str) -> str:
+    return LABELS.get(name) or metric(name).label
+
+
+def _hundredfold(value: float) -> str:
+    return f"{value * 100:.1f}".replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,76 @@
+"""The stage `domain`: how far do the students agree with their teacher on texts that nothing was trained on?
+
+Reads the held-out texts of data/corpus/sentences, their soft labels, the sets of the user's own labels, and the
+students of the run. Compares these with the encoders of `domain.peers`. Writes reports/domain.csv, one row for each
+figure.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.distillation.student import LabelledCorpus
+from sentence_distillery.domain.held_out import reference_of
+from sentence_distillery.domain.labelled import own_tasks, scored_on_labels
+from sentence_distillery.domain.peers import PEERS, Comparison
+from sentence_distillery.domain.scoring import scored
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.evaluate import Encoder
+from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
+from sentence_distillery.evaluation.registered.mlp_head import NAME as WITH_HEAD
+from sentence_distillery.evaluation.registration import load_variant
+from sentence_distillery.evaluation.results import Result, write_results
+from sentence_distillery.io.unavailable import Unavailable, to_text
+from sentence_distillery.runtime.progress import track
+from stages import paths
+from stages.params import Params
+from stages.stage import stage
+
+Load = Callable[[], Encoder | Unavailable]
+
+VARIANTS = {WITH_HEAD: paths.MLP_HEAD, FINE_TUNED: paths.FINE_TUNED_STUDENT}
+CORPUS = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
+
+
+def variant(name: str, directory: Path) -> Encoder | Unavailable:
+    """Load a variant of the student, or say why there is none."""
+    loaded = load_variant(name, directory)
+    return loaded if isinstance(loaded, Unavailable) else loaded.encoder
+
+
+def students() -> Iterator[tuple[str, Load]]:
+    """Yield the name of each student of the current directory, and a function that loads it."""
+    yield "student", partial(StaticEncoder.load, paths.STUDENT)
+    for name, directory in VARIANTS.items():
+        yield name, partial(variant, name, directory)
+
+
+def peers(params: Params) -> Iterator[tuple[str, Load]]:
+    """Yield the name of each peer, and a function that makes it."""
+    dimension = StaticEncoder.load(paths.STUDENT).full_dimension
+    comparison = Comparison(paths.RELEASED, params.teacher, dimension, CORPUS, params.domain.seed)
+    for peer in params.domain.peers:
+        yield peer, partial(PEERS[peer], comparison)
+
+
+def main() -> None:
+    with stage("domain", unit="figures") as (params, counters):
+        reference = reference_of(CORPUS, params.held_out.share, params.domain)
+        tasks = own_tasks(BenchmarkData(paths.BENCHMARKS))
+        every = [*students(), *peers(params)]  # one at a time is in memory
+        results: list[Result] = []
+        for name, load in track(every, len(every), "encoders"):
+            encoder = load()
+            results += scored(name, encoder, reference)
+            results += [scored_on_labels(name, encoder, task) for task in tasks]
+        for result in results:
+            if isinstance(result.value, Unavailable):
+                counters.drop(to_text(result.value))
+            else:
+                counters.keep()
+        write_results(paths.DOMAIN, results)
+
+
+if __name__ == "__main__":
+    main()

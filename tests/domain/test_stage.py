@@ -1,0 +1,130 @@
+"""The stage `domain`, after the stages that it needs."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from sentence_distillery.domain.measures import METRICS
+from sentence_distillery.encoder.static_encoder import VARIANT
+from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.evaluation.seed_spread import over_seeds
+from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.io.unavailable import Unavailable
+from stages import paths
+from stages.corpus import clean
+from stages.distillation import soft_labels, student
+from stages.evaluation import domain
+from stages.evaluation.seeds import held_out_figures
+from stages.params import load_params
+from tests.corpus.conftest import Workspace
+from tests.distillation.conftest import write_benchmarks
+from tests.distillation.test_distill import SENTENCES
+from tests.tiny_bert import write_tiny_bert
+from tests.workspace import ROOT, write_params
+
+COUNT = len(SENTENCES) // 5
+
+
+def configure(share: float = 0.2, seed: int = 1) -> None:
+    """params.yaml for a small student; no near-duplicates are dropped, since all the sentences are alike."""
+    write_params(
+        clean={"near_duplicate_threshold": 1.0},
+        held_out={"share": share, "seed": seed},
+        teacher={"reference": "./tiny", "revision": None, "sha256": None, "maximum_length": 32},
+        student={"dimension": 6, "epochs": 3, "batch_size": 32},
+        shards={"processes": 1},
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run up to the student, and the two variants as stages that are switched off leave them."""
+    threads = torch.get_num_threads()
+    directory = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(directory)
+        patch.setenv("DISTILLERY_DEVICE", "cpu")
+        torch.set_num_threads(1)
+        write_tiny_bert(Path("tiny"))
+        workspace = Workspace(directory)
+        workspace.articles(SENTENCES)
+        configure()
+        write_benchmarks(samples=("dev", "test"))
+        workspace.hold_out([])
+        for stage in (clean, soft_labels, student):
+            stage.main()
+        for path in (paths.MLP_HEAD, paths.FINE_TUNED_STUDENT):
+            write_json(path / VARIANT, {"absent": "switched off in this run"})
+        shutil.copytree(ROOT / paths.RELEASED, paths.RELEASED)
+        yield directory
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    return Path()
+
+
+def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
+    domain.main()
+    rows = read_results(paths.DOMAIN)
+    systems = ["student", "student, MLP head", "student, fine-tuned", "released"]
+    assert [(row.system, row.protocol, row.metric) for row in rows] == [
+        (name, *each) for name in systems for each in METRICS
+    ]
+    assert {row.n for row in rows if row.protocol == "neighbours"} == {COUNT}
+    values = {(row.system, row.metric): row for row in rows}
+    assert values["student, MLP head", "recall_at_1"].value == Unavailable("switched off in this run")
+    own, released = (values[name, "recall_at_10"] for name in ("student", "released"))
+    assert own.number is not None and released.number is not None and released.high is not None
+    assert own.number > released.high  # the teacher has random weights, which only its student knows
+    counters = json.loads((paths.COUNTERS / "domain.json").read_text())
+    assert (counters["kept"], counters["dropped"]) == (
+        12,
+        {
+            "undefined: switched off in this run": 14,
+            f"undefined: {COUNT} texts, but recall@100 needs 101": 2,
+        },
+    )
+    first = paths.DOMAIN.read_bytes()
+    domain.main()
+    assert paths.DOMAIN.read_bytes() == first
+
+
+def test_another_seed(run: Path) -> None:
+    """The figures of a seed have the keys of the run's own, so that their spread is known."""
+    domain.main()
+    own, other = read_results(paths.DOMAIN), list(held_out_figures(load_params(), 2))
+    assert {row.seed for row in other} == {2}
+    assert {row.system for row in other} == {"student"}
+    spreads = {row.metric: row.spread for row in over_seeds(own, [other])}
+    assert spreads["recall_at_10"] == pytest.approx(0.0, abs=1e-4)  # it is the same student here
+
+
+def test_nothing_held_out(run: Path) -> None:
+    configure(share=0.0)
+    for stage in (clean, soft_labels):
+        stage.main()
+    domain.main()
+    assert {row.value for row in read_results(paths.DOMAIN)} == {
+        Unavailable("no text is held out: held_out.share is 0")
+    }
+    assert list(held_out_figures(load_params(), 2)) == []
+
+
+def test_labels_of_other_texts(run: Path) -> None:
+    configure(seed=2)
+    clean.main()
+    with pytest.raises(SystemExit) as caught:
+        domain.main()
+    place = paths.SOFT_LABELS / "held_out.parquet"
+    assert str(caught.value.code).startswith(
+        f"domain: {place} was not made from {paths.SENTENCES / 'held_out.parquet'}"
+    )
