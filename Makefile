@@ -1,4 +1,6 @@
 # make run         the main job: corpus, soft labels, student, evaluation, report; then the papers' small cells
+# make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
+#                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>. Writes conf/profile/<name>.yaml
 # make test        every test
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
@@ -13,7 +15,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run test ui bench pareto release parser mpnet benchmarks publish lint lock clean
+.PHONY: run distil test ui bench pareto release parser mpnet benchmarks publish lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -42,6 +44,15 @@ run: $(READY)
 	@echo "experiments of three papers; Ctrl-C ends it, and the encoder stays."
 	@python -m flows.terminal paper_pages
 	@echo "The pages on the papers are reports/paper1.html, paper2.html and paper3.html."
+
+distil: $(READY)
+	@test -n "$(TEXTS)" -a -n "$(TEACHER)" -a -n "$(NAME)" \
+	  || { echo "Say what to distil: make distil TEXTS=my_texts.csv TEACHER=minilm-l6 NAME=mine"; exit 1; }
+	@python -m stages.params new "$(NAME)" --texts "$(TEXTS)" --teacher "$(TEACHER)" \
+	  $(if $(REVISION),--revision "$(REVISION)") $(if $(TEXT_COLUMN),--text-column "$(TEXT_COLUMN)") \
+	  $(if $(LANGUAGE),--language "$(LANGUAGE)")
+	@python -m flows.terminal report
+	@echo "The encoder is in models/student, the report is reports/index.html."
 
 # The tests run in processes side by side; threads within each would only wait for one another. Byte code is kept, or
 # each of the hundreds of processes that the tests start would compile the project anew.

@@ -50,13 +50,15 @@ def distill(options: argparse.Namespace) -> None:
     from sentence_distillery.distillation.distill import distill
 
     encoder = distill(
-        [Path(given) for given in options.texts],
+        _texts(options.texts),
         options.teacher,
         revision=options.revision,
         dimension=options.dimension,
         epochs=options.epochs,
         seed=options.seed,
         language=options.language,
+        text_column=options.text_column,
+        held_out=options.held_out,
         working_directory=options.working_directory,
     )
     encoder.save_pretrained(options.output)
@@ -210,9 +212,17 @@ def clean(options: argparse.Namespace) -> None:
 
     cleaning = CLEAN.model_copy(update={"language": options.language})
     counters = Counters("sentences")
-    texts = [Path(given) for given in options.texts]
-    write_sentences(texts, options.text_column, cleaning, None, options.output, counters)
+    write_sentences(_texts(options.texts), options.text_column, cleaning, None, options.output, counters)
     log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
+
+
+def _texts(given: Sequence[str]) -> "Iterator[str | Path]":
+    """Yield the files and directories, and the lines of standard input for -."""
+    for name in given:
+        if name == "-":
+            yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
+        else:
+            yield Path(name)
 
 
 def _listed(dropped: "dict[str, int]") -> str:
@@ -253,15 +263,29 @@ def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _distill_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .jsonl, .parquet")
+    _texts_arguments(parser)
     parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
     parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
     parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
+    parser.add_argument(
+        "--held-out",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of the texts to keep out of the training and in the working directory, for `evaluate --texts` (0)",
+    )
+
+
+def _texts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "texts", nargs="+", help="files or directories: .txt, .md, .csv, .tsv, .jsonl, .parquet; - reads lines"
+    )
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
 
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -307,10 +331,8 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _clean_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs="+", help="files or directories: .txt, .csv, .jsonl, .parquet")
+    _texts_arguments(parser)
     parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
-    parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
-    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:

@@ -244,6 +244,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     using.add_argument("--discard", action="store_true", help="even if edits are lost that no profile has")
     saving = commands.add_parser("save", help="keep the edits as a new profile")
     saving.add_argument("profile")
+    making = commands.add_parser("new", help="make and use a profile for your own text and teacher")
+    making.add_argument("profile")
+    making.add_argument("--texts", type=Path, required=True, help="file or directory: .txt, .md, .csv, .jsonl, ...")
+    making.add_argument("--teacher", required=True, help="a name of `encoders`, package:<name>, directory, or hub id")
+    making.add_argument("--revision", help="commit of a hub id")
+    making.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    making.add_argument("--language", default="en", help="ISO 639-1 code; other languages are dropped (en)")
     options = parser.parse_args(arguments)
     try:
         _run(options)
@@ -262,6 +269,9 @@ def _run(options: argparse.Namespace) -> None:
             print("\n".join(profiles.edits(read_params())) or "No edits.")
         case "use":
             print("\n".join(profiles.use(options.profile, options.site, options.discard)) or "Nothing changes.")
+        case "new":
+            given = {name: value for name, value in vars(options).items() if name not in ("command", "profile")}
+            print(f"{profiles.new(options.profile, profiles.Own(**given))} has the parameters of this run.")
         case "save":
             print(f"{profiles.save(options.profile)} has the edits.")
 

@@ -7,9 +7,14 @@ never over an edit that no profile has.
     python -m stages.params use paper --site china-daily   # with a news site of conf/site as its corpus
     python -m stages.params diff                           # the edits of params.yaml
     python -m stages.params save mine                      # keep them as conf/profile/mine.yaml
+    python -m stages.params new mine --texts my_texts --teacher minilm-l6       # your own text and teacher
 """
 
+import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,8 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.corpus.readers import SUFFIXES, files_in, format_of
+from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
 from stages import paths
 from stages.params import PARAMS, read_params
 
@@ -30,8 +36,18 @@ page and a scheduled retraining all see the edit. `python -m stages.params use b
 and refuses to write over an edit; `python -m stages.params save mine` keeps the edits as a profile. The options.py of
 each folder of sentence_distillery/ explains its section.
 """
+NEW = """\
+# A student of your own text, by `make distil`. Keep it in git. After an edit of this file:
+# python -m stages.params use {name} --discard, then dvc repro report. conf/base.yaml has all other values.
+"""
 SAVED = "# Made by `python -m stages.params save {name}`: what differs from conf/base.yaml.\n"
 LONGEST = 80  # characters of a value that is shown
+MAXIMUM_LENGTH = 128  # word pieces, as in `distill`
+NAME = r"[a-z0-9][a-z0-9_-]*"
+EDITED = f"""\
+{PARAMS} has edits that no profile has:
+{{}}
+Keep them: `python -m stages.params save <name>`. Or let them go: `python -m stages.params use <profile> --discard`."""
 ABSENT = "not there"  # in a difference
 
 
@@ -66,11 +82,7 @@ def use(profile: str, site: str | None, discard: bool) -> list[str]:
         return [f"{PARAMS} could not be read, and is written anew."]
     present = read_params()
     if not discard and (lost := edits(present)):
-        listed = "\n".join(f"  {line}" for line in lost)
-        raise InputError(
-            f"{PARAMS} has edits that no profile has:\n{listed}\nKeep them: `python -m stages.params save <name>`. "
-            "Or let them go: add --discard."
-        )
+        raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
     write(wanted)
     return differences(present, plain(wanted))
 
@@ -98,6 +110,94 @@ def save(name: str) -> Path:
     write_profile(path, SAVED.format(name=name), changed)
     write(compose(name))
     return path
+
+
+@dataclass(frozen=True)
+class Own:
+    """A corpus and a teacher that a user brings.
+
+    Attributes:
+        texts: A file or a directory; one that is not below data/external is copied there.
+        teacher: A name of section `encoders`, "package:<name>", a directory, or a hub id with `revision`.
+        revision: The commit of a hub id.
+        text_column: The column that has the text, in files with columns.
+        language: ISO 639-1 code; documents in other languages are dropped.
+    """
+
+    texts: Path
+    teacher: str
+    revision: str | None = None
+    text_column: str = "text"
+    language: str = "en"
+
+
+def new(name: str, own: Own) -> Path:
+    """Write the profile of a student of one's own text, use it, and return its file.
+
+    It switches off the variants of the student, two of which need human ratings. A profile that says the same is kept
+    as it is.
+
+    Raises:
+        InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
+            params.yaml has edits.
+    """
+    if not re.fullmatch(NAME, name):
+        raise InputError(f"{name!r} is not a name; use small letters, digits, - and _, as in my-texts.")
+    if lost := edits(read_params()):
+        raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
+    base, path = _read(paths.CONF / "base.yaml"), paths.CONF / "profile" / f"{name}.yaml"
+    teacher = own.teacher if own.teacher in base["encoders"] else _teacher(own)
+    _refuse_unreadable(base["encoders"][teacher] if isinstance(teacher, str) else teacher)
+    texts = {"path": str(_place(own.texts, name)), "format": None, "columns": {"text": own.text_column}}
+    content = {
+        "name": name,
+        "crawl": {"source": "files", "inputs": [texts]},
+        "clean": {"language": own.language},
+        "teacher": teacher,
+        **{section: {"enabled": False} for section in ("mlp_head", "fine_tuned_teacher", "fine_tuned_student")},
+    }
+    if path.exists() and plain(_read(path)) != content:
+        raise InputError(f"{path} is there and says something else; give another name, or delete it.")
+    _copy(own.texts, Path(texts["path"]))
+    if not path.exists():
+        write_profile(path, NEW.format(name=name), content)
+    write(compose(name))
+    return path
+
+
+def _teacher(own: Own) -> dict[str, Any]:
+    known = {"sha256": None, "maximum_length": MAXIMUM_LENGTH}
+    return {"reference": own.teacher, "revision": own.revision, **known}
+
+
+def _refuse_unreadable(teacher: Mapping[str, Any]) -> None:
+    """Load the teacher now, not after the corpus was cleaned; raises InputError."""
+    from sentence_distillery.encoders.options import Teacher
+    from sentence_distillery.encoders.transformer import load_encoder  # takes four seconds
+
+    load_encoder(Teacher(**teacher))
+
+
+def _place(texts: Path, name: str) -> Path:
+    """Return where the texts are, or will be, below data/external."""
+    if not texts.exists():
+        raise InputError(f"{texts} does not exist; give a file or a directory of texts.")
+    if not any(format_of(file) for file in files_in(texts)):
+        raise InputError(f"{texts} has no file that can be read; bring {', '.join(SUFFIXES)}.")
+    if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
+        return Path(os.path.relpath(texts.resolve(), Path.cwd()))
+    return paths.EXTERNAL / name
+
+
+def _copy(texts: Path, target: Path) -> None:
+    """Copy texts to below data/external, in place of those of an earlier call, unless they are there."""
+    if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
+        return
+    with atomic_directory(target) as partial:
+        for file in files_in(texts):
+            place = partial / (file.relative_to(texts) if texts.is_dir() else file.name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, place)
 
 
 def write_profile(path: Path, comment: str, content: Mapping[str, Any]) -> None:

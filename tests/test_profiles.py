@@ -1,5 +1,6 @@
 """Profiles and edits of params.yaml: nothing that a user has written is lost."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from sentence_distillery.io.artifacts import InputError
 from stages import profiles
 from stages.params import PARAMS, load_params, main, read_params
 from tests.flows.conftest import git, make_repository, pipeline, set_param, stage
+from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT
 
 
@@ -145,3 +147,68 @@ def test_the_old_way_to_name_a_profile_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode != 0
     assert "profile" in done.stderr
+
+
+@pytest.fixture
+def tiny(workspace: Path) -> Path:
+    """A teacher, and texts outside of data/external."""
+    write_tiny_bert(workspace / "teacher")
+    (workspace / "mine").mkdir()
+    (workspace / "mine/a.csv").write_text("body,other\nThe storm closed the port.,x\n", encoding="utf-8")
+    return workspace
+
+
+def new(*more: str, name: str = "mine", texts: str = "mine", teacher: str = "teacher") -> None:
+    main(["new", name, "--texts", texts, "--teacher", teacher, "--text-column", "body", *more])
+
+
+def test_a_profile_for_own_text(tiny: Path) -> None:
+    """The texts are copied to where changes are seen, and the profile holds what is one's own, and nothing else."""
+    new("--language", "de")
+    params = load_params()
+    assert (params.name, params.crawl.source, params.clean.language) == ("mine", "files", "de")
+    (given,) = params.crawl.inputs
+    assert (given.path, given.columns.text, given.columns.title) == ("data/external/mine", "body", None)
+    assert (tiny / given.path / "a.csv").read_bytes() == (tiny / "mine/a.csv").read_bytes()
+    assert (params.teacher.reference, params.teacher.maximum_length) == ("teacher", 128)
+    assert not params.fine_tuned_teacher.enabled
+    written = Path("conf/profile/mine.yaml")
+    assert len(written.read_text(encoding="utf-8").splitlines()) < 30
+    before = written.read_bytes()
+    new("--language", "de")  # again, after more text was added
+    assert written.read_bytes() == before
+
+
+def test_texts_that_are_there_are_not_copied(tiny: Path) -> None:
+    Path("data/external").mkdir(parents=True)
+    Path("mine/a.csv").rename("data/external/a.csv")
+    new(texts="data/external/a.csv", teacher="minilm-l6")
+    assert [given.path for given in load_params().crawl.inputs] == ["data/external/a.csv"]
+    assert read_params()["teacher"] == "minilm-l6"
+    assert not Path("data/external/mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "My Texts"}, "'My Texts' is not a name; use small letters"),
+        ({"name": "best"}, "conf/profile/best.yaml is there and says something else"),
+        ({"texts": "nowhere"}, "nowhere does not exist; give a file or a directory"),
+        ({"texts": "teacher/tokenizer.json"}, "tokenizer.json has no file that can be read; bring .txt, .md"),
+        ({"teacher": "nowhere/model"}, "nowhere/model"),
+    ],
+)
+def test_what_a_profile_cannot_be_made_of(tiny: Path, given: dict[str, str], message: str) -> None:
+    """Before the first stage starts, and without a trace."""
+    before = PARAMS.read_bytes()
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        new(**given)
+    assert PARAMS.read_bytes() == before
+    assert not Path("conf/profile/mine.yaml").exists() and not Path("data").exists()
+
+
+def test_edits_are_kept_before_a_profile_for_own_text(tiny: Path) -> None:
+    edit("student", epochs=3)
+    with pytest.raises(SystemExit, match="has edits that no profile has"):
+        new()
+    assert load_params().student.epochs == 3

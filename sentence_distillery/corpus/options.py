@@ -8,13 +8,13 @@ from sentence_distillery.io.options import Count, Fraction, Section, Seed
 
 
 class Columns(Section):
-    """Which column of a table holds which field of an article; null if the table lacks it."""
+    """Which column of a table holds which field of an article; null, or not named, if the table lacks it."""
 
     text: str
-    title: str | None
-    url: str | None
-    published: str | None
-    source: str | None
+    title: str | None = None
+    url: str | None = None
+    published: str | None = None
+    source: str | None = None
 
 
 class HeldOut(Section):

@@ -1,5 +1,5 @@
-"""Read articles from a user's files, row by row: text (one article per file), lines, CoNLL-U,
-jsonl, csv and parquet.
+"""Read articles from a user's files, row by row: text and Markdown (one article per file), lines, CoNLL-U, JSON lines,
+CSV, TSV and Parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
 dict of the file's own columns. A file that cannot be read raises InputError; a row is never skipped here.
@@ -7,7 +7,8 @@ dict of the file's own columns. A file that cannot be read raises InputError; a 
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,45 @@ def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, 
 _RESTORE = "Restore the file that you brought, or leave it out."
 
 
+def files_in(path: Path) -> list[Path]:
+    """List the files below a directory, sorted by name, or the file itself.
+
+    Hidden files and those in hidden directories are left out, as are links that lead nowhere.
+    """
+    if not path.is_dir():
+        return [path]
+    below = (file for file in path.rglob("*") if file.is_file())
+    return sorted(file for file in below if not any(part.startswith(".") for part in file.relative_to(path).parts))
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format that a file's suffix stands for, in any case, or None."""
+    return SUFFIXES.get(path.suffix.lower())
+
+
 def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     content = path.read_bytes()
     try:
         yield str(path), {"text": content.decode("utf-8-sig")}
     except UnicodeDecodeError as error:
         raise InputError(_not_utf8(f"{path}: byte {error.start}")) from error
+
+
+def _read_markdown(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """Yield the text of headings, paragraphs, list items and table cells, a block each; code and HTML are left out."""
+    from markdown_it import MarkdownIt  # few corpora need it
+
+    for place, row in _read_text(path, names):
+        tokens = MarkdownIt("commonmark").enable("table").parse(row["text"])
+        blocks = [_inline_text(token.children or []) for token in tokens if token.type == "inline"]
+        yield place, {"text": "\n\n".join(blocks)}
+
+
+def _inline_text(tokens: Iterable[Any]) -> str:
+    breaks = ("softbreak", "hardbreak")
+    return "".join(
+        " " if token.type in breaks else "" if token.type == "html_inline" else token.content for token in tokens
+    )
 
 
 def _read_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
@@ -78,9 +112,9 @@ def _read_json_lines(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
         _check_columns(path, names, seen)
 
 
-def _read_csv(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
+def _read_csv(path: Path, names: set[str], delimiter: str = ",") -> Iterator[tuple[str, Row]]:
     csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.DictReader(_decoded_lines(path), strict=True)
+    reader = csv.DictReader(_decoded_lines(path), delimiter=delimiter, strict=True)
     try:
         _check_columns(path, names, reader.fieldnames or [])
         for number, row in enumerate(reader, start=1):
@@ -107,15 +141,26 @@ def _read_parquet(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
         raise InputError(f"{path} cannot be read: {str(error).strip()}. {_RESTORE}") from error
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Path, set[str]], Iterator[tuple[str, Row]]]] = {
     "text": _read_text,
     "lines": _read_lines,
     "conllu": _read_conllu,
     "jsonl": _read_json_lines,
     "csv": _read_csv,
+    "tsv": partial(_read_csv, delimiter="\t"),
+    "markdown": _read_markdown,
     "parquet": _read_parquet,
 }
-SUFFIXES = {".txt": "text", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".conllu": "conllu"}
+SUFFIXES = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".conllu": "conllu",
+}
+WHOLE = ("text", "markdown")  # a file is one article; the others have rows and columns
 
 
 def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
@@ -123,7 +168,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name one of these, or null for a field that it does not hold."
+            "name one of these as the column that holds it."
         )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sentence_distillery.corpus.options import Columns
-from sentence_distillery.corpus.readers import SUFFIXES, Row, read_rows
+from sentence_distillery.corpus.readers import SUFFIXES, WHOLE, Row, files_in, format_of, read_rows
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.crawl.options import Crawl, CrawlInput, Web
@@ -107,9 +107,9 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
     """
     for given in inputs:
         for path in input_files(given, counters, root):
-            format = given.format or SUFFIXES[path.suffix]
+            format = given.format or format_of(path) or ""
             for place, row in read_rows(path, format, given.columns):
-                if format == "text":
+                if format in WHOLE:
                     yield _text_article(path, row)
                 else:
                     yield _article(place, row, given.columns, path.stem, counters)
@@ -125,8 +125,8 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
         raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
     if root is not None:
         _refuse_linked_directories(given, root)
-    files = sorted(path for path in given.rglob("*") if path.is_file()) if given.is_dir() else [given]
-    readable = [path for path in files if entry.format or path.suffix in SUFFIXES]
+    files = files_in(given)
+    readable = [path for path in files if entry.format or format_of(path)]
     if not readable:
         raise InputError(
             f"crawl.inputs: {given} is not a file that can be read; bring {', '.join(SUFFIXES)}, or name its format."

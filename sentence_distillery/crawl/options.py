@@ -26,11 +26,11 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 
 class CrawlInput(Section):
     path: str = Field(title="file or directory below data/external")
-    format: Literal["text", "lines", "conllu", "jsonl", "csv", "parquet"] | None = Field(
-        title="text: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; conllu: one a "
-        "sentence; null: by the suffix"
+    format: Literal["text", "markdown", "lines", "conllu", "jsonl", "csv", "tsv", "parquet"] | None = Field(
+        title="text, markdown: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; conllu: "
+        "one a sentence; null: by the suffix"
     )
-    columns: Columns = Field(title="column of each field; unused by the format text")
+    columns: Columns = Field(title="column of each field; unused by the formats text and markdown")
 
 
 class Crawl(Section):

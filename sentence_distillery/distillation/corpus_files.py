@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.corpus.cleaning import clean
 from sentence_distillery.corpus.options import Clean, Columns, HeldOut
-from sentence_distillery.corpus.readers import SUFFIXES, read_rows
+from sentence_distillery.corpus.readers import SUFFIXES, WHOLE, files_in, format_of, read_rows
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
 from sentence_distillery.io.counters import Counters
@@ -165,17 +165,16 @@ def _files(path: Path) -> list[Path]:
     """List the files of a directory that can be read, sorted by name, or the file itself."""
     if not path.exists():
         raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    readable = [each for each in files if each.suffix in SUFFIXES]
+    readable = [file for file in files_in(path) if format_of(file)]
     if not readable:
         raise InputError(f"{path} has no file that can be read; bring {', '.join(SUFFIXES)}.")
     return readable
 
 
 def _read_file(path: Path, text_column: str, by_line: bool) -> Iterator[Article]:
-    columns = Columns(text=text_column, title=None, url=None, published=None, source=None)
-    plain = SUFFIXES[path.suffix] == "text"
-    for place, row in read_rows(path, SUFFIXES[path.suffix], columns):
+    columns, format = Columns(text=text_column), format_of(path) or ""
+    plain = format in WHOLE
+    for place, row in read_rows(path, format, columns):
         text = row["text"] if plain else row.get(text_column)
         if text is not None and not isinstance(text, str):
             raise InputError(f"{place}: column '{text_column}' holds {_shown(text)}, expected text.")

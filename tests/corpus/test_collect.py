@@ -44,7 +44,13 @@ def _write_csv(path: Path) -> None:
     path.write_text("\ufeff" + "".join(",".join(row) + "\r\n" for row in rows), encoding="utf-8")
 
 
-WRITERS = {"parquet": _write_parquet, "jsonl": _write_json_lines, "csv": _write_csv}
+def _write_tsv(path: Path) -> None:
+    rows = [list(ROWS[0]), *(list(row.values()) for row in ROWS)]
+    quoted = (["" if value == "" else f'"{value}"' for value in row] for row in rows)
+    path.write_text("".join("\t".join(row) + "\n" for row in quoted), encoding="utf-8")
+
+
+WRITERS = {"parquet": _write_parquet, "jsonl": _write_json_lines, "csv": _write_csv, "tsv": _write_tsv}
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -57,6 +63,26 @@ def test_every_format_gives_the_same_articles(workspace: Workspace, suffix: str)
     counters = workspace.counters("crawl")
     assert (counters["total"], counters["kept"], counters["dropped"]) == (3, 2, {"empty": 1})
     assert counters["details"] == {crawl.UNKNOWN_DATES: 1}
+
+
+def test_markdown_is_read_as_blocks_of_text(workspace: Workspace) -> None:
+    """Headings, items and cells are apart; marks, code and HTML are gone."""
+    text = (
+        "# The storm\n\nIt *closed*\nthe [port](https://x.org/a_b).\n\n- `make` it<br>\n- Ships\n\n```\ncode = 1\n```\n"
+        "<div>markup</div>\n\n| a | b |\n| - | - |\n| one | two |\n"
+    )
+    Path("data/external/notes.md").write_text(text, encoding="utf-8")
+    workspace.inputs("data/external/notes.md")
+    crawl_stage.main()
+    expected = ["The storm", "It closed the port.", "make it", "Ships", "a", "b", "one", "two"]
+    assert workspace.crawled()[0]["text"].split("\n\n") == expected
+
+
+def test_only_columns_that_are_there_need_a_name(workspace: Workspace) -> None:
+    _write_csv(Path("data/external/news.csv"))
+    workspace.inputs("data/external/news.csv", columns={"text": "text"})
+    crawl_stage.main()
+    assert [row["text"] for row in workspace.crawled()] == ["One text.", "Second,\ntext."]
 
 
 def test_a_treebank(workspace: Workspace) -> None:
@@ -111,9 +137,13 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
     monkeypatch.setattr(crawl, "PART_ARTICLES", 2)
     folder = Path("data/external/essays/deep")
     folder.mkdir(parents=True)
-    for name in ("c.txt", "a.txt", "b.txt"):
-        (folder / name).write_text(f"\ufeffThis is {name}.", encoding="utf-8")
-    (folder / "README.md").write_text("no article", encoding="utf-8")
+    for name in ("c.TXT", "a.txt", "b.txt"):
+        (folder / name).write_text(f"\ufeffThis is {name.lower()}.", encoding="utf-8")
+    (folder / "picture.png").write_text("no article", encoding="utf-8")
+    for hidden in ("._a.txt", ".cache/b.txt"):  # litter of platforms
+        (folder / hidden).parent.mkdir(exist_ok=True)
+        (folder / hidden).write_bytes(b"\xff\x00")
+    (folder / "gone.txt").symlink_to("nowhere")
     workspace.inputs("data/external/essays")
     crawl_stage.main()
     assert sorted(content(paths.ARTICLES)) == ["part-00000.parquet", "part-00001.parquet"]
@@ -163,7 +193,7 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs hold no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
-        ("a.pdf", b"%PDF", r"a\.pdf is not a file that can be read; bring \.txt, \.jsonl"),
+        ("a.pdf", b"%PDF", r"a\.pdf is not a file that can be read; bring \.txt, \.md, \.jsonl"),
     ],
 )
 def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message: str) -> None:
