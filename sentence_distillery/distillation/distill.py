@@ -83,7 +83,7 @@ def distill(
 
     Args:
         texts: Sentences or articles: any iterable of str, a generator too; or the path of a file or a directory, or
-            several `Path`s. Files are .txt, .md (one article each), .csv, .tsv, .jsonl, .parquet (one per row), .conllu.
+            several `Path`s: .txt, .md (one article each), .csv, .tsv, .jsonl, .parquet (one per row), .conllu.
         teacher: A transformer with a fast tokenizer: "package:<name>" of an installed package, a directory, a hub id
             with `revision`, or a `Teacher`. It is run as sentence-transformers runs it: with the pooling, the dense
             layers and the default prompt that its files name; without modules.json, as a mean over its tokens.
