@@ -148,7 +148,8 @@ def new(name: str, own: Own) -> Path:
     base, path = _read(paths.CONF / "base.yaml"), paths.CONF / "profile" / f"{name}.yaml"
     teacher = own.teacher if own.teacher in base["encoders"] else _teacher(own)
     _refuse_unreadable(base["encoders"][teacher] if isinstance(teacher, str) else teacher)
-    texts = {"path": str(_place(own.texts, name)), "format": None, "columns": {"text": own.text_column}}
+    place = _place(own.texts, name)
+    texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
         "crawl": {"source": "files", "inputs": [texts]},
@@ -158,7 +159,7 @@ def new(name: str, own: Own) -> Path:
     }
     if path.exists() and plain(_read(path)) != content:
         raise InputError(f"{path} is there and says something else; give another name, or delete it.")
-    _copy(own.texts, Path(texts["path"]))
+    _copy(own.texts, place)
     if not path.exists():
         write_profile(path, NEW.format(name=name), content)
     write(compose(name))

@@ -18,6 +18,7 @@ trained on them.
 """
 
 import itertools
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,10 +46,14 @@ from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.shards import map_shards, processes_here
 
 HERE = Shards(processes=1, dask=None)
+ENOUGH = 1_000  # sentences
+FEW = "%s sentences of %s documents are left, few to learn from: bring %s at the least, and better ten times as many."
 EXAMINED_AT_ONCE = 200
 EXAMINED_CHARACTERS = 500_000
 # No reader filters by the smallest and largest text of a page, and these take a fifth of the time to write.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True, "write_statistics": False}
+
+log = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -92,7 +97,10 @@ def clean(
         origins = _examine(given, spool, options, where)
         threads = processes_here(where)
         decisions = decide(*spool.take(), origins.sources, evaluated, options, threads, held_out)
-        count(decisions, spool.removed, Counters("sentences") if counters is None else counters)
+        counters = Counters("sentences") if counters is None else counters
+        count(decisions, spool.removed, counters)
+        if counters.kept < ENOUGH:
+            log.warning(FEW, f"{counters.kept:,}", f"{len(given):,}", f"{ENOUGH:,}")
         overview = Overview(origins, decisions, spool.parts)
         write = partial(write_part, spool=spool, decisions=decisions, target=directory, language=options.language)
         with (

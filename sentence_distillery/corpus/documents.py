@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sentence_distillery.corpus.boilerplate import RULES, boilerplate_rules, without_boilerplate
 from sentence_distillery.corpus.duplicates import SHINGLE, signatures
 from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.language import are_plain, check_language, is_in_language
+from sentence_distillery.corpus.language import LONG_SAMPLE, SHORTEST, are_plain, check_language, is_in_language
 from sentence_distillery.corpus.schema import SENTENCES
 from sentence_distillery.corpus.sentences import split_sentences
 from sentence_distillery.corpus.text import normalise, paragraphs, without_markup
@@ -131,15 +131,31 @@ def _lines(
 
 def _documents(documents: list[list[list[str]]], counts: NDArray[np.int64], words: Words, language: str) -> Documents:
     boundaries = words.offsets[np.concatenate([[0], np.cumsum(counts)])].astype(np.int64)
-    known = are_plain(words.values, boundaries, language).tolist()
-    in_language = [known[place] or _is_in_language(lines, language) for place, lines in enumerate(documents)]
+    known = are_plain(words.values, boundaries, language)
     return Documents(
         counts,
         words.identities(boundaries),
-        np.array(in_language, bool),
+        _in_language(documents, known, language),
         signatures(*words.shingles(boundaries, SHINGLE)),
     )
 
 
-def _is_in_language(document: list[list[str]], language: str) -> bool:
-    return is_in_language(" ".join(itertools.chain.from_iterable(document)), language)
+def _in_language(documents: list[list[list[str]]], known: NDArray[np.bool_], language: str) -> NDArray[np.bool_]:
+    """Mark the documents in `language`, (documents,) bool; `known` ones are.
+
+    Those that are too short to tell, such as the rows of a table, are judged together, unless as many are known.
+    """
+    found, short = known.copy(), {}
+    for place in np.flatnonzero(~known).tolist():
+        text = _text(documents[place])
+        found[place] = is_in_language(text, language)
+        if len(text) < SHORTEST:
+            short[place] = text
+    if not is_in_language(" ".join(short.values()), language, LONG_SAMPLE):
+        alike = sum(len(_text(documents[place])) < SHORTEST for place in np.flatnonzero(known).tolist())
+        found[list(short)] = alike >= len(short)
+    return found
+
+
+def _text(document: list[list[str]]) -> str:
+    return " ".join(itertools.chain.from_iterable(document))

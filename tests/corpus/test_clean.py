@@ -38,7 +38,7 @@ from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Workspace, content
 from tests.halting import halted, halting
 from tests.waiting import LIMIT, wait_until
-from tests.workspace import worker_processes
+from tests.workspace import demo_params, worker_processes
 
 FIRST = "The central bank raised its interest rate by half a point today. It had not done so for seven long years."
 SECOND = "A storm closed the harbour for two days. Fishing boats were told to stay where they were until Friday."
@@ -242,6 +242,49 @@ def test_unknown_language(workspace: Workspace) -> None:
 )
 def test_language(text: str, expected: bool) -> None:
     assert is_in_language(text, "en") is expected
+
+
+GERMAN = [
+    "Der Sturm hat den Hafen geschlossen.",
+    "Die Schiffe warten auf ruhiges Wetter.",
+    "Die Bank senkt wieder ihre Zinsen.",
+    "Häuser werden in Berlin immer teurer.",
+    "Ein Hund läuft heute am Strand entlang.",
+]
+ENGLISH = [
+    "Harbour closed after heavy storm.",
+    "The ships wait for the storm to pass.",
+    "The bank has lowered its rates again.",
+    "Houses in Dublin cost more and more.",
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"),
+    [
+        (ENGLISH, ENGLISH),
+        ([*ENGLISH, GERMAN[0]], [*ENGLISH, GERMAN[0]]),  # one among many is too short to tell
+        ([*GERMAN, ENGLISH[1]], [ENGLISH[1]]),
+        ([FIRST], None),
+    ],
+)
+def test_short_texts_are_judged_together(
+    tmp_path: Path, texts: list[str], kept: list[str] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """regression: five short German rows passed as English."""
+    counters = Counters("sentences")
+    options = Clean(**demo_params()["clean"])
+    clean.clean(articles_from_texts(texts), tmp_path / "sentences", options, counters=counters)
+    rows = pq.read_table(tmp_path / "sentences/part-00000.parquet")["text"].to_pylist()
+    assert kept is None or rows == kept
+    assert counters.details.get("documents dropped: language", 0) == (0 if kept is None else len(texts) - len(kept))
+    assert f"{counters.kept} sentences of {len(texts)} documents are left, few to learn from" in caplog.text
+
+
+def test_a_corpus_of_short_texts_in_another_language(tmp_path: Path) -> None:
+    options = Clean(**demo_params()["clean"])
+    with pytest.raises(InputError, match="language"):
+        clean.clean(articles_from_texts(GERMAN), tmp_path / "sentences", options)
 
 
 def test_a_shared_model_is_the_same() -> None:
