@@ -28,9 +28,7 @@ def installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-WITH_MODEL2VEC = pytest.mark.skipif(
-    not installed("skeletoken"), reason="skeletoken, which model2vec.distill needs, is not installed"
-)
+WITH_MODEL2VEC = pytest.mark.skipif(not installed("skeletoken"), reason="skeletoken is not installed")
 WITH_TOKENLEARN = pytest.mark.skipif(not installed("tokenlearn"), reason="tokenlearn is not installed")
 
 
