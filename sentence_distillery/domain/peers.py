@@ -35,6 +35,9 @@ from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
 
 POOLINGS = {"cls": "first", "lasttoken": "last"}  # as model2vec names them; all others become its mean
+# Without the extra `distill` of model2vec, which would replace transformers by an older version.
+MODEL2VEC = "pip install model2vec 'skeletoken<0.7'"
+TOKENLEARN = "pip install --no-deps tokenlearn"
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +81,7 @@ def tokenlearn(comparison: Comparison) -> Encoder | Unavailable:
     try:
         from tokenlearn.train import train_model
     except ImportError as error:
-        return missing(error, "tokenlearn")
+        return missing(error, TOKENLEARN)
     start = comparison.model2vec
     if isinstance(start, Unavailable):
         return start
@@ -119,7 +122,7 @@ def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
         from model2vec import StaticModel
         from model2vec.distill import distill_from_model
     except ImportError as error:
-        return missing(error, "model2vec[distill]")
+        return missing(error, MODEL2VEC)
     try:
         encoder = load_encoder(teacher)
     except AbsentModelError:
@@ -143,8 +146,8 @@ def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
     return loaded
 
 
-def missing(error: ImportError, requirement: str) -> Unavailable:
+def missing(error: ImportError, command: str) -> Unavailable:
     """Return the reason why a package cannot be run; raises the error again if the fault is in this library."""
     if (error.name or "").startswith("sentence_distillery"):
         raise error
-    return Unavailable(f"it needs a package: run `pip install '{requirement}'`")
+    return Unavailable(f"it needs a package: run `{command}`")

@@ -28,7 +28,7 @@ def installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-WITH_MODEL2VEC = pytest.mark.skipif(not installed("skeletoken"), reason="model2vec[distill] is not installed")
+WITH_MODEL2VEC = pytest.mark.skipif(not installed("skeletoken"), reason="skeletoken is not installed")
 WITH_TOKENLEARN = pytest.mark.skipif(not installed("tokenlearn"), reason="tokenlearn is not installed")
 
 
@@ -52,15 +52,15 @@ def test_the_released_encoder(comparison: Comparison) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "requirement"),
-    [("model2vec", "model2vec.distill", "model2vec[distill]"), ("tokenlearn", "tokenlearn.train", "tokenlearn")],
+    ("name", "module", "command"),
+    [("model2vec", "model2vec.distill", peers.MODEL2VEC), ("tokenlearn", "tokenlearn.train", peers.TOKENLEARN)],
 )
 def test_a_package_that_is_not_installed(
-    name: str, module: str, requirement: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+    name: str, module: str, command: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     found = {known: make(comparison) for known, make in PEERS.items() if known == name}
-    assert found == {name: Unavailable(f"it needs a package: run `pip install '{requirement}'`")}
+    assert found == {name: Unavailable(f"it needs a package: run `{command}`")}
 
 
 def test_an_import_that_fails_in_this_library(comparison: Comparison) -> None:
