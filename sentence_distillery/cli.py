@@ -110,17 +110,22 @@ def _score(text: str | None, place: str) -> float:
 
 
 def compress(options: argparse.Namespace) -> None:
-    """Write a smaller encoder: fewer dimensions, fewer bits."""
+    """Write a smaller encoder: fewer dimensions, fewer bits; or one for onnxruntime and JavaScript."""
     from sentence_distillery.distillation import compression
 
+    encoder = _encoder(options)
+    if options.format == "onnx" and options.dimension is options.precision is options.texts is None:
+        encoder.save_onnx(options.output)  # as it is stored, with its layers
+        log.info("%r in %s", encoder, options.output)
+        return
     texts = None
     if options.texts is not None:
         with _opened(options.texts) as stream:
             texts = [line.decode(errors="replace") for line in stream]
-    smaller = compression.compress(
-        _encoder(options), dimension=options.dimension, precision=options.precision, texts=texts
-    )
-    smaller.save_pretrained(options.output)
+    precision = compression.Precision(options.precision or "levels")
+    smaller = compression.compress(encoder, dimension=options.dimension, precision=precision.value, texts=texts)
+    save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
+    save(options.output)
     log.info("%r in %s", smaller, options.output)
 
 
@@ -246,7 +251,17 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
 def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="directory of the smaller encoder")
     parser.add_argument("--dimension", type=int, help="dimensions to keep")
-    parser.add_argument("--precision", choices=("float32", "float16", "int8", "levels"), default="levels")
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "float16", "int8", "levels"),
+        help="how each number is stored (levels, the 255 levels of int8 in float16)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("model", "onnx"),
+        default="model",
+        help="onnx: for onnxruntime and transformers.js; without --dimension and --precision as the encoder is stored",
+    )
     parser.add_argument("--texts", help="text file; its words decide which directions are kept")
     _model_argument(parser)
 
@@ -283,7 +298,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),
-    "compress": (compress, _compress_arguments, ""),
+    "compress": (compress, _compress_arguments, "onnx"),
     "crawl": (crawl, _crawl_arguments, "crawl"),
     "clean": (clean, _clean_arguments, "corpus"),
 }

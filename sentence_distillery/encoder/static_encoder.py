@@ -210,6 +210,32 @@ class StaticEncoder(Interface):
         """
         save_model(self, Path(directory))
 
+    def save_onnx(self, directory: Path | str) -> None:
+        """Write the model as ONNX, for onnxruntime and for transformers.js, with the vectors of `encode`.
+
+        The file onnx/model.onnx takes `input_ids` and `attention_mask` and returns `sentence_embedding`. The table
+        keeps its precision. A model that cuts to `truncate_dim` is written so. It needs the package `onnx`: run
+        `pip install 'sentence-distillery[onnx]'`.
+
+        Args:
+            directory: A new or empty directory, or one of an ONNX model, which is replaced.
+
+        Raises:
+            InputError: If the model is of kind paper or has more than 2.1 GB, or if the directory holds anything else
+                or cannot be written.
+            ModuleNotFoundError: If the package `onnx` is not installed.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as directory:
+            ...     StaticEncoder.from_pretrained("released").save_onnx(directory)
+            ...     (Path(directory) / "onnx" / "model.onnx").stat().st_size // 1_000_000
+            14
+        """
+        from sentence_distillery.encoder.onnx_files import write_onnx  # the core does without it
+
+        write_onnx(self, Path(directory))
+
     def __repr__(self) -> str:
         layers = [*(self.linear or ()), *(self.hidden or ())]
         megabytes = bytes_of(self.stored, *layers) / 1e6
