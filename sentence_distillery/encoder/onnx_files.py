@@ -16,6 +16,7 @@ The same encoder gives the same bytes, whichever version of the `onnx` package w
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.encoder.files import CONFIG, TOKENIZER
-from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN
+from sentence_distillery.encoder.reading import terms_of
+from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN, is_emoji
 from sentence_distillery.io.artifacts import InputError, atomic_directory, write_json
 
 if TYPE_CHECKING:  # `onnx` is an extra package
@@ -52,7 +54,19 @@ IDEOGRAPHS: Final = (
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
-FINAL_SIGMA: Final = {"type": "Replace", "pattern": {"String": "Σ"}, "content": "σ"}
+# JavaScript's NFKC changes these, which the Unicode of `tokenizers` does not have; STRANGE is in no vocabulary either.
+NOT_YET: Final = (
+    (0x32FF, 0x32FF),
+    (0xA7F2, 0xA7F4),
+    (0xAB69, 0xAB69),
+    (0x10781, 0x10785),
+    (0x10787, 0x107B0),
+    (0x107B2, 0x107BA),
+    (0x1F16C, 0x1F16C),
+    (0x1FBF0, 0x1FBF9),
+)
+STRANGE: Final = "ꙮ"
+_LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # what may not stand next to a term
 PLANES: Final = (0x21, 0x20000)  # all punctuation
 
 _OF_A_MODEL = frozenset({CONFIG, TOKENIZER, TOKENIZER_CONFIG, "onnx", "README.md"})
@@ -114,13 +128,43 @@ def _tokenizer(encoder: "StaticEncoder") -> str:
     """Return a tokenizer.json that cuts in JavaScript as the encoder's own does in Rust.
 
     JavaScript has a later Unicode, with more punctuation. So the file lists the characters that stand apart, and no
-    step asks for their category. And its lower case of a sigma depends on the place in the word.
+    step asks for their category. Its lower case of a sigma depends on the place in the word. And it finds added tokens
+    within words, so that terms are cut by a regular expression here.
     """
     content = json.loads(encoder.tokenizer.to_str())
-    content["normalizer"] = {"type": "Sequence", "normalizers": [FINAL_SIGMA, content["normalizer"]]}
-    steps = [_split(r"\s+", "Removed"), _split(_any_of(IDEOGRAPHS), "Isolated"), _split(_any_of(_marks()), "Isolated")]
+    terms = terms_of(content)
+    content["added_tokens"] = []
+    content["normalizer"] = _normalizer(content)
+    marks = _split("|".join([*_term_patterns(terms), _any_of(_marks())]), "Isolated")
+    steps = [_split(r"\s+", "Removed"), _split(_any_of(IDEOGRAPHS), "Isolated"), marks]
     content["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps}
     return json.dumps(content, ensure_ascii=False)
+
+
+def _normalizer(content: dict[str, Any]) -> dict[str, object]:
+    """Return the normalizer of a tokenizer with the steps that JavaScript needs."""
+    own = content["normalizer"]
+    *earlier, bert = own["normalizers"] if own["type"] == "Sequence" else [own]
+    known = set().union(*content["model"]["vocab"])
+    later = [(code, code) for first, last in NOT_YET for code in range(first, last + 1) if chr(code) not in known]
+    if earlier:  # they include NFKC
+        earlier = [_replace({"Regex": _any_of(later)}, STRANGE), *earlier]
+    return {"type": "Sequence", "normalizers": [*earlier, _replace({"String": "Σ"}, "σ"), bert]}
+
+
+def _replace(pattern: dict[str, str], content: str) -> dict[str, object]:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _term_patterns(terms: list[str]) -> list[str]:
+    """Return regular expressions for the terms, the longest first; emoji stand anywhere, others between no letters."""
+    signed = sorted((term for term in terms if not is_emoji(term)), key=lambda term: (-len(term), term))
+    patterns = [f"(?<!{_LETTER})(?:{'|'.join(map(_literal, signed))})(?!{_LETTER})"] if signed else []
+    return [*patterns, *(term for term in terms if is_emoji(term))]
+
+
+def _literal(term: str) -> str:
+    return re.sub(r"[.+]", r"\\\g<0>", term)  # a term's only characters that mean something else
 
 
 def _split(pattern: str, behavior: str) -> dict[str, object]:

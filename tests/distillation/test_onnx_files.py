@@ -23,6 +23,7 @@ from tests.workspace import ROOT
 
 from .conftest import deep_encoder, files, paper_encoder, static_encoder
 from .test_encoder import ODD
+from .test_terms import encoder as terms_encoder
 
 TOLERANCE = 1e-5
 TEXTS = ["The storm closed the port.", "unknowns 2024 qq", "Café ﬁx 港が", *ODD[:-2], "The ports"]
@@ -35,6 +36,7 @@ ENCODERS: dict[str, Callable[[], StaticEncoder]] = {
     "int8": lambda: compress(static_encoder(), dimension=5, precision="int8"),
     "float16": lambda: compress(static_encoder(), precision="float16"),
     "levels": lambda: compress(static_encoder(), precision="levels"),
+    "terms": terms_encoder,
     "released": load,
 }
 
@@ -71,7 +73,7 @@ def test_onnxruntime(kind: str, tmp_path: Path) -> None:
     assert not run(tmp_path / "onnx", ["", "?!"])[1].any()
 
 
-@pytest.mark.parametrize("kind", ["static", "released"])
+@pytest.mark.parametrize("kind", ["static", "terms", "released"])
 def test_the_tokenizer_cuts_as_before(kind: str, tmp_path: Path) -> None:
     """Its further step, which JavaScript needs, changes no token here: 5,000 strings of all scripts."""
     encoder = ENCODERS[kind]()
@@ -143,7 +145,7 @@ def _installed() -> bool:
     return package.exists() and json.loads(package.read_text("utf-8"))["version"] == next(iter(wanted.values()))
 
 
-@pytest.mark.parametrize("kind", ["static", "deep", "released"])
+@pytest.mark.parametrize("kind", ["static", "deep", "terms", "released"])
 def test_transformers_js(node: Path, kind: str, tmp_path: Path) -> None:
     """JavaScript's tokenizer and model; 2,000 strings of all scripts, and a pipeline with its own mean."""
     encoder = ENCODERS[kind]()
