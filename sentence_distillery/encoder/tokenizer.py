@@ -61,6 +61,7 @@ _TERM: Final = re.compile(
     rf"|{_EMOJI}"
 )
 _JOINED_WORDS: Final = re.compile(r"[^\W\d_]{3,}(?:[-/][^\W\d_]{3,})+")  # long-term: its words say enough
+_NUMBERS: Final = 5  # times as frequent as another term a number must be: there are so many
 _RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's occurrences are in the term
 
 
@@ -162,7 +163,7 @@ def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_co
 
     A term has to be frequent. Two ordinary words with a hyphen or a slash are left to their own vectors. And a term
     must be no accident of two frequent words, as "it.the" is: a tenth of the occurrences of its rarest part must be in
-    the term. Numbers are exempt, since their parts say nothing.
+    the term. Numbers are exempt, since their parts say nothing, but they must be five times as frequent.
 
     Args:
         terms: What `count_terms` counts.
@@ -173,23 +174,26 @@ def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_co
         The terms, most frequent first, with their counts.
 
     Example:
-        >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 5}, {"c": 9, "it": 90, "the": 99, "3": 99}, 3)
-        {'3.14': 5, 'c#': 5}
+        >>> words = {"c": 9, "it": 90, "the": 99, "3": 99}
+        >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 15, "2.7": 5}, words, 3)
+        {'3.14': 15, 'c#': 5}
     """
     ordered = sorted(terms.items(), key=lambda entry: (-entry[1], entry[0]))
     return {
         term: count
         for term, count in ordered
-        if count >= minimum_count and len(term) <= LONGEST and not _JOINED_WORDS.fullmatch(term)
-        if _tells_more(term, count, counts)
+        if len(term) <= LONGEST
+        and not _JOINED_WORDS.fullmatch(term)
+        and _tells_more(term, count, counts, minimum_count)
     }
 
 
-def _tells_more(term: str, count: int, counts: Mapping[str, int]) -> bool:
+def _tells_more(term: str, count: int, counts: Mapping[str, int], minimum_count: int) -> bool:
+    """Tell whether a term is frequent, and no accident of its parts."""
     parts = words(term)
-    if not parts or all(part.isdigit() for part in parts):
-        return True  # an emoji, or a number
-    return count >= _RATE * min(counts.get(part, 0) for part in parts)
+    if all(part.isdigit() for part in parts):
+        return count >= _NUMBERS * minimum_count
+    return count >= max(minimum_count, _RATE * min(counts.get(part, 0) for part in parts))
 
 
 def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str, int]:

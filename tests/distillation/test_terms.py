@@ -136,6 +136,7 @@ def test_the_corpus_decides() -> None:
     """Frequent terms stay whole; two ordinary words, an accident, and what is rare do not."""
     texts = [
         *["C# and C++ run on .NET 3.14."] * 4,
+        *["Pi is 3.14, not 2.7"] * 11,
         *["The long-term cost of it.the plan"] * 4,
         *["it was the cost of the plan, and it was it"] * 20,
         *["Covid-19 😀 #MeToo"] * 3,
