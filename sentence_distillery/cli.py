@@ -1,4 +1,4 @@
-"""The command line: `sentence-distillery encode | similarity | distill | evaluate | compress | crawl | clean`.
+"""The command line, `sentence-distillery`: encode, similarity, distill, evaluate, compress, explore, crawl, clean.
 
 Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `encode` and
 `similarity` work with the core alone; the others name the extra that they need.
@@ -127,6 +127,18 @@ def compress(options: argparse.Namespace) -> None:
     save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
     save(options.output)
     log.info("%r in %s", smaller, options.output)
+
+
+def explore(options: argparse.Namespace) -> None:
+    """Look at an encoder and your texts in a browser; the same server answers OpenAI's /v1/embeddings."""
+    from sentence_distillery.serving.server import Serving, checked_key, read_collection, serve
+
+    serving = Serving(options.port, checked_key(options.key))
+    encoder = _encoder(options)
+    collection = read_collection(encoder, [Path(given) for given in options.texts], options.text_column, options.limit)
+    name = Path(options.model).resolve().name
+    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
+    serve(collection, name, serving, lambda address: print(address, flush=True))
 
 
 def crawl(options: argparse.Namespace) -> None:
@@ -266,6 +278,20 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     _model_argument(parser)
 
 
+def _explore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="directory of an encoder, or released")
+    parser.add_argument(
+        "texts",
+        nargs="+",
+        help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which has the "
+        "teacher's vectors, too",
+    )
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts (100,000)")
+    parser.add_argument("--port", type=int, default=8000, help="port at 127.0.0.1; 0 takes a free one (8000)")
+    parser.add_argument("--key", help="key to ask for; better in the environment, as SENTENCE_DISTILLERY_KEY")
+
+
 def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sections", nargs="+", metavar="URL", help="start pages; the crawl stays below their paths")
     parser.add_argument("--contact", required=True, help="your e-mail address or web page, sent in the User-Agent")
@@ -299,6 +325,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),
     "compress": (compress, _compress_arguments, "onnx"),
+    "explore": (explore, _explore_arguments, "serve"),
     "crawl": (crawl, _crawl_arguments, "crawl"),
     "clean": (clean, _clean_arguments, "corpus"),
 }
