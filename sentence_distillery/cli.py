@@ -1,4 +1,4 @@
-"""The command line: `sentence-distillery encode | similarity | distill | evaluate | compress | crawl | clean`.
+"""The command line, `sentence-distillery`: encode, similarity, distill, evaluate, compress, explore, crawl, clean.
 
 Each command is a thin wrapper around one library call. It imports what it needs when it runs, so that `encode` and
 `similarity` work with the core alone; the others name the extra that they need.
@@ -147,18 +147,35 @@ def _score(text: str | None, place: str) -> float:
 
 
 def compress(options: argparse.Namespace) -> None:
-    """Write a smaller encoder: fewer dimensions, fewer bits."""
+    """Write a smaller encoder: fewer dimensions, fewer bits; or one for onnxruntime and JavaScript."""
     from sentence_distillery.distillation import compression
 
+    encoder = _encoder(options)
+    if options.format == "onnx" and options.dimension is options.precision is options.texts is None:
+        encoder.save_onnx(options.output)  # as it is stored, with its layers
+        log.info("%r in %s", encoder, options.output)
+        return
     texts = None
     if options.texts is not None:
         with _opened(options.texts) as stream:
             texts = [line.decode(errors="replace") for line in stream]
-    smaller = compression.compress(
-        _encoder(options), dimension=options.dimension, precision=options.precision, texts=texts
-    )
-    smaller.save_pretrained(options.output)
+    precision = compression.Precision(options.precision or "levels")
+    smaller = compression.compress(encoder, dimension=options.dimension, precision=precision.value, texts=texts)
+    save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
+    save(options.output)
     log.info("%r in %s", smaller, options.output)
+
+
+def explore(options: argparse.Namespace) -> None:
+    """Look at an encoder and your texts in a browser; the same server answers OpenAI's /v1/embeddings."""
+    from sentence_distillery.serving.server import Serving, checked_key, read_collection, serve
+
+    serving = Serving(options.port, checked_key(options.key))
+    encoder = _encoder(options)
+    collection = read_collection(encoder, [Path(given) for given in options.texts], options.text_column, options.limit)
+    name = Path(options.model).resolve().name
+    log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
+    serve(collection, name, serving, lambda address: print(address, flush=True))
 
 
 def crawl(options: argparse.Namespace) -> None:
@@ -310,9 +327,33 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
 def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="directory of the smaller encoder")
     parser.add_argument("--dimension", type=int, help="dimensions to keep")
-    parser.add_argument("--precision", choices=("float32", "float16", "int8", "levels"), default="levels")
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "float16", "int8", "levels"),
+        help="how each number is stored (levels, the 255 levels of int8 in float16)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("model", "onnx"),
+        default="model",
+        help="onnx: for onnxruntime and transformers.js; without --dimension and --precision as the encoder is stored",
+    )
     parser.add_argument("--texts", help="text file; its words decide which directions are kept")
     _model_argument(parser)
+
+
+def _explore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="directory of an encoder, or released")
+    parser.add_argument(
+        "texts",
+        nargs="+",
+        help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which has the "
+        "teacher's vectors, too",
+    )
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts (100,000)")
+    parser.add_argument("--port", type=int, default=8000, help="port at 127.0.0.1; 0 takes a free one (8000)")
+    parser.add_argument("--key", help="key to ask for; better in the environment, as SENTENCE_DISTILLERY_KEY")
 
 
 def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -345,7 +386,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),
-    "compress": (compress, _compress_arguments, ""),
+    "compress": (compress, _compress_arguments, "onnx"),
+    "explore": (explore, _explore_arguments, "serve"),
     "crawl": (crawl, _crawl_arguments, "crawl"),
     "clean": (clean, _clean_arguments, "corpus"),
 }

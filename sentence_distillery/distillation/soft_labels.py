@@ -22,7 +22,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sentence_distillery.distillation.options import SoftLabels
-from sentence_distillery.encoder.tokenizer import bare, count_words, is_word, word_pieces
+from sentence_distillery.encoder.tokenizer import (
+    bare,
+    choose_terms,
+    count_terms,
+    count_words,
+    is_word,
+    with_terms,
+    word_pieces,
+)
 from sentence_distillery.encoders.embedder import Embedder
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import Encoder, load_encoder
@@ -168,19 +176,23 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
 
 
 def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dict[str, int]:
-    """Count each frequent word, each word piece and each additional word: they get soft labels like sentences.
+    """Count each frequent word or term, each word piece and each additional word: they get soft labels like sentences.
 
     Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional word
     is learnt from its soft label alone, and the student need not cut it into pieces.
     """
-    counts: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    signed: Counter[str] = Counter()
     for part in parts:
-        counts += count_words(part_texts(part))
-    frequent = sorted(
-        (word for word in counts if counts[word] >= settings.minimum_count), key=lambda word: (-counts[word], word)
-    )
-    known = dict.fromkeys([*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, counts)])
-    return {word: counts[word] for word in (*known, *additional_words(known, settings.additional_words))}
+        texts = part_texts(part)
+        words += count_words(texts)
+        signed += count_terms(texts)
+    terms = choose_terms(signed, words, settings.minimum_count)
+    counts = with_terms(words, terms)
+    frequent = [word for word in counts if word in terms or words[word] >= settings.minimum_count]
+    frequent.sort(key=lambda word: (-counts[word], word))
+    known = dict.fromkeys([*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, words)])
+    return {word: counts.get(word, 0) for word in (*known, *additional_words(known, settings.additional_words))}
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:

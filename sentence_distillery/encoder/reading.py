@@ -36,6 +36,7 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
+from sentence_distillery.encoder.tokenizer import NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.ragged import Floats
 
@@ -47,8 +48,15 @@ _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules 
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
 _SHAPE = ("kind", "dimension", "token_dimension")  # what config.json says of each of our models
 _WRITTEN = (*_SHAPE, "vocabulary", "embedding_dtype", "step", "units", "normalize", "max_length", "truncate_dim")
-_EXPECTED_TEXT: dict[str, dict[str, object]] = {  # what the fast path of the encoder does itself
-    "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True},
+# What the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
+_BERT: dict[str, object] = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "lowercase": True,
+}
+_EARLIER_STEPS = json.loads(NORMALIZER.__getstate__())["normalizers"][:-1]  # its state is its JSON
+_EXPECTED_TEXT: dict[str, dict[str, object]] = {
     "pre_tokenizer": {"type": "BertPreTokenizer"},
     "model": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
 }
@@ -64,6 +72,7 @@ class Parts:
     linear: tuple[Floats, Floats] | None = None
     step: float | None = None
     words: list[str] | None = None
+    terms: list[str] | None = None
     hidden: tuple[Floats, Floats] | None = None
     truncate_dim: int | None = None
     made_from: Mapping[str, object] = field(default_factory=dict)
@@ -126,7 +135,7 @@ def read_model(directory: Path) -> Parts:
     config = _read_config(directory)
     denses = _dense_modules(directory, config)
     home = directory / NESTED if (directory / NESTED).is_dir() else directory
-    words = _read_words(home / TOKENIZER) if len(denses) != 1 else None
+    words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
     tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
     rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
     stored, step = _read_table(home / WEIGHTS, rows, config.get("step"))
@@ -136,6 +145,7 @@ def read_model(directory: Path) -> Parts:
         linear=_read_linear(directory / denses[0], stored.shape[1]) if len(denses) == 1 else None,
         step=step,
         words=words,
+        terms=terms,
         hidden=_read_hidden(directory, denses, stored.shape[1]) if len(denses) == 2 else None,
         truncate_dim=_truncate_dim(directory),
         made_from={key: value for key, value in config.items() if key not in _WRITTEN},
@@ -199,10 +209,11 @@ def read_tokenizer(source: Path | bytes) -> Tokenizer:
         raise InputError(f"{name} is not a tokenizer: {error}. {_REMEDY}") from error
 
 
-def _read_words(path: Path) -> list[str]:
-    """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer."""
+def _read_words(path: Path) -> tuple[list[str], list[str]]:
+    """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer, and its terms."""
     try:
-        return words_of(json.loads(path.read_bytes()))
+        content = json.loads(path.read_bytes())
+        return words_of(content), terms_of(content)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
         raise InputError(
@@ -213,17 +224,42 @@ def _read_words(path: Path) -> list[str]:
 
 def words_of(content: Any) -> list[str]:
     """Parse the tokens by id of a student's tokenizer; raises ValueError, KeyError or TypeError for another JSON."""
-    if content["added_tokens"]:
-        raise ValueError(f"it has {len(content['added_tokens'])} added tokens")
+    _check_normalizer(content["normalizer"])
     for part, expected in _EXPECTED_TEXT.items():
-        for name, value in expected.items():
-            setting = (content[part] or {}).get(name)
-            if setting != value:
-                raise ValueError(f"its {part} has the {name} {setting!r}, expected {value!r}")
+        _check(part, content[part], expected)
     words = by_id(content["model"]["vocab"])
     if words[:1] != [content["model"]["unk_token"]]:
         raise ValueError(f"its first token is {words[:1]}, expected the unknown one")
+    if others := set(terms_of(content)) - {words[token["id"]] for token in content["added_tokens"] if _is_term(token)}:
+        raise ValueError(f"it has {len(others)} added tokens that are not terms, such as '{min(others)}'")
     return words
+
+
+def terms_of(content: Any) -> list[str]:
+    """List the terms of a student's tokenizer, which are its added tokens."""
+    return [token["content"] for token in content["added_tokens"]]
+
+
+def _is_term(token: Mapping[str, Any]) -> bool:
+    """Tell whether an added token is one that `static_tokenizer` adds for a term."""
+    plain = not (token["special"] or token["lstrip"] or token["rstrip"]) and token["normalized"]
+    return plain and is_term(token["content"]) and token["single_word"] != is_emoji(token["content"])
+
+
+def _check_normalizer(normalizer: Any) -> None:
+    """Raise ValueError unless it is BERT's, alone or after steps that leave ASCII as it is."""
+    steps = normalizer["normalizers"] if (normalizer or {}).get("type") == "Sequence" else [normalizer]
+    *earlier, bert = steps
+    _check("normalizer", bert, _BERT)
+    if earlier and earlier != _EARLIER_STEPS:
+        raise ValueError(f"its normalizer has other steps before BERT's: {earlier}")
+
+
+def _check(part: str, found: Any, expected: Mapping[str, object]) -> None:
+    for name, value in expected.items():
+        setting = (found or {}).get(name)
+        if setting != value:
+            raise ValueError(f"its {part} has the {name} {setting!r}, expected {value!r}")
 
 
 def by_id(vocabulary: dict[str, int]) -> list[str]:

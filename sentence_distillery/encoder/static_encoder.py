@@ -9,7 +9,8 @@ Lower-casing, splitting and vocabulary look-up run over a whole batch in Arrow, 
 
 Two rarer cases go through the tokenizer itself, so that the vectors equal those of sentence-transformers. It normalises
 a sentence with a character outside printable ASCII, and it cuts a word outside the vocabulary into pieces. Unknown
-tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it.
+tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it. If the vocabulary has
+terms with punctuation, such as c++, words in which one may stand keep theirs (see `terms`).
 
 A vector at unit length is the same for the table and for a multiple of it. So a table of 255 levels (int8) is summed
 directly, in 16-bit integers: exact for up to 258 tokens, and more than twice as fast as float32.
@@ -40,10 +41,19 @@ from sentence_distillery.encoder.precision import (
     quantize_embeddings,
 )
 from sentence_distillery.encoder.progress import Progress
-from sentence_distillery.encoder.reading import RELEASED, by_id, model_directory, read_model, read_tokenizer, words_of
+from sentence_distillery.encoder.reading import (
+    RELEASED,
+    by_id,
+    model_directory,
+    read_model,
+    read_tokenizer,
+    terms_of,
+    words_of,
+)
 from sentence_distillery.encoder.tensors import as_tensors
+from sentence_distillery.encoder.terms import Terms
 from sentence_distillery.encoder.texts import as_texts, batches, shown
-from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, is_punctuation
+from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation, is_term
 from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.io.unicode import whole_surrogates
@@ -84,8 +94,18 @@ class _Blanks(dict[int, int]):
         return self[code]
 
 
+class _LongBlanks(dict[int, int | str]):
+    """The same, with as many blanks as the character has bytes."""
+
+    def __missing__(self, code: int) -> int | str:
+        self[code] = " " * len(chr(code).encode()) if is_punctuation(chr(code)) else code
+        return self[code]
+
+
 _ASCII = _translation()
 _PUNCTUATION = _Blanks()
+_AS_LONG = _LongBlanks()
+_LOWER = bytes(range(128)).lower() + bytes(range(128, 256))
 
 
 @dataclass(frozen=True)
@@ -109,6 +129,7 @@ class StaticEncoder(Interface):
         linear: A weight (output, dimension) and a bias (output,), float32.
         step: The step between the levels of float16, above 0.
         words: The tokens in the order of their ids.
+        terms: Those of the tokens that have punctuation, or are emoji; by default the added tokens of the tokenizer.
         hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
         truncate_dim: The dimensions that are kept, the first ones; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
@@ -129,6 +150,7 @@ class StaticEncoder(Interface):
         hidden: tuple[Floats, Floats] | None = None,
         truncate_dim: int | None = None,
         made_from: Mapping[str, object] | None = None,
+        terms: list[str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self.stored = stored
@@ -136,6 +158,7 @@ class StaticEncoder(Interface):
         self.hidden = hidden
         self.step = step
         self._tokens = words
+        self._listed_terms = terms
         self._known_cuts: dict[str, list[int]] = {}
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
         self.made_from: Mapping[str, object] = made_from or {}
@@ -166,7 +189,15 @@ class StaticEncoder(Interface):
         parts = read_model(model_directory(directory))
         cut = parts.truncate_dim if truncate_dim is None else truncate_dim
         return cls(
-            parts.tokenizer, parts.stored, parts.linear, parts.step, parts.words, parts.hidden, cut, parts.made_from
+            parts.tokenizer,
+            parts.stored,
+            parts.linear,
+            parts.step,
+            parts.words,
+            parts.hidden,
+            cut,
+            parts.made_from,
+            parts.terms,
         )
 
     @classmethod
@@ -210,6 +241,32 @@ class StaticEncoder(Interface):
         """
         save_model(self, Path(directory))
 
+    def save_onnx(self, directory: Path | str) -> None:
+        """Write the model as ONNX, for onnxruntime and for transformers.js, with the vectors of `encode`.
+
+        The file onnx/model.onnx takes `input_ids` and `attention_mask` and returns `sentence_embedding`. The table
+        keeps its precision. A model that cuts to `truncate_dim` is written so. It needs the package `onnx`: run
+        `pip install 'sentence-distillery[onnx]'`.
+
+        Args:
+            directory: A new or empty directory, or one of an ONNX model, which is replaced.
+
+        Raises:
+            InputError: If the model is of kind paper or has more than 2.1 GB, or if the directory holds anything else
+                or cannot be written.
+            ModuleNotFoundError: If the package `onnx` is not installed.
+
+        Example:
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as directory:
+            ...     StaticEncoder.from_pretrained("released").save_onnx(directory)
+            ...     (Path(directory) / "onnx" / "model.onnx").stat().st_size // 1_000_000
+            14
+        """
+        from sentence_distillery.encoder.onnx_files import write_onnx  # the core does without it
+
+        write_onnx(self, Path(directory))
+
     def __repr__(self) -> str:
         layers = [*(self.linear or ()), *(self.hidden or ())]
         megabytes = bytes_of(self.stored, *layers) / 1e6
@@ -233,7 +290,7 @@ class StaticEncoder(Interface):
 
     def _twin(self) -> Self:
         parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
-        return type(self)(*parts, truncate_dim=self.truncate_dim, made_from=self.made_from)
+        return type(self)(*parts, truncate_dim=self.truncate_dim, made_from=self.made_from, terms=self._listed_terms)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -581,32 +638,54 @@ class StaticEncoder(Interface):
     def _lower_and_blank(self, sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
         """Join sentences in lower case, with a blank for punctuation and after each; return where each ends, too.
 
-        A sentence with a control or a byte >= 128 is normalised by the tokenizer.
+        A sentence with a control or a byte >= 128 is normalised by the tokenizer. Words that may hold a term keep their
+        punctuation.
         """
         data, ends = _joined(sentences)
         blanked = data.translate(_ASCII)
         codes = np.frombuffer(blanked, dtype=np.int8)
+        terms = self._terms
         if codes.min() > 0:
-            return blanked, ends
-        normalize = self.tokenizer.normalizer.normalize_str
+            return blanked if terms is None else terms.restore(data.translate(_LOWER), blanked), ends
         starts = np.concatenate([[0], ends + 1])
-        parts, done, grown = [], 0, np.zeros_like(ends)
-        for row in np.unique(np.searchsorted(ends, np.flatnonzero(codes <= 0))).tolist():
-            start, end = int(starts[row]), int(ends[row])
-            normalized = normalize(data[start:end].decode()).translate(_PUNCTUATION).encode().translate(_ASCII)
-            parts += [blanked[done:start], normalized]
-            grown[row] = len(normalized) - (end - start)
-            done = end
-        return b"".join([*parts, blanked[done:]]), ends + np.cumsum(grown)
+        rows = np.unique(np.searchsorted(ends, np.flatnonzero(codes <= 0))).tolist()
+        spans = [(int(starts[row]), int(ends[row])) for row in rows]
+        normalized = [self.tokenizer.normalizer.normalize_str(data[start:end].decode()) for start, end in spans]
+        if terms is None:
+            parts = [text.translate(_PUNCTUATION).encode().translate(_ASCII) for text in normalized]
+        else:
+            normalized = [text.translate(terms.emoji) for text in normalized]
+            parts = [text.translate(_AS_LONG).encode().translate(_ASCII) for text in normalized]
+        grown = np.zeros_like(ends)
+        grown[rows] = [len(part) - (end - start) for part, (start, end) in zip(parts, spans, strict=True)]
+        blanked = _replaced(blanked, spans, parts)
+        if terms is not None:
+            kept = _replaced(data, spans, [text.encode() for text in normalized]).translate(_LOWER)
+            blanked = terms.restore(kept, blanked)
+        return blanked, ends + np.cumsum(grown)
+
+    @cached_property
+    def _terms(self) -> Terms | None:
+        """The terms of the vocabulary, None if it has none, as those of earlier versions."""
+        listed = self._listed_terms
+        if listed is None and isinstance(self._tokenizer, bytes):
+            listed = terms_of(json.loads(self._tokenizer))
+        elif listed is None:
+            added = [token.content for token in self.tokenizer.get_added_tokens_decoder().values()]
+            listed = [content for content in added if is_term(content)]
+        return Terms(listed) if listed else None
 
     @cached_property
     def _words(self) -> pa.Array:
         """Token strings by id, each followed by a blank.
 
         No text contains the unknown token or a continuation, so their places are free. The unknown token's place has a
-        single blank, the result of two blanks in a row.
+        single blank, the result of two blanks in a row. A word that keeps its punctuation might look like a
+        continuation, so with terms these places have a control, which no normalised text has.
         """
         tokens = self._tokens or self._read_tokens()
+        if self._terms is not None:
+            tokens = ["\0" if token.startswith(CONTINUATION) else token for token in tokens]
         return _cut("".join([f"{token} " for token in ["", *tokens[1:]]]).encode())[0]
 
     def _read_tokens(self) -> list[str]:
@@ -640,6 +719,15 @@ class StaticEncoder(Interface):
             cuts = self.tokenizer.encode_batch_fast(new, add_special_tokens=False)
             self._known_cuts.update(zip(new, (cut.ids for cut in cuts), strict=True))
             return [self._known_cuts[word] for word in words]
+
+
+def _replaced(data: bytes, spans: list[tuple[int, int]], parts: list[bytes]) -> bytes:
+    """Replace each span of `data`, from its start up to its end, by its part."""
+    pieces, done = [], 0
+    for (start, end), part in zip(spans, parts, strict=True):
+        pieces += [data[done:start], part]
+        done = end
+    return b"".join([*pieces, data[done:]])
 
 
 def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:

@@ -8,17 +8,24 @@ load it:
     "the storms"   -> the | storms          whole words
     "the unknowns" -> the | un ##known ##s  pieces
 
-Text is normalised and split as BERT does it: lower case, accents off, punctuation apart. Punctuation has no vector: it
-is left out of the vocabulary.
+Text is normalised and split as BERT does it: lower case, accents off, punctuation apart. Before that, NFKC replaces
+ligatures, full-width forms and other compatibility characters. Punctuation has no vector: it is left out of the
+vocabulary.
+
+Terms are the exception: what a domain writes with signs, such as c++, .net, 3.14, covid-19, #metoo, or an emoji. A
+term in the vocabulary is an added token of the tokenizer, which every library matches before it splits. It must stand
+between characters that are not letters or digits; an emoji may stand anywhere.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Final
 
-from tokenizers import Regex, Tokenizer, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, trainers
 from tokenizers.models import WordLevel, WordPiece
-from tokenizers.normalizers import BertNormalizer, Lowercase, Replace
+from tokenizers.normalizers import NFKC, BertNormalizer, Lowercase, Replace
 from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
@@ -29,8 +36,33 @@ CONTINUATION = "##"
 LEARNT_PIECES = 10_000
 LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
 
-NORMALIZER = BertNormalizer(lowercase=True)
+# NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash of
+# their own, which are not those that people type.
+NORMALIZER = Normalizers(
+    [
+        Replace(Regex("[™℠]"), " "),
+        Replace("½", " 1/2 "),
+        Replace("¼", " 1/4 "),
+        Replace("¾", " 3/4 "),
+        NFKC(),
+        Replace("⁄", "/"),
+        Replace("‐", "-"),
+        BertNormalizer(lowercase=True),
+    ]
+)
 SPLITTER = BertPreTokenizer()
+
+_EMOJI: Final = "[\u2600-\u27bf\U0001f000-\U0001faff]"
+_PART: Final = r"[^\W_]+"
+_JOINED: Final = rf"{_PART}(?:[-./&+@:_]{_PART}|(?<=\d),(?=\d){_PART})*"  # covid-19, 3.14, 1,000
+_TERM: Final = re.compile(
+    rf"(?<!\w)(?<![-./&+@:_#]){_JOINED}(?:\+{{1,2}}|\#)?(?!\w)"  # also c++, c#
+    rf"|(?<![^\s(\[\"'])[.#@]{_PART}(?:[._]{_PART})*(?!\w)"  # .net, #metoo
+    rf"|{_EMOJI}"
+)
+_JOINED_WORDS: Final = re.compile(r"[^\W\d_]{3,}(?:[-/][^\W\d_]{3,})+")  # long-term: its words say enough
+_NUMBERS: Final = 5  # times as frequent as another term a number must be: there are so many
+_RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's occurrences are in the term
 
 
 def words(text: str) -> list[str]:
@@ -106,6 +138,126 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     return counts
 
 
+def count_terms(texts: Iterable[str]) -> Counter[str]:
+    """Count what might be terms: words with signs in, before or after them, and emoji.
+
+    Args:
+        texts: Any iterable of str.
+
+    Returns:
+        How often each occurs, in lower case.
+
+    Example:
+        >>> sorted(count_terms(["C++ or C#, not .NET.", "A long-term e-mail: 3.14 😀!"]))
+        ['.net', '3.14', 'c#', 'c++', 'e-mail', 'long-term', '😀']
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        found = _TERM.findall(NORMALIZER.normalize_str(text))
+        counts.update(term for term in found if not term.isalnum())
+    return counts
+
+
+def choose_terms(terms: Mapping[str, int], counts: Mapping[str, int], minimum_count: int) -> dict[str, int]:
+    """Choose the terms that say something which their words do not.
+
+    A term has to be frequent. Two ordinary words with a hyphen or a slash are left to their own vectors. And a term
+    must be no accident of two frequent words, as "it.the" is: a tenth of the occurrences of its rarest part must be in
+    the term. Numbers are exempt, since their parts say nothing, but they must be five times as frequent.
+
+    Args:
+        terms: What `count_terms` counts.
+        counts: What `count_words` counts in the same texts.
+        minimum_count: The least number of occurrences.
+
+    Returns:
+        The terms, most frequent first, with their counts.
+
+    Example:
+        >>> words = {"c": 9, "it": 90, "the": 99, "3": 99}
+        >>> choose_terms({"c#": 5, "it.the": 5, "long-term": 5, "3.14": 15, "2.7": 5}, words, 3)
+        {'3.14': 15, 'c#': 5}
+    """
+    ordered = sorted(terms.items(), key=lambda entry: (-entry[1], entry[0]))
+    return {
+        term: count
+        for term, count in ordered
+        if len(term) <= LONGEST
+        and not _JOINED_WORDS.fullmatch(term)
+        and _tells_more(term, count, counts, minimum_count)
+    }
+
+
+def _tells_more(term: str, count: int, counts: Mapping[str, int], minimum_count: int) -> bool:
+    """Tell whether a term is frequent, and no accident of its parts."""
+    parts = words(term)
+    if all(part.isdigit() for part in parts):
+        return count >= _NUMBERS * minimum_count
+    return count >= max(minimum_count, _RATE * min(counts.get(part, 0) for part in parts))
+
+
+def with_terms(counts: Mapping[str, int], terms: Mapping[str, int]) -> dict[str, int]:
+    """Count words and terms: an occurrence in a term is not one of the term's words.
+
+    Args:
+        counts: What `count_words` counts.
+        terms: What `choose_terms` returns for them.
+
+    Returns:
+        The count of each word and term. A word in which an emoji is stuck is left out, since the emoji is cut off.
+
+    Example:
+        >>> with_terms({"covid": 5, "19": 9, "storm😀": 3}, {"covid-19": 4, "😀": 3})
+        {'covid': 1, '19': 5, 'covid-19': 4, '😀': 3}
+    """
+    emoji = {term for term in terms if is_emoji(term)}
+    left = {word: count for word, count in counts.items() if word.isascii() or emoji.isdisjoint(word)}
+    for term, count in terms.items():
+        for part in words(term):
+            if part in left:
+                left[part] = max(left[part] - count, 0)
+    return left | dict(terms)
+
+
+def is_emoji(token: str) -> bool:
+    """Tell whether a token is a single emoji.
+
+    Args:
+        token: A token.
+
+    Returns:
+        True for one character of the emoji and dingbats.
+
+    Example:
+        >>> is_emoji("😀"), is_emoji("c#")
+        (True, False)
+    """
+    return re.fullmatch(_EMOJI, token) is not None
+
+
+def is_term(token: str) -> bool:
+    """Tell whether a token of a vocabulary is a term: written with signs, or an emoji.
+
+    Args:
+        token: A token.
+
+    Returns:
+        True if the splitter would cut it and it is written as terms are.
+
+    Example:
+        >>> is_term("c#"), is_term("😀"), is_term("storm"), is_term("##s"), is_term("C#")
+        (True, True, False, False, False)
+    """
+    if token.isalnum() or token.startswith(CONTINUATION) or not _TERM.fullmatch(token):
+        return False
+    return NORMALIZER.normalize_str(token) == token
+
+
+def _added(term: str) -> AddedToken:
+    """Return the added token of a term: emoji anywhere, others between characters that are not of words."""
+    return AddedToken(term, single_word=not is_emoji(term), normalized=True)
+
+
 def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
     """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
 
@@ -148,7 +300,7 @@ def bare(piece: str) -> str:
 
 
 def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
-    """Make a WordPiece tokenizer that adds no special tokens.
+    """Make a WordPiece tokenizer that adds no special tokens, and knows the terms of its vocabulary.
 
     Args:
         vocabulary: The tokens by id; the first one is the unknown token, `##` marks a continuation.
@@ -162,12 +314,15 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     Example:
         >>> static_tokenizer(["[UNK]", "storm", "##s"]).encode("Storms!").tokens
         ['storm', '##s', '[UNK]']
+        >>> static_tokenizer(["[UNK]", "c#", "c"]).encode("C# or C").tokens
+        ['c#', '[UNK]', 'c']
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
     tokenizer = Tokenizer(WordPiece({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = SPLITTER
+    tokenizer.add_tokens([_added(token) for token in vocabulary if is_term(token)])
     return tokenizer
 
 

@@ -175,7 +175,7 @@ def _unknown_with_a_vector(directory: Path) -> None:
 
 def _cased(directory: Path) -> None:
     content = json.loads((directory / TOKENIZER).read_text(encoding="utf-8"))
-    content["normalizer"]["lowercase"] = False
+    content["normalizer"]["normalizers"][-1]["lowercase"] = False
     write_json(directory / TOKENIZER, content)
 
 

@@ -38,7 +38,8 @@ CHARACTERS = st.characters(exclude_categories=["Cs", "Cn"], exclude_characters="
         ("漢字 ok", ["漢", "字", "ok"]),
         ("[UNK] ##ing", ["unk", "ing"]),
         ("\x00\ufffd \t\n", []),
-        ("½ ❤", ["½", "❤"]),
+        ("½ ❤", ["1", "2", "❤"]),
+        ("ﬁrm Ｆｕｌｌ x² Intel™ 5½", ["firm", "full", "x2", "intel", "5", "1", "2"]),
         ("", []),
     ],
 )

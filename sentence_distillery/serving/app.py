@@ -1,0 +1,155 @@
+"""The routes: the page, what it asks for, and OpenAI's interface."""
+
+from collections.abc import Iterable
+from importlib import resources
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from sentence_distillery.serving.answers import RefusedError, refused
+from sentence_distillery.serving.collection import Collection, Map, Neighbour
+from sentence_distillery.serving.embeddings import Embeddings
+from sentence_distillery.serving.guard import Guard
+from sentence_distillery.serving.words import read_words
+
+QUERY = 5_000  # characters of a query
+SHOWN = 400  # characters of a text in a list
+TITLE = 120  # characters of a text on the map
+NEIGHBOURS = 20
+FILES = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+
+
+class Page:
+    """The page's routes for one collection."""
+
+    def __init__(self, collection: Collection, name: str) -> None:
+        self._collection = collection
+        self._name = name
+        self._map: Map | None = None
+
+    async def file(self, request: Request) -> Response:
+        """GET of the page, its style and its script."""
+        name, kind = FILES[request.url.path]
+        return Response(
+            (resources.files(__package__) / "page" / name).read_bytes(), media_type=f"{kind}; charset=utf-8"
+        )
+
+    async def about(self, request: Request) -> Response:
+        """GET /api/about: the student and the texts."""
+        encoder, collection = self._collection.encoder, self._collection
+        facts = {
+            "name": self._name,
+            "dimension": encoder.dimension,
+            "tokens": len(encoder.stored),
+            "texts": len(collection.texts),
+            "left_out": collection.left_out,
+            "teacher": collection.teacher is not None,
+        }
+        return JSONResponse(facts)
+
+    async def search(self, request: Request) -> Response:
+        """GET /api/search?q=...: the closest texts, and how the student reads the query."""
+        query = request.query_params.get("q", "")
+        if not query.strip() or len(query) > QUERY:
+            raise RefusedError(400, f"q is a text of 1 to {QUERY:,} characters.", None, "q")
+        found = await run_in_threadpool(self._collection.search, query, NEIGHBOURS)
+        words = [
+            {"text": word.text, "reading": word.reading, "pieces": word.pieces}
+            for word in read_words(self._collection.encoder, query)
+        ]
+        return JSONResponse({"words": words, "student": await self._rows(found)})
+
+    async def alike(self, request: Request) -> Response:
+        """GET /api/alike?index=...: the texts closest to one, by the student and by the teacher."""
+        index = _index(request.query_params.get("index", ""), len(self._collection.texts))
+        student = await run_in_threadpool(self._collection.alike, index, NEIGHBOURS)
+        teacher = await run_in_threadpool(self._collection.alike_for_teacher, index, NEIGHBOURS)
+        rows = {"student": await self._rows(student), "teacher": teacher and await self._rows(teacher)}
+        return JSONResponse(
+            {"text": _cut(self._collection.texts[index], SHOWN), "place": await self._place(index), **rows}
+        )
+
+    async def map(self, request: Request) -> Response:
+        """GET /api/map: points of texts in two dimensions."""
+        drawn = (await self._drawn()).drawn.tolist()
+        points = [
+            {"index": index, "place": await self._place(index), "text": _cut(self._collection.texts[index], TITLE)}
+            for index in drawn
+        ]
+        return JSONResponse({"points": points, "explained": (await self._drawn()).explained})
+
+    async def _drawn(self) -> Map:
+        if self._map is None:
+            self._map = await run_in_threadpool(self._collection.map)
+        return self._map
+
+    async def _place(self, index: int) -> list[float]:
+        """Return where a text is on the map."""
+        return [round(float(value), 4) for value in (await self._drawn()).points[index]]
+
+    async def _rows(self, neighbours: Iterable[Neighbour]) -> list[dict[str, object]]:
+        return [
+            {
+                "index": neighbour.index,
+                "text": _cut(neighbour.text, SHOWN),
+                "score": round(neighbour.score, 4),
+                "place": await self._place(neighbour.index),
+            }
+            for neighbour in neighbours
+        ]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + "…"
+
+
+def _index(given: str, count: int) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) < 12 and int(given) < count):
+        raise RefusedError(400, f"index is a number from 0 to {count - 1:,}.", None, "index")
+    return int(given)
+
+
+def application(collection: Collection, name: str, hosts: Iterable[str], key: str | None = None) -> ASGIApp:
+    """Make the application that serves a student and its texts.
+
+    Args:
+        collection: The texts, with the student.
+        name: The student's name in OpenAI's interface and on the page.
+        hosts: What a request's Host header may say.
+        key: The key to ask for; None asks for none.
+
+    Returns:
+        An ASGI application, guarded.
+    """
+    page, embeddings = Page(collection, name), Embeddings(collection.encoder, name)
+    routes = [
+        *(Route(path, page.file) for path in FILES),
+        Route("/api/about", page.about),
+        Route("/api/search", page.search),
+        Route("/api/alike", page.alike),
+        Route("/api/map", page.map),
+        Route("/v1/models", embeddings.models),
+        Route("/v1/models/{name}", embeddings.model),
+        Route("/v1/embeddings", embeddings.create, methods=["POST"]),
+    ]
+    return Guard(Starlette(routes=routes, exception_handlers={RefusedError: _refuse, HTTPException: _http}), hosts, key)
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    return error.answer
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    """Answer a path or a method that there is not."""
+    assert isinstance(error, HTTPException)
+    return refused(error.status_code, error.detail)

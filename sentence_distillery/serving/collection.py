@@ -1,0 +1,196 @@
+"""Texts with their vectors: neighbours by a student, and by its teacher if there are soft labels; and a map.
+
+The map shows the two leading principal components of the vectors. They keep a small part of what the vectors tell, so
+that texts next to each other on the map need not be alike; their cosine says whether they are.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts
+from sentence_distillery.io.ragged import Floats, unit_rows
+
+SENTENCES = "sentences"  # the folders that `distill --working-directory` keeps
+SOFT_LABELS = "soft_labels"
+LIMIT = 100_000  # texts
+POINTS = 3_000  # on the map
+_READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A text of the collection, and its cosine with what was asked for."""
+
+    index: int
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Where the texts are on the map.
+
+    Attributes:
+        points: (texts, 2) float32, those of the drawn texts from -1 to 1; a text without a known word is at the
+            place of a zero vector.
+        drawn: Indices of the texts to draw.
+        explained: The share of the drawn texts' variance that the map shows.
+    """
+
+    points: Floats
+    drawn: NDArray[np.int64]
+    explained: float
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Texts and their vectors at unit length.
+
+    Attributes:
+        encoder: The student.
+        texts: The texts.
+        vectors: (texts, dimension) float32, the student's.
+        teacher: (texts, dimension) float32, the teacher's, or None if there are no soft labels.
+        left_out: Texts above the limit, which are not in the collection.
+    """
+
+    encoder: StaticEncoder
+    texts: Sequence[str]
+    vectors: Floats
+    teacher: Floats | None = None
+    left_out: int = 0
+
+    @classmethod
+    def of(cls, encoder: StaticEncoder, texts: Iterable[str], limit: int = LIMIT) -> "Collection":
+        """Encode texts, up to `limit` of them; the rest is counted.
+
+        Args:
+            encoder: The student.
+            texts: Any iterable of str; blank ones are left out.
+            limit: The most texts to keep.
+
+        Returns:
+            The collection.
+
+        Raises:
+            InputError: If there is no text.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> found = Collection.of(load(), ["The storm closed the port.", "Shares fell."])
+            >>> [neighbour.text for neighbour in found.search("a gale at the harbour", 1)]
+            ['The storm closed the port.']
+        """
+        rest = (text.strip() for text in texts)
+        filled = (text for text in rest if text)
+        listed = list(islice(filled, limit))
+        if not listed:
+            raise InputError("There is no text to explore: the files are empty, or all of their texts are blank.")
+        return cls(encoder, listed, encoder.encode(listed), left_out=sum(1 for _ in filled))
+
+    @classmethod
+    def labelled(cls, encoder: StaticEncoder, directory: Path, limit: int = LIMIT) -> "Collection":
+        """Read what `distill --working-directory` keeps: its sentences and the teacher's embedding of each.
+
+        Args:
+            encoder: The student.
+            directory: A directory with the folders `sentences` and `soft_labels`.
+            limit: The most sentences to keep.
+
+        Returns:
+            The collection, with the teacher's vectors.
+
+        Raises:
+            InputError: If a file cannot be read, or the soft labels are of other sentences.
+        """
+        dimension = int(read_json(directory / SOFT_LABELS / "teacher.json")["dimension"])
+        schema = pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
+        texts: list[str] = []
+        labels: list[Floats] = []
+        left_out = 0
+        for part in table_parts(directory / SENTENCES):
+            sentences = read_table(part, _READ)
+            room = limit - len(texts)
+            left_out += max(len(sentences) - room, 0)
+            if room > 0:
+                kept = sentences.slice(0, room)
+                texts += kept["text"].to_pylist()
+                labels.append(_labels(directory / SOFT_LABELS / part.name, schema, kept))
+        return cls(encoder, texts, encoder.encode(texts), unit_rows(np.concatenate(labels)), left_out)
+
+    def search(self, query: str, count: int) -> list[Neighbour]:
+        """Find the texts whose vectors are closest to a query's; none if the student knows no word of it."""
+        vector = self.encoder.encode(query)
+        return self._nearest(self.vectors, vector, count) if vector.any() else []
+
+    def alike(self, index: int, count: int) -> list[Neighbour]:
+        """Find the texts closest to one of the collection, by the student."""
+        return self._nearest(self.vectors, self.vectors[index], count, without=index)
+
+    def alike_for_teacher(self, index: int, count: int) -> list[Neighbour] | None:
+        """Find the texts closest to one of the collection, by the teacher; None without soft labels."""
+        return None if self.teacher is None else self._nearest(self.teacher, self.teacher[index], count, index)
+
+    def _nearest(self, vectors: Floats, vector: Floats, count: int, without: int | None = None) -> list[Neighbour]:
+        scores = vectors @ vector
+        if without is not None:
+            scores[without] = -np.inf
+        count = min(count, len(scores) - (without is not None))
+        best = np.argpartition(-scores, count - 1)[:count] if 0 < count < len(scores) else np.arange(len(scores))
+        ordered = best[np.lexsort([best, -scores[best]])][:count]
+        return [Neighbour(int(index), self.texts[index], float(scores[index])) for index in ordered]
+
+    def map(self, points: int = POINTS) -> Map:
+        """Project the vectors on the two leading principal components of evenly drawn texts.
+
+        Args:
+            points: The most texts to draw; those without a known word are not.
+
+        Returns:
+            The map.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> found = Collection.of(load(), ["The storm.", "?!", "A gale.", "Shares fell."]).map()
+            >>> found.points.shape, found.drawn.tolist()
+            ((4, 2), [0, 2, 3])
+        """
+        known = np.flatnonzero(self.vectors.any(axis=1))
+        if len(known) == 0:
+            return Map(np.zeros((len(self.texts), 2), np.float32), known, 0.0)
+        drawn = known[np.unique(np.linspace(0, len(known) - 1, min(points, len(known))).astype(np.int64))]
+        mean = self.vectors[drawn].mean(axis=0)
+        values, directions = np.linalg.eigh(
+            np.cov(self.vectors[drawn] - mean, rowvar=False, bias=True).reshape(2 * mean.shape)
+        )
+        leading = directions[:, ::-1][:, :2].astype(np.float32)
+        projected = (self.vectors - mean) @ (leading * np.sign(_largest(leading)))
+        if projected.shape[1] == 1:  # a student of one dimension
+            projected = np.column_stack([projected, np.zeros(len(projected), np.float32)])
+        total = float(values.sum())
+        explained = float(values[::-1][:2].sum()) / total if total > 0 else 0.0
+        return Map(projected / max(float(np.abs(projected[drawn]).max()), 1e-9), drawn, explained)
+
+
+def _largest(directions: Floats) -> Floats:
+    """Take the largest entry of each column: its sign decides, since another library may flip columns."""
+    largest: Floats = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
+    return largest
+
+
+def _labels(path: Path, schema: pa.Schema, sentences: pa.Table) -> Floats:
+    """Read the soft labels of sentences; raises InputError if they are of others."""
+    labels = read_table(path, schema).slice(0, len(sentences))
+    ids = (sentences["document"].to_numpy() << 20) + sentences["position"].to_numpy()
+    if not np.array_equal(ids, labels["sentence"].to_numpy()):
+        raise InputError(f"{path} was not made from these sentences; distil again with the same texts.")
+    flat = labels["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    vectors: Floats = flat.astype(np.float32).reshape(len(labels), -1)
+    return vectors

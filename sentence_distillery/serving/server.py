@@ -1,0 +1,109 @@
+"""The server: it listens at 127.0.0.1 alone, and bounds connections, headers and the time that they may take."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.serving.app import application
+from sentence_distillery.serving.collection import SENTENCES, SOFT_LABELS, Collection
+
+HOST = "127.0.0.1"
+KEY = "SENTENCE_DISTILLERY_KEY"  # of the environment
+CONNECTIONS = 64
+SHORTEST_KEY = 8
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What `explore` is asked for; `port` 0 takes a free one."""
+
+    port: int
+    key: str | None
+
+
+def read_collection(encoder: StaticEncoder, texts: list[Path], column: str, limit: int) -> Collection:
+    """Read the texts to explore: files and directories of texts, or what `distill --working-directory` keeps.
+
+    Args:
+        encoder: The student.
+        texts: Files or directories; a line of a .txt file is a text, and so is a row of other files.
+        column: The column that has the text, in files with columns.
+        limit: The most texts to read.
+
+    Returns:
+        The collection, with the teacher's vectors if there are soft labels.
+
+    Raises:
+        InputError: If a file cannot be read, or there is no text.
+    """
+    from sentence_distillery.distillation.corpus_files import read_articles  # with pydantic: `serve` does without
+
+    if limit < 1:
+        raise InputError(f"The limit is {limit}; give the largest number of texts, from 1.")
+    if len(texts) == 1 and all((texts[0] / name).is_dir() for name in (SENTENCES, SOFT_LABELS)):
+        return Collection.labelled(encoder, texts[0], limit)
+    return Collection.of(encoder, (text for _, text in read_articles(texts, column, by_line=True)), limit)
+
+
+def checked_key(given: str | None) -> str | None:
+    """Return the key to ask for: the given one, that of the environment, or none.
+
+    Raises:
+        InputError: If the key is too short, or not of printable ASCII.
+
+    Example:
+        >>> checked_key("correct-horse")
+        'correct-horse'
+    """
+    key = os.environ.get(KEY) if given is None else given
+    if key is not None and not (len(key) >= SHORTEST_KEY and key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            f"The key has {len(key)} characters; give at least {SHORTEST_KEY}, of ASCII and without blanks."
+        )
+    return key
+
+
+def serve(collection: Collection, name: str, serving: Serving, ready: Callable[[str], None]) -> None:
+    """Serve until the process is interrupted.
+
+    Args:
+        collection: The texts, with the student.
+        name: The student's name.
+        serving: Port and key.
+        ready: Called with the page's address once the port is taken.
+
+    Raises:
+        InputError: If the port cannot be taken.
+    """
+    try:
+        listener = socket.create_server((HOST, serving.port))
+    except (OSError, OverflowError) as error:
+        raise InputError(f"Port {serving.port} cannot be taken: {error}; give --port 0 for a free one.") from error
+    with listener:
+        port = listener.getsockname()[1]
+        hosts = [f"{host}:{port}" for host in (HOST, "localhost")]
+        fragment = "" if serving.key is None else f"#{serving.key}"
+        ready(f"http://{HOST}:{port}/{fragment}")
+        app = application(collection, name, hosts, serving.key)
+        uvicorn.Server(_config(app)).run(sockets=[listener])
+
+
+def _config(app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=2,
+    )

@@ -1,0 +1,147 @@
+"""The page in a real browser: a person's way through it, and a foreign page that tries to use the server."""
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.waiting import LIMIT
+
+from .conftest import TEXTS, Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose console has to stay empty."""
+    made = browser.new_page(viewport={"width": 390, "height": 844})
+    made.set_default_timeout(LIMIT * 1000)
+    said: list[str] = []
+    made.on("console", lambda message: said.append(message.text))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    yield made
+    made.close()
+    assert not said
+
+
+def test_a_persons_way(page: Page, server: Server) -> None:
+    """A search with a word that is cut, then the neighbours of a text, the student's beside the teacher's."""
+    page.goto(server.link)
+    expect(page.locator("#facts")).to_contain_text("6 texts · 160 dimensions")
+    expect(page.locator("#points circle")).to_have_count(len(TEXTS))
+    expect(page.locator("#map-note")).to_contain_text("principal components")
+    page.get_by_label("Find texts that are alike").fill("a storm in the port, flabbergastingly 𓀀")
+    page.keyboard.press("Enter")
+    expect(page.locator("#lists li").first).to_contain_text(TEXTS[0])
+    expect(page.locator("#words")).to_contain_text(
+        "Not known: 𓀀. Not in the vocabulary, read in pieces: flabbergastingly"
+    )
+    expect(page.locator("#marks circle.near")).to_have_count(len(TEXTS))
+    page.get_by_role("button", name=TEXTS[2]).click()
+    expect(page.locator("#asked")).to_have_text(f"Texts like “{TEXTS[2]}”")
+    expect(page.locator("#lists h3")).to_have_text(["Student, 5 of 5 as the teacher", "Teacher"])
+    expect(page.locator("#lists ol").nth(1).locator("li").first).to_contain_text(TEXTS[3])
+    expect(page.locator("#marks circle.asked")).to_have_count(1)
+    expect(page.locator("#lists b")).to_have_count(0)  # a text is no HTML
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_text_without_a_known_word(page: Page, server: Server) -> None:
+    page.goto(server.link)
+    page.get_by_label("Find texts that are alike").fill("?!")
+    page.keyboard.press("Enter")
+    expect(page.locator("#words")).to_have_text("There is no word in it.")
+    expect(page.locator("#lists")).to_have_text("None: the student knows no word of it.")
+
+
+def test_the_link_has_the_key(page: Page, locked: Server) -> None:
+    """It goes from the address to the requests, and is not left in the address."""
+    page.goto(locked.link)
+    expect(page.locator("#facts")).to_contain_text("6 texts")
+    assert page.url == f"{locked.address}/"
+
+
+def test_without_the_key(browser: Browser, locked: Server) -> None:
+    page = browser.new_page()
+    page.goto(locked.address)
+    expect(page.locator("#problem")).to_have_text("A key is needed: Authorization: Bearer <key>.")
+    page.close()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[str]:
+    """The address of another web site, which has an empty page."""
+    (tmp_path / "index.html").write_text("<!doctype html><title>x</title>", encoding="utf-8")
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as site:
+        thread = Thread(target=site.serve_forever)
+        thread.start()
+        yield f"http://localhost:{site.server_port}/"
+        site.shutdown()
+        thread.join()
+
+
+ATTACKS = """async (address) => {
+  const body = JSON.stringify({ model: "released", input: "a" });
+  const post = `${address}/v1/embeddings`;
+  const tries = {
+    read: () => fetch(`${address}/api/map`).then((answer) => answer.text()),
+    json: () => fetch(post, { method: "POST", body, headers: { "Content-Type": "application/json" } }),
+    blind: () => fetch(post, { method: "POST", body, mode: "no-cors" }).then((answer) => answer.type),
+    image: () => new Promise((done, failed) => {
+      const image = new Image();
+      image.onload = done;
+      image.onerror = () => failed(new Error("no image"));
+      image.src = `${address}/api/map`;
+    }),
+    frame: () => new Promise((done) => {
+      const frame = document.createElement("iframe");
+      frame.onload = () => done(String(frame.contentDocument && frame.contentDocument.title));
+      frame.src = `${address}/`;
+      document.body.append(frame);
+    }),
+  };
+  const results = {};
+  for (const [name, attempt] of Object.entries(tries)) {
+    try { results[name] = String(await attempt()); } catch (error) { results[name] = "refused"; }
+  }
+  return results;
+}"""
+
+
+def test_a_foreign_page_gets_nothing(browser: Browser, server: Server, elsewhere: str) -> None:
+    """It can read nothing, and what it sends blindly is refused before it is encoded."""
+    page = browser.new_page()
+    statuses: dict[str, int] = {}
+    page.on("response", lambda answer: statuses.update({f"{answer.request.method} {answer.url}": answer.status}))
+    page.goto(elsewhere)
+    results = page.evaluate(ATTACKS, server.address)
+    page.close()
+    assert results["read"] == results["json"] == results["image"] == "refused"
+    assert results["blind"] in ("refused", "opaque")
+    assert results["frame"] in ("null", "")
+    reached = {place: status for place, status in statuses.items() if server.address in place}
+    assert all(status == 403 for place, status in reached.items() if not place.endswith(f"{server.host}/"))

@@ -1,0 +1,115 @@
+"""Neighbours, the map, and how a student reads a query: by hand, in this process."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sentence_distillery import load
+from sentence_distillery.distillation.soft_labels import TEACHER
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.serving.collection import SOFT_LABELS, Collection
+from sentence_distillery.serving.server import read_collection
+from sentence_distillery.serving.words import Word, read_words
+
+from .conftest import TEXTS
+
+VOCABULARY = [UNKNOWN, "north", "east", "c#", "un", "##known"]
+VECTORS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2], [2, 1]], np.float32)
+
+
+def compass() -> StaticEncoder:
+    return StaticEncoder(static_tokenizer(VOCABULARY), VECTORS)
+
+
+def test_neighbours_by_hand() -> None:
+    """The cosines of north with north, both and east; equal ones in the order of the texts."""
+    found = Collection.of(compass(), ["East.", "North, east", " ", "north", "North!"])
+    assert found.texts == ["East.", "North, east", "north", "North!"]
+    neighbours = found.search("NORTH", 10)
+    assert [(n.index, round(n.score, 4)) for n in neighbours] == [(2, 1.0), (3, 1.0), (1, 0.7071), (0, 0.0)]
+    assert [n.index for n in found.search("north", 2)] == [2, 3]
+    assert [n.index for n in found.alike(2, 2)] == [3, 1]
+    assert found.search("?!", 3) == []
+    assert found.alike_for_teacher(0, 3) is None
+
+
+def test_one_text_has_no_neighbours() -> None:
+    found = Collection.of(compass(), ["north"])
+    assert found.alike(0, 5) == []
+    assert found.map().points.tolist() == [[0.0, 0.0]]
+    assert Collection.of(compass(), ["?"]).map().drawn.tolist() == []
+
+
+def test_the_map_by_hand() -> None:
+    """Three unit vectors in two dimensions: all of their variance, the widest direction first."""
+    drawn = Collection.of(compass(), ["north", "east", "north east", "?!"]).map()
+    assert drawn.drawn.tolist() == [0, 1, 2]
+    assert drawn.explained == pytest.approx(1.0)
+    assert np.abs(drawn.points[:3]).max() == pytest.approx(1.0)
+    spread = drawn.points[:3].var(axis=0)
+    assert spread[0] > spread[1]
+    distances = np.linalg.norm(drawn.points[0] - drawn.points[1]) / np.linalg.norm(drawn.points[0] - drawn.points[2])
+    assert distances == pytest.approx(np.sqrt(2) / np.sqrt(2 - np.sqrt(2)), rel=1e-4)
+
+
+def test_no_more_points_than_asked() -> None:
+    found = Collection.of(load(), [f"storm number {number}" for number in range(50)])
+    assert found.map(points=10).drawn.tolist() == [0, 5, 10, 16, 21, 27, 32, 38, 43, 49]
+    assert found.map(points=10).points.shape == (50, 2)
+
+
+def test_how_words_are_read() -> None:
+    assert read_words(compass(), "North, UNKNOWN C# qz?") == [
+        Word("North", "known"),
+        Word("UNKNOWN", "cut", ("un", "##known")),
+        Word("C#", "known"),
+        Word("qz", "unknown"),
+    ]
+    assert read_words(compass(), "") == read_words(compass(), "?! …") == []
+
+
+def test_with_soft_labels(working_directory: Path) -> None:
+    found = Collection.labelled(load(), working_directory)
+    assert found.texts == TEXTS
+    assert found.teacher is not None
+    expected = found.vectors[0] @ found.vectors[1:].T  # turning dimensions changes no cosine
+    neighbours = found.alike_for_teacher(0, 5)
+    assert neighbours is not None
+    assert [n.index for n in neighbours] == (1 + np.argsort(-expected)).tolist()
+    np.testing.assert_allclose([n.score for n in neighbours], -np.sort(-expected), atol=1e-3)
+
+
+@pytest.mark.parametrize("limit", [1, 4, 5])
+def test_more_texts_than_the_limit(working_directory: Path, text_file: Path, limit: int) -> None:
+    for place in (working_directory, text_file):
+        found = read_collection(load(), [place], "text", limit)
+        assert (list(found.texts), found.left_out) == (TEXTS[:limit], len(TEXTS) - limit)
+    assert found.vectors.shape == (limit, 160)
+
+
+def test_what_cannot_be_explored(working_directory: Path, text_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere does not exist"):
+        read_collection(load(), [tmp_path / "nowhere"], "text", 5)
+    with pytest.raises(InputError, match="The limit is 0"):
+        read_collection(load(), [text_file], "text", 0)
+    (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
+    with pytest.raises(InputError, match="There is no text to explore"):
+        read_collection(load(), [tmp_path / "blank.txt"], "text", 5)
+
+
+def test_soft_labels_of_other_sentences(working_directory: Path, tmp_path: Path) -> None:
+    """A part under another number is noticed, and so is a dimension that does not fit."""
+    for file in working_directory.rglob("*.*"):
+        target = tmp_path / file.relative_to(working_directory)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(file.read_bytes())
+    labels = tmp_path / SOFT_LABELS
+    (labels / "part-00000.parquet").write_bytes((labels / "part-00001.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"part-00000\.parquet was not made from these sentences"):
+        Collection.labelled(load(), tmp_path)
+    write_json(labels / TEACHER, read_json(labels / TEACHER) | {"dimension": 7})
+    with pytest.raises(InputError, match="column 'embedding' is"):
+        Collection.labelled(load(), tmp_path)
