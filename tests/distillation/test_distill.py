@@ -271,7 +271,7 @@ def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.Monkey
 
 def test_a_file_of_another_kind(tiny: Path) -> None:
     Path("texts.pdf").write_bytes(b"%PDF")
-    with pytest.raises(InputError, match=r"texts\.pdf has no file that can be read; bring \.txt, \.jsonl, \.csv"):
+    with pytest.raises(InputError, match=r"texts\.pdf has no file that can be read; bring \.txt, \.md, \.jsonl"):
         distill(Path("texts.pdf"), tiny, **SMALL)
 
 
