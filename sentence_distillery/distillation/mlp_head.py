@@ -32,7 +32,7 @@ from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.runtime.device import device
-from sentence_distillery.training.batches import Rows
+from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.collapse import refuse_collapsed
 from sentence_distillery.training.trainer import Saving
 
@@ -96,7 +96,8 @@ def train_mlp_head(
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
     saving = Saving(checkpoint, labelled.key(params, encoder.table))
     watch = watching(encoder, lambda tokens: deepened().embed(tokens), development)
-    student_trainer(model, optimizer, len(sums), params, saving, watch).run(loss)
+    batches = Batches(np.arange(len(sums)), params.batch_size, params.seed)
+    student_trainer(model, optimizer, batches, params.epochs, params.learning_rate, saving, watch).run(loss)
     probe = labelled.tokens.take(range(min(PROBE, len(sums))))
     refuse_collapsed(deepened().embed(probe), "student with an MLP head", relational_remedy(params))
     return deepened()

@@ -189,7 +189,10 @@ def train_static(
     )
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
     watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
-    curve = student_trainer(model, optimizer, len(labelled.tokens), params, Saving(checkpoint, key), watch).run(loss)
+    epochs, batch_size = params.size(len(labelled.tokens))
+    batches = Batches(np.arange(len(labelled.tokens)), batch_size, params.seed)
+    trainer = student_trainer(model, optimizer, batches, epochs, params.learning_rate, Saving(checkpoint, key), watch)
+    curve = trainer.run(loss)
     return TrainedStudent(
         StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, relational_remedy(params)
     )
@@ -198,23 +201,23 @@ def train_static(
 def student_trainer(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    count: int,
-    params: Student | PaperStudentOptions | MlpHead,
+    batches: Batches,
+    epochs: int,
+    learning_rate: float,
     saving: Saving,
     watch: Watch,
     decay: bool = True,
 ) -> Trainer[Rows]:
-    """Return what trains a student on shuffled batches of `count` sentences; with `decay` the rate falls to 0."""
-    batches = Batches(np.arange(count), params.batch_size, params.seed)
+    """Return what trains a student on shuffled batches of sentences; with `decay` the rate falls to 0."""
     return Trainer(
         model,
         optimizer,
         batches,
-        params.epochs,
-        linear(params.epochs, batches.steps) if decay else constant,
+        epochs,
+        linear(epochs, batches.steps) if decay else constant,
         saving,
         hooks=Hooks(after=lambda means: watch()),
-        remedy=f"Lower learning_rate, which is {params.learning_rate}.",
+        remedy=f"Lower learning_rate, which is {learning_rate}.",
     )
 
 
@@ -256,7 +259,9 @@ def train_paper(
     optimizer = torch.optim.Adam(model.parameters(), lr=params.learning_rate)
     saving = Saving(checkpoint, labelled.key(params, table))
     watch = watching(encoder, lambda tokens: StaticEncoder(tokenizer, table, model.layer()).pool(tokens), development)
-    curve = student_trainer(model, optimizer, len(labelled.tokens), params, saving, watch, decay=False).run(loss)
+    batches = Batches(np.arange(len(labelled.tokens)), params.batch_size, params.seed)
+    rate = params.learning_rate
+    curve = student_trainer(model, optimizer, batches, params.epochs, rate, saving, watch, decay=False).run(loss)
     remedy = (
         f"Lower learning_rate, which is {params.learning_rate}, and see whether the soft labels and the refined word "
         "vectors differ from each other."
@@ -274,7 +279,7 @@ def write_curve(target: Path, curve: Curve) -> None:
 
 
 def card(
-    profile: str, language: str, params: Student | PaperStudentOptions, teacher: Mapping[str, Any], sentences: int
+    profile: str, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
 ) -> dict[str, object]:
     """Return the origin of the student, for its config.json and model card."""
     return {
@@ -282,6 +287,6 @@ def card(
         "language": language,
         "teacher": dict(teacher),
         "sentences": sentences,
-        "epochs": params.epochs,
-        "seed": params.seed,
+        "epochs": epochs,
+        "seed": seed,
     }

@@ -25,7 +25,14 @@ def main() -> None:
         trained = train_paper(params.paper_student, refined, corpus, counters, CHECKPOINT, development)
         trained.refuse_collapsed("paper's student")
         write_curve(CURVE, trained.curve)
-        made_from = card(params.name, params.clean.language, params.paper_student, corpus.teacher, counters.kept)
+        made_from = card(
+            params.name,
+            params.clean.language,
+            params.paper_student.seed,
+            len(trained.curve),
+            corpus.teacher,
+            counters.kept,
+        )
         export(trained.encoder, made_from | {"refined": params.refine.objective}, paths.PAPER_STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 

@@ -29,7 +29,9 @@ def main() -> None:
         write_curve(CURVE, trained.curve)
         if development:
             counters.details["development"] = f"{development.name}/{development.split}"
-        made_from = card(params.name, params.clean.language, params.student, corpus.teacher, counters.kept)
+        made_from = card(
+            params.name, params.clean.language, params.student.seed, len(trained.curve), corpus.teacher, counters.kept
+        )
         export(trained.encoder, made_from, paths.STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 
