@@ -38,6 +38,7 @@ from dvc.stage.serialize import to_single_stage_lockfile
 from flows.order import PROTOCOL, REFS, HandoffError, Order
 from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
 from flows.worktree import END, WorktreeError, git, snapshot
+from flows.worktree import REFS as KEPT
 
 NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
 STEP_SECONDS = 3600  # for the transfers of a step
@@ -87,7 +88,9 @@ def _refuse_uncommitted(directory: Path) -> None:
     """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
         return
-    if not git(directory, "for-each-ref", "--contains", "HEAD", "refs/heads", "refs/remotes", "refs/tags"):
+    places = ["refs/heads", "refs/remotes", "refs/tags"]
+    refs = git(directory, "for-each-ref", "--format=%(refname)", "--contains", "HEAD", *places).splitlines()
+    if all(ref.startswith(KEPT) for ref in refs):
         raise HandoffError(
             "The workspace has uncommitted changes, and DISTILLERY_UNCOMMITTED is not 'allow': commit them, or set it."
         )

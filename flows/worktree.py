@@ -2,7 +2,7 @@
 
     workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
         ^                                                             │
-        └────────────── bring_back (only when asked) <── keep: refs/distillery/runs/NAME
+        └────────────── bring_back (only when asked) <── keep: refs/tags/distillery/runs/NAME
 
 Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
 that git does not track but a run needs (`data/external`, checkpoints) are hard-linked. That costs nothing, and no run
@@ -26,7 +26,7 @@ from dvc.config import Config
 from dvc.lock import make_lock
 
 RUNS = Path(".dvc/tmp/runs")
-REFS = "refs/distillery/runs"
+REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches
 BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
 RETURNED = ("data/checkpoints", "models/checkpoints")  # an interrupted run leaves them for the next
 IN_PLACE = "data/checkpoints/crawl"
@@ -38,10 +38,16 @@ class WorktreeError(Exception):
     """git failed; the message has git's own."""
 
 
-def git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git and return its stripped output; raises WorktreeError with git's message if it fails."""
+def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Run git with the input `given`; return its stripped output, or raise WorktreeError with git's message."""
     done = subprocess.run(
-        ["git", *arguments], cwd=root, env=os.environ | environment, capture_output=True, text=True, check=False
+        ["git", *arguments],
+        cwd=root,
+        env=os.environ | environment,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise WorktreeError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}")
@@ -165,7 +171,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 
 def keep(root: Path, directory: Path, name: str) -> str:
-    """Commit the run's results (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
+    """Commit the run's results (dvc.lock, parameters, reports), tagged distillery/runs/`name`; return the commit."""
     revision = commit(directory, _tree(directory), f"Run {name}")
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
