@@ -279,7 +279,7 @@ def _push_data(root: Path, run: str, revision: str) -> None:
         return
     directory = root / RUNS / run
     at_hand = (directory / ".git").exists()
-    with nullcontext(directory) if at_hand else worktree(root, revision, run):
+    with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
         remove_broken(cache_of(root), directory / "dvc.lock")  # or DVC would push damaged objects
         push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
         done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
