@@ -6,6 +6,8 @@ theirs: draws, seeds, classifiers, search, trec_eval. Nothing is fetched.
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,9 @@ from sentence_distillery.protocols.retrieval import retrieval
 from sentence_distillery.protocols.similarity import similarity
 from tests.benchmarks.conftest import real
 
-mteb = pytest.importorskip("mteb", reason="mteb is not installed: pip install 'sentence-distillery[dev]'")
-datasets = pytest.importorskip("datasets")
+pytestmark = pytest.mark.skipif(
+    find_spec("mteb") is None, reason="mteb is not installed: pip install 'sentence-distillery[dev]'"
+)
 
 ABOUT = {
     "description": "given vectors",
@@ -39,6 +42,11 @@ ABOUT = {
     "eval_langs": ["eng-Latn"],
     "eval_splits": ["test"],
 }
+
+
+def library(name: str) -> Any:
+    """MTEB or datasets; they take three seconds to load, which only the process that runs these tests needs."""
+    return import_module(name)
 
 
 class Given:
@@ -53,14 +61,15 @@ class Given:
         return np.stack([self.vectors[text] for batch in inputs for text in batch["text"]])
 
     def similarity(self, one: Any, other: Any) -> Any:
-        return mteb.similarity_functions.cos_sim(one, other)
+        return library("mteb").similarity_functions.cos_sim(one, other)
 
     def similarity_pairwise(self, one: Any, other: Any) -> Any:
-        return mteb.similarity_functions.pairwise_cos_sim(one, other)
+        return library("mteb").similarity_functions.pairwise_cos_sim(one, other)
 
 
 def scores(base: str, kind: str, main: str, data: Any, vectors: dict[str, Floats], **settings: Any) -> dict[str, Any]:
     """Run a task of MTEB on local data, and return its figures."""
+    mteb = library("mteb")
     about = mteb.TaskMetadata(name="Local", type=kind, main_score=main, **ABOUT)
     made = type("Local", (getattr(mteb.abstasks, base),), {"metadata": about, **settings})
     task = made()
@@ -86,7 +95,7 @@ def groups(labels: Sequence[int], seed: int, spread: float = 1.5) -> Floats:
 
 
 def split(**columns: Any) -> Any:
-    return datasets.Dataset.from_dict(columns)
+    return library("datasets").Dataset.from_dict(columns)
 
 
 def test_similarity() -> None:
@@ -125,7 +134,7 @@ def test_classification(labels: int, shots: int | None) -> None:
     kinds[0] = [0] * 2 + [kind or 1 for kind in kinds[0]]
     train, test = groups(kinds[0], 5), groups(kinds[1], 6)
     one, other = named("a", train), named("b", test)
-    data = datasets.DatasetDict(
+    data = library("datasets").DatasetDict(
         train=split(text=list(one), label=kinds[0]), test=split(text=list(other), label=kinds[1])
     )
     settings = {"samples_per_label": shots} if shots else {"samples_per_label": 1_000, "n_experiments": 1}
