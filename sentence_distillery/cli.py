@@ -22,18 +22,24 @@ if TYPE_CHECKING:
 
 PROGRAM = "sentence-distillery"
 PAIR_COLUMNS = ("sentence1", "sentence2", "score")
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")  # of which `encode` reads a column
 
 log = logging.getLogger(__name__)
 
 
 def encode(options: argparse.Namespace) -> None:
-    """Encode a file of texts, one per line, to .parquet or .npy."""
-    from sentence_distillery.encoder.encode_file import encode_lines
+    """Encode texts, one per line of a file or row of a table, to .parquet or .npy."""
+    from sentence_distillery.encoder.encode_file import encode_lines, encode_texts, read_texts
 
+    encoder = _encoder(options)
     with _opened(options.input) as stream:
-        totals = encode_lines(_encoder(options), stream, options.input, options.output)
+        if Path(options.input).suffix.lower() in TABLES:
+            texts = read_texts(Path(options.input), options.text_column)
+            totals = encode_texts(encoder, texts, options.input, options.output)
+        else:
+            totals = encode_lines(encoder, stream, options.input, options.output)
     log.info(
-        "%s lines in %s; zero vectors: %s blank, %s without a known word",
+        "%s texts in %s; zero vectors: %s blank, %s without a known word",
         *(f"{totals.lines:,}", options.output, f"{totals.blank:,}", f"{totals.unknown:,}"),
     )
 
@@ -261,8 +267,12 @@ def clean(options: argparse.Namespace) -> None:
     log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 
-def _texts(given: Sequence[str]) -> "Iterator[str | Path]":
-    """Yield the files and directories, and the lines of standard input for -."""
+def _texts(given: Sequence[str]) -> "Path | Iterator[str | Path]":
+    """Return the files and directories, and the lines of standard input for -."""
+    return Path(given[0]) if len(given) == 1 and given[0] != "-" else _each(given)
+
+
+def _each(given: Sequence[str]) -> "Iterator[str | Path]":
     for name in given:
         if name == "-":
             yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
@@ -297,7 +307,8 @@ Adds = Callable[[argparse.ArgumentParser], None]
 
 
 def _encode_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", help="UTF-8 text file, one text per line; - is standard input")
+    parser.add_argument("input", help="one text per line; or .csv, .tsv, .jsonl, .parquet; - is standard input")
+    _text_column_argument(parser)
     parser.add_argument("output", type=Path, help="output file, .parquet (text, embedding) or .npy")
     _model_argument(parser)
 
@@ -329,7 +340,7 @@ def _texts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "texts", nargs="+", help="files or directories: .txt, .md, .csv, .tsv, .jsonl, .parquet; - reads lines"
     )
-    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    _text_column_argument(parser)
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
 
 
@@ -338,7 +349,7 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
     parser.add_argument("--teacher", help="with --texts, what to compare with: directory, package:<name>, hub id")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
-    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    _text_column_argument(parser)
     parser.add_argument("--maximum", type=int, default=2_000, help="at most so many texts are compared (2,000)")
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
     parser.add_argument("--benchmarks", type=Path, help="directory that the stage `benchmarks` wrote the sets to")
@@ -384,7 +395,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which has the "
         "teacher's vectors, too",
     )
-    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    _text_column_argument(parser)
     parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts (100,000)")
     parser.add_argument("--port", type=int, default=8000, help="port at 127.0.0.1; 0 takes a free one (8000)")
     parser.add_argument("--key", help="key to ask for; better in the environment, as SENTENCE_DISTILLERY_KEY")
@@ -408,6 +419,10 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
 def _clean_arguments(parser: argparse.ArgumentParser) -> None:
     _texts_arguments(parser)
     parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
+
+
+def _text_column_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:
@@ -456,6 +471,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         run(options)
     except (InputError, ValueError) as error:  # ValueError: an option out of its range
         sys.exit(f"{options.command}: {error}")
+    except KeyboardInterrupt:
+        print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
+        sys.exit(130)  # 128 + SIGINT, as a shell has it
     except ModuleNotFoundError as error:
         if not extra or (error.name or "").startswith("sentence_distillery"):
             raise

@@ -257,11 +257,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         load_params()
     except InputError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        print("Interrupted; no file is half-written. Run the command again.", file=sys.stderr)
+        sys.exit(130)  # 128 + SIGINT, as a shell has it
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.command is None:
         return
+    if options.command in ("new", "save"):
+        load_params()  # a mistyped key would be taken for an edit
     from stages import profiles  # imports this module
 
     match options.command:
@@ -271,7 +276,8 @@ def _run(options: argparse.Namespace) -> None:
             print("\n".join(profiles.use(options.profile, options.site, options.discard)) or "Nothing changes.")
         case "new":
             given = {name: value for name, value in vars(options).items() if name not in ("command", "profile")}
-            print(f"{profiles.new(options.profile, profiles.Own(**given))} has the parameters of this run.")
+            path, texts = profiles.new(options.profile, profiles.Own(**given))
+            print(f"{texts:,} texts. {path} has the parameters of this run.")
         case "save":
             print(f"{profiles.save(options.profile)} has the edits.")
 

@@ -26,6 +26,7 @@ from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from sentence_distillery.corpus.readers import SUFFIXES, files_in, format_of
+from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
 from stages import paths
 from stages.params import PARAMS, read_params
@@ -131,8 +132,8 @@ class Own:
     language: str = "en"
 
 
-def new(name: str, own: Own) -> Path:
-    """Write the profile of a student of one's own text, use it, and return its file.
+def new(name: str, own: Own) -> tuple[Path, int]:
+    """Write the profile of a student of one's own text, use it, and return its file and the number of texts.
 
     It switches off the variants of the student, two of which need human ratings. A profile that says the same is kept
     as it is.
@@ -146,9 +147,9 @@ def new(name: str, own: Own) -> Path:
     if lost := edits(read_params()):
         raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
     base, path = _read(paths.CONF / "base.yaml"), paths.CONF / "profile" / f"{name}.yaml"
+    place, number = _place(own.texts, name), _readable_texts(own)
     teacher = own.teacher if own.teacher in base["encoders"] else _teacher(own)
     _refuse_unreadable(base["encoders"][teacher] if isinstance(teacher, str) else teacher)
-    place = _place(own.texts, name)
     texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
@@ -163,7 +164,19 @@ def new(name: str, own: Own) -> Path:
     if not path.exists():
         write_profile(path, NEW.format(name=name), content)
     write(compose(name))
-    return path
+    return path, number
+
+
+def _readable_texts(own: Own) -> int:
+    """Read all texts once, so that a wrong column or encoding is said before the first stage; return their number.
+
+    Raises:
+        InputError: A file cannot be read, or there is no text.
+    """
+    number = sum(bool(text.strip()) for _, text in read_articles(own.texts, own.text_column))
+    if number == 0:
+        raise InputError(NOTHING.format(own.texts))
+    return number
 
 
 def _teacher(own: Own) -> dict[str, Any]:

@@ -10,13 +10,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sentence_distillery.corpus.options import Columns
 from sentence_distillery.io.artifacts import InputError
+
+if TYPE_CHECKING:
+    from sentence_distillery.corpus.options import Columns  # needs pydantic, which `encode` does not
 
 Row = dict[str, Any]
 BATCH_ROWS = 500
@@ -25,10 +27,23 @@ LONGEST_FIELD = 2**31 - 1
 CONLLU_TEXT = "# text = "
 
 
-def read_rows(path: Path, format: str, columns: Columns) -> Iterator[tuple[str, Row]]:
+def read_rows(path: Path, format: str, columns: "Columns") -> Iterator[tuple[str, Row]]:
     """Yield the rows of one file; raises InputError if it cannot be read or lacks a column."""
+    yield from _rows(path, format, {name for _, name in columns if name})
+
+
+def read_column(path: Path, column: str) -> Iterator[str]:
+    """Yield the text in a column of a table, "" if there is none; raises InputError if it is not text."""
+    for place, row in _rows(path, format_of(path) or "", {column}):
+        text = row.get(column)
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{place}: column '{column}' holds {text!r}, not text; name another column.")
+        yield text or ""
+
+
+def _rows(path: Path, format: str, names: set[str]) -> Iterator[tuple[str, Row]]:
     try:
-        yield from _READERS[format](path, {name for _, name in columns if name})
+        yield from _READERS[format](path, names)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
 
@@ -116,12 +131,14 @@ def _read_csv(path: Path, names: set[str], delimiter: str = ",") -> Iterator[tup
     csv.field_size_limit(LONGEST_FIELD)
     reader = csv.DictReader(_decoded_lines(path), delimiter=delimiter, strict=True)
     try:
-        _check_columns(path, names, reader.fieldnames or [])
+        if not reader.fieldnames:
+            raise InputError(f"{path} is empty; give a file whose first line names its columns.")
+        _check_columns(path, names, reader.fieldnames)
         for number, row in enumerate(reader, start=1):
             if None in row or None in row.values():
                 raise InputError(
                     f"{path}, line {reader.line_num}: the row has another number of fields than the header's "
-                    f"{len(reader.fieldnames or [])}; put quotes around fields that hold commas or line ends."
+                    f"{len(reader.fieldnames)}; put quotes around fields that hold commas or line ends."
                 )
             yield f"{path}#{number}", row
     except csv.Error as error:
@@ -168,7 +185,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name one of these as the column that holds it."
+            "name the one that you mean: --text-column, text_column, or `columns` in params.yaml."
         )
 
 

@@ -31,7 +31,7 @@ CLEAN = Clean(
 )
 PART_ARTICLES = 5_000
 SHOWN = 60  # characters of a refused value
-NOTHING = "texts has no text: it is empty, or all of it is blank. Bring sentences or articles."
+NOTHING = "{} has no text: it is empty, or all of it is blank. Bring sentences or articles."
 
 Texts = str | Path | Iterable[str | Path]
 Article = tuple[str, str]  # its source and its text
@@ -71,7 +71,9 @@ def write_sentences(
         return
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
-        _write_articles(read_articles(texts, text_column), partial, counters)
+        found = _write_articles(read_articles(texts, text_column), partial, counters)
+        if not found:
+            raise InputError(NOTHING.format(named(texts)))
     _clean(articles, directory, options, fingerprints, counters, held_out)
     for part in table_parts(articles):
         part.unlink()
@@ -98,8 +100,13 @@ def _clean(
     counters.details.update({name: count for name, count in cleaned.details.items() if name.endswith("held out")})
 
 
-def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> None:
-    """Write articles, a part in memory at a time; drop and count blank ones; raises InputError if all are blank."""
+def named(texts: Texts) -> str:
+    """Return the path of a file or a directory of texts, for a message; "texts" for all else."""
+    return str(texts) if isinstance(texts, str | Path) else "texts"
+
+
+def _write_articles(articles: Iterator[Article], directory: Path, counters: Counters) -> int:
+    """Write articles, a part in memory at a time, and return their number; drop and count blank ones."""
     number = 0
     for part, group in enumerate(_groups(articles)):
         rows = [
@@ -110,8 +117,7 @@ def _write_articles(articles: Iterator[Article], directory: Path, counters: Coun
         counters.drop("blank", len(group) - len(rows))
         number += len(rows)
         write_table(directory / f"part-{part:05d}.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
-    if number == 0:
-        raise InputError(NOTHING)
+    return number
 
 
 def _groups(items: Iterator[Item]) -> Iterator[list[Item]]:
@@ -135,7 +141,7 @@ def _write_as_they_stand(texts: Texts, text_column: str, directory: Path, counte
             document += len(kept)
             write_table(partial / f"part-{part:05d}.parquet", pa.table(columns, schema=schema))
         if document == 0:
-            raise InputError(NOTHING)
+            raise InputError(NOTHING.format(named(texts)))
 
 
 def read_articles(texts: Texts, text_column: str, by_line: bool = False) -> Iterator[Article]:

@@ -5,6 +5,7 @@
 It is the code of the stages `clean`, `soft_labels` and `student`: the same texts and options give the same bytes.
 """
 
+import logging
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from sentence_distillery.corpus.options import HeldOut
+from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import SoftLabels, Student
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.transformer import refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Precision, Section
@@ -45,6 +47,13 @@ HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 MAXIMUM_LENGTH = 128
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
+REMEDIES = {  # by the reason for which most sentences were dropped
+    "duplicate": " that differs: what repeats counts once",
+    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, distill(clean=False) keeps them",
+    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, distill(clean=False) keeps them",
+}
+
+log = logging.getLogger(__name__)
 
 AnySection = TypeVar("AnySection", bound=Section)
 AnyTeacher = str | Path | Teacher
@@ -153,10 +162,13 @@ def distill(
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
         raise InputError(f"held_out = {held_out}, but no working_directory keeps these texts; name one.")
+    for each in teachers:
+        refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
         write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters, apart)
-        _refuse_few(counters, clean)
+        _refuse_few(counters, cleaning)
+        log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory)
         trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")
     trained.refuse_collapsed("student")
@@ -208,12 +220,21 @@ def _working(given: str | Path | None) -> Iterator[Path]:
     yield directory
 
 
-def _refuse_few(counters: Counters, clean: bool) -> None:
+def _summary(counters: Counters) -> str:
+    """Return what became of the texts, in one line."""
+    apart = counters.details.get("held out", 0)
+    return f"{counters.text()}{f'; {apart:,} held out' if apart else ''}"
+
+
+def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     if counters.kept >= FEWEST:
         return
     dropped = ", ".join(f"{count:,} {reason}" for reason, count in sorted((+counters.dropped).items())) or "none"
     total = counters.kept + counters.dropped.total()
-    remedy = "; see whether `language` fits, or pass clean=False for sentences that are clean" if clean else ""
+    remedy = ""
+    if cleaning and counters.dropped:
+        remedies = REMEDIES | {"language": f"; or say which language yours is (--language, now '{cleaning.language}')"}
+        remedy = remedies.get(counters.dropped.most_common(1)[0][0], "")
     raise InputError(
         f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least {FEWEST}, "
         f"and learns from some ten thousands on. Bring more text{remedy}."

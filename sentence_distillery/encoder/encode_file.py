@@ -1,6 +1,6 @@
-"""Encode a file of texts, one per line, in as much memory as one batch takes.
+"""Encode a file of texts, one per line or per row of a table, in as much memory as one batch takes.
 
-Row i of the output belongs to line i. A blank line, and a line without a word that the encoder knows, has a zero vector
+Row i of the output belongs to text i. A blank text, and one without a word that the encoder knows, has a zero vector
 and is counted.
 """
 
@@ -53,6 +53,16 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[tuple[str, int]]:
                 f"{name}, line {number} is not UTF-8 ({error.reason} at byte {error.start + 1}); convert it first, "
                 "for example with `iconv -f WINDOWS-1252 -t UTF-8`."
             ) from error
+
+
+def read_texts(path: Path, column: str) -> Iterator[tuple[str, int]]:
+    """Yield the text of each row of a table, and its length; raises InputError if the file or the column is not there.
+
+    A null is an empty text, so that rows stay in step.
+    """
+    from sentence_distillery.corpus.readers import read_column  # lines of text do not need it
+
+    return ((text, len(text)) for text in read_column(path, column))
 
 
 def batches(lines: Iterator[tuple[str, int]]) -> Iterator[list[str]]:
@@ -120,30 +130,35 @@ WRITERS = {".parquet": parquet_writer, ".npy": npy_writer}
 
 
 def encode_lines(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Path) -> Totals:
-    """Encode every line of a stream to a file, which is written whole or not at all.
+    """Encode every line of UTF-8 text, as `encode_texts` does; raises InputError if one is not, or is above 64 MiB."""
+    return encode_texts(encoder, read_lines(stream, name), name, output)
+
+
+def encode_texts(encoder: StaticEncoder, texts: Iterator[tuple[str, int]], name: str, output: Path) -> Totals:
+    """Encode texts to a file, which is written whole or not at all.
 
     Args:
         encoder: The encoder.
-        stream: UTF-8 text, one sentence per line.
-        name: The name of the stream in error messages.
-        output: A path that ends with .parquet (columns text, embedding) or .npy ((lines, dimension) float32).
+        texts: As `read_lines` or `read_texts` yields them.
+        name: Where they come from, for error messages.
+        output: A path that ends with .parquet (columns text, embedding) or .npy ((texts, dimension) float32).
 
     Returns:
-        The number of lines, and of those with a zero vector.
+        The number of texts, and of those with a zero vector.
 
     Raises:
-        InputError: If there is no line, a line is not UTF-8 or longer than 64 MiB, or the output cannot be written.
+        InputError: If there is no text, one cannot be read, or the output cannot be written.
     """
     if output.suffix not in WRITERS:
         raise InputError(f"{output} ends with neither .parquet nor .npy; name it so.")
     totals = Totals()
     with atomic_file(output) as partial:
         with WRITERS[output.suffix](partial, encoder.dimension) as write:
-            for texts in batches(read_lines(stream, name)):
-                write(texts, encode_batch(encoder, texts, totals))
+            for batch in batches(texts):
+                write(batch, encode_batch(encoder, batch, totals))
                 _show(totals)
         if totals.lines == 0:
-            raise InputError(f"{name} is empty; give it one sentence a line.")
+            raise InputError(f"{name} has no text; give one sentence a line, or a table with rows.")
     return totals
 
 

@@ -191,9 +191,7 @@ def load_encoder(teacher: Teacher) -> Encoder:
         InputError: the model cannot be read, or is not safe to read (pickled weights).
     """
     with quiet_libraries():
-        directory = find_model(teacher.reference, teacher.revision)
-        modules = read_modules(directory)
-        sha256 = _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+        directory, modules, sha256 = _checked(teacher)
         model, tokenizer = _read(directory / modules.transformer)
     if teacher.maximum_length > tokenizer.model_max_length:
         raise TeacherError(
@@ -208,6 +206,19 @@ def load_encoder(teacher: Teacher) -> Encoder:
     modules.layers.to(device())
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
     return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length, modules)
+
+
+def refuse_unfit(teacher: Teacher) -> None:
+    """Raise the errors of `load_encoder` that its files show: it is not there, not known, or not the one pinned."""
+    with quiet_libraries():
+        _checked(teacher)
+
+
+def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
+    """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
+    directory = find_model(teacher.reference, teacher.revision)
+    modules = read_modules(directory)
+    return directory, modules, _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
 
 
 def _checked_weights(teacher: Teacher, weights: Path) -> str:

@@ -187,7 +187,7 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.csv", b"text,title,url,date,source\nx,,,,\n\xe9,,,,\n", r"a\.csv, line 3, byte 0 is not UTF-8"),
         ("a.csv", b"text,title,url,date,source\na,b\n", r"a\.csv, line 2: the row has another number of fields"),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
-        ("a.csv", b"", r"a\.csv has no column 'date' \(it has none\)"),
+        ("a.csv", b"", r"a\.csv is empty; give a file whose first line names its columns"),
         ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
         ("a.jsonl", b'["a"]\n', r"a\.jsonl, line 1 holds a list, expected an object"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),

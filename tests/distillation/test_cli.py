@@ -46,8 +46,18 @@ def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) 
     assert str(written.schema.field("embedding").type) == f"fixed_size_list<element: float>[{encoder.dimension}]"
     np.testing.assert_array_equal(vectors[[0, 3]], encoder.encode([LINES[0], LINES[3]]))
     assert not vectors[[1, 2, 4]].any()
-    assert "5 lines in" in caplog.text
+    assert "5 texts in" in caplog.text
     assert "zero vectors: 2 blank, 1 without a known word" in caplog.text
+
+
+def test_a_table(static_student: Path, tmp_path: Path) -> None:
+    """regression: the lines of a CSV file were encoded, its header and its quotes too."""
+    table = tmp_path / "in.csv"
+    table.write_text('body,other\n"The storm, the port.",x\n"",y\n"port\nstorm",z\n', encoding="utf-8")
+    run(table, tmp_path / "out.parquet", "--text-column", "body", "--model", static_student)
+    assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == ["The storm, the port.", "", "port\nstorm"]
+    with pytest.raises(SystemExit, match=r"in\.csv has no column 'text' \(it has body, other\); .*--text-column"):
+        run(table, tmp_path / "out.npy", "--model", static_student)
 
 
 def test_npy_equals_parquet_over_many_batches(
