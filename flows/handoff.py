@@ -109,9 +109,17 @@ def _refuse_uncommitted(directory: Path) -> None:
     """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
         return
-    places = ["refs/heads", "refs/remotes", "refs/tags"]
-    refs = git(directory, "for-each-ref", "--format=%(refname)", "--contains", "HEAD", *places).splitlines()
-    if all(ref.startswith(KEPT) for ref in refs):
+    refs = git(
+        directory,
+        "for-each-ref",
+        "--format=%(refname)",
+        "--contains",
+        "HEAD",
+        "refs/heads",
+        "refs/remotes",
+        "refs/tags",
+    ).splitlines()
+    if all(ref.startswith(KEPT) for ref in refs):  # a kept run holds its own commit
         raise HandoffError(
             "The workspace has uncommitted changes, and DISTILLERY_UNCOMMITTED is not 'allow': commit them, or set it."
         )

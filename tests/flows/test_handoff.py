@@ -478,6 +478,7 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
     handoff._refuse_uncommitted(root)
     git(root, "checkout", "--quiet", "--detach")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "A snapshot")
+    git(root, "update-ref", f"{handoff.KEPT}/20261126-120000-0000", "HEAD")  # a kept run of this very snapshot
     with pytest.raises(HandoffError, match="uncommitted changes"):
         handoff._refuse_uncommitted(root)
 
