@@ -20,6 +20,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import sys
 import time
 import uuid
@@ -40,6 +41,7 @@ from dvc.stage.serialize import to_single_stage_lockfile
 
 from flows.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
 from flows.worktree import REFS as KEPT
 
@@ -109,9 +111,17 @@ def _refuse_uncommitted(directory: Path) -> None:
     """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
         return
-    places = ["refs/heads", "refs/remotes", "refs/tags"]
-    refs = git(directory, "for-each-ref", "--format=%(refname)", "--contains", "HEAD", *places).splitlines()
-    if all(ref.startswith(KEPT) for ref in refs):
+    refs = git(
+        directory,
+        "for-each-ref",
+        "--format=%(refname)",
+        "--contains",
+        "HEAD",
+        "refs/heads",
+        "refs/remotes",
+        "refs/tags",
+    ).splitlines()
+    if all(ref.startswith(KEPT) for ref in refs):  # a kept run holds its own commit
         raise HandoffError(
             "The workspace has uncommitted changes, and DISTILLERY_UNCOMMITTED is not 'allow': commit them, or set it."
         )
@@ -217,11 +227,17 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
         return {}
     if targets := _inputs(repo, stage):
         repo.push(targets=targets)
-    return {"key": key, "inputs": parts(stage), "revision": snapshot(Path(repo.root_dir))}
+    root = Path(repo.root_dir)
+    return {"key": key, "inputs": parts(stage), "versions": versions(root), "revision": snapshot(root)}
 
 
 def take(repo: Repo, order: Order) -> None:
     """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
+    if others := different(order.versions):
+        raise HandoffError(
+            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install home's there "
+            "(requirements.lock), then start the worker again."
+        )
     stage = _load(repo, order.stage)
     _remote_cache(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
@@ -229,10 +245,10 @@ def take(repo: Repo, order: Order) -> None:
     key = key_of(stage)
     if key != order.key:
         here = parts(stage)
-        different = [part for part in sorted({*here, *order.inputs}) if here.get(part) != order.inputs.get(part)]
+        unequal = [part for part in sorted({*here, *order.inputs}) if here.get(part) != order.inputs.get(part)]
         raise HandoffError(
             f"The key of stage '{order.stage}' is {key} on the worker and {order.key} at home; these differ: "
-            f"{', '.join(different) or 'none, so the versions of DVC may'}."
+            f"{', '.join(unequal) or 'none, so the versions of DVC may'}."
         )
 
 

@@ -20,7 +20,7 @@ from dvc.config import Config
 from flows.reproduce import StageError
 from flows.worktree import END, git
 
-PROTOCOL = 1  # version of Order and of the steps on both sides; raise it when either changes
+PROTOCOL = 2  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"
 LISTED = "DISTILLERY_REMOTES"  # the worker's setting
 NAME = r"\w[\w-]*(@[\w.+=-]+)?"
@@ -45,6 +45,7 @@ class Order:
     stage: str
     key: str
     inputs: dict[str, str]  # the parts of the key, to tell why two keys differ
+    versions: dict[str, str]  # of Python and of the project's packages at home
     revision: str
     ref: str
     code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
@@ -67,7 +68,7 @@ def read_order(given: Mapping[str, Any]) -> Order:
     Example:
         >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        flows.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision; bring home and ...
+        flows.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision, versions; bring ...
     """
     names = {field.name for field in fields(Order)}
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
@@ -79,11 +80,15 @@ def read_order(given: Mapping[str, Any]) -> Order:
         value = given[name]
         if not (name == "remote" and value is None) and not (isinstance(value, str) and re.fullmatch(form, value)):
             raise HandoffError(f"The order's {name} is {value!r}; it must be {meaning}.")
-    inputs, force = given["inputs"], given["force"]
-    if not isinstance(force, bool):
-        raise HandoffError(f"The order's force is {force!r}; it must be true or false.")
-    if not isinstance(inputs, Mapping) or not all(isinstance(part, str) for pair in inputs.items() for part in pair):
-        raise HandoffError(f"The order's inputs are {inputs!r}; they must be hashes by the names of inputs.")
+    if not isinstance(given["force"], bool):
+        raise HandoffError(f"The order's force is {given['force']!r}; it must be true or false.")
+    for name, meaning in (
+        ("inputs", "hashes by the names of inputs"),
+        ("versions", "versions by the names of packages"),
+    ):
+        pairs = given[name]
+        if not isinstance(pairs, Mapping) or not all(isinstance(part, str) for pair in pairs.items() for part in pair):
+            raise HandoffError(f"The order's {name} are {pairs!r}; they must be {meaning}.")
     return Order(**given)
 
 

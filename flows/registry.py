@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.worktree import git
+from flows.worktree import END, git
 
 TAGS = "refs/tags"
 
@@ -27,7 +27,7 @@ def damaged_tags(root: Path, artifact: str) -> list[str]:
     common = Path(root, git(root, "rev-parse", "--git-common-dir"))
     files = (file for file in (common / TAGS).rglob("*") if file.is_file() and file.suffix != ".lock")
     names = {file.relative_to(common).as_posix() for file in files}  # git does not list an emptied one
-    names |= set(git(root, "for-each-ref", "--format=%(refname)", TAGS).splitlines())
+    names |= set(git(root, "for-each-ref", "--format=%(refname)", END, TAGS).splitlines())
     ours = sorted(name for name in names if name.startswith((f"{TAGS}/{artifact}@", f"{TAGS}/{artifact}#")))
     told = git(root, "cat-file", "--batch-check", given="".join(f"{name}^{{commit}}\n" for name in ours)).splitlines()
     return [name for name, line in zip(ours, told, strict=True) if " commit " not in line]

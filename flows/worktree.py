@@ -202,9 +202,16 @@ def bring_back(root: Path, name: str) -> None:
             )
         if changed:
             with _dvc_at_rest(root):
-                exact = ["--pathspec-from-file=-", "--pathspec-file-nul"]
-                restore = ["restore", f"--source={after}", "--worktree", *exact]
-                git(root, *restore, given="\0".join(sorted(changed)), GIT_LITERAL_PATHSPECS="1")
+                git(
+                    root,
+                    "restore",
+                    f"--source={after}",
+                    "--worktree",
+                    "--pathspec-from-file=-",
+                    "--pathspec-file-nul",
+                    given="\0".join(sorted(changed)),
+                    GIT_LITERAL_PATHSPECS="1",
+                )
         dvc = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "checkout", "--force", "--allow-missing"]
         subprocess.run(dvc, cwd=root, check=True)
 

@@ -28,6 +28,7 @@ from flows.gpu_stage import gpu_stage
 from flows.handoff import fetch, give, hand_off, key_of, opened
 from flows.order import HandoffError
 from flows.reproduce import Children, Outcome, StageError
+from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
@@ -257,6 +258,22 @@ def test_another_key_is_refused(site: Site) -> None:
     site.assert_clean()
 
 
+def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """regression: the result of a worker with other versions stood under home's key. Now the package is named."""
+    (tmp_path / "rensa-0.0.dist-info").mkdir()
+    (tmp_path / "rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    project, before = site.home / "pyproject.toml", site.runs_there()
+    project.write_text('[project]\nname = "scratch"\ndependencies = ["rensa>=0"]\n', encoding="utf-8")
+    try:
+        with pytest.raises(HandoffError, match=r"Refused: .* other versions: rensa 0\.0 at home, \S+ on the worker\."):
+            site.hand_off()
+    finally:
+        project.unlink()
+    assert site.runs_there() == before
+    site.assert_clean()
+
+
 def test_another_protocol_is_refused() -> None:
     state = gpu_stage.fn(order.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
@@ -321,7 +338,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = order.Order("g", "0" * 64, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, force=False)
+    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, force=False)
     told: list[str] = []
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
         handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 3)
@@ -478,6 +495,7 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
     handoff._refuse_uncommitted(root)
     git(root, "checkout", "--quiet", "--detach")
     git(root, "commit", "--quiet", "--allow-empty", "--message", "A snapshot")
+    git(root, "update-ref", f"{KEPT}/20261126-120000-0000", "HEAD")  # a kept run of this very snapshot
     with pytest.raises(HandoffError, match="uncommitted changes"):
         handoff._refuse_uncommitted(root)
 

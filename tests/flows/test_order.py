@@ -14,6 +14,7 @@ ORDER = Order(
     stage="g",
     key="0" * 64,
     inputs={"cmd": "python stage.py"},
+    versions={"Python": "3.13"},
     revision="0" * 40,
     ref=f"{REFS}/{'0' * 32}",
     code="origin",
@@ -47,6 +48,7 @@ def test_an_order_is_read() -> None:
         ("remote", "s3://bucket\n[core]"),
         ("inputs", ["a"]),
         ("inputs", {"a": 1}),
+        ("versions", {"numpy": 2}),
         ("force", "yes"),
     ],
 )

@@ -1,0 +1,71 @@
+"""The versions that a stage runs with: a worker with others is refused, since its result would stand under home's key.
+
+The packages are those that the project itself names in pyproject.toml, except its extra `dev`; a project without that
+file is compared by Python and DVC alone.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PYTHON = "Python"
+ALWAYS = (PYTHON, "dvc")
+TOOLS = "dev"  # an extra whose packages no stage uses
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def versions(directory: Path) -> dict[str, str]:
+    """Return the versions of Python and of the project's packages that are installed here.
+
+    Args:
+        directory: The project, with its pyproject.toml.
+
+    Returns:
+        Versions by name. The part after a `+` is left out: 2.13.0+cpu and 2.13.0+cu128 differ only in the device.
+
+    Example:
+        >>> sorted(versions(Path("nowhere")))
+        ['Python', 'dvc']
+    """
+    return {name: here for name in [*ALWAYS, *_named(directory / "pyproject.toml")] if (here := _here(name))}
+
+
+def different(home: Mapping[str, str]) -> list[str]:
+    """List home's versions that are others here; a package that is not here is left to its import.
+
+    Args:
+        home: What `versions` returned at home.
+
+    Returns:
+        One text for each difference, such as "numpy 2.4.6 at home, 2.3.5 on the worker".
+
+    Example:
+        >>> different({"Python": sys.version.split()[0].rpartition(".")[0]})
+        []
+    """
+    found = {name: _here(name) for name in sorted(home)}
+    others = {name: here for name, here in found.items() if here and here != home[name]}
+    return [f"{name} {home[name]} at home, {here} on the worker" for name, here in others.items()]
+
+
+def _named(project: Path) -> list[str]:
+    """List the packages that a pyproject.toml requires."""
+    if not project.exists():
+        return []
+    content = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {})
+    extras = content.get("optional-dependencies", {})
+    groups = [content.get("dependencies", []), *(group for name, group in extras.items() if name != TOOLS)]
+    found = (NAME.match(requirement) for group in groups for requirement in group)
+    return sorted({name[0] for name in found if name} - {content.get("name")})
+
+
+def _here(name: str) -> str:
+    if name == PYTHON:
+        return f"{sys.version_info.major}.{sys.version_info.minor}"
+    try:
+        return version(name).partition("+")[0]
+    except PackageNotFoundError:
+        return ""
