@@ -21,10 +21,10 @@ def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str
     stages: dict[str, Any] = (content or {}).get("stages", {})
     entries = stages.values() if stage is None else [stages.get(stage, {})]
     names = {out["md5"] for entry in entries for out in entry.get("outs", []) if "md5" in out}
-    broken = [name for name in sorted(names) for name in _broken(cache, name)]
-    for name in broken:
-        _path(cache, name).unlink()
-    return broken
+    damaged = [name for name in sorted(names) for name in broken(cache, name)]
+    for name in damaged:
+        place(cache, name).unlink(missing_ok=True)
+    return damaged
 
 
 def forget(lock: Path, stages: Collection[str]) -> None:
@@ -39,13 +39,14 @@ def forget(lock: Path, stages: Collection[str]) -> None:
         lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
-def _path(cache: Path, name: str) -> Path:
+def place(cache: Path, name: str) -> Path:
+    """Return the path of an object."""
     return cache / "files/md5" / name[:2] / name[2:]
 
 
-def _broken(cache: Path, name: str) -> Iterator[str]:
+def broken(cache: Path, name: str) -> Iterator[str]:
     """Yield the damaged objects among `name` and the files that it lists; missing ones do not count."""
-    path = _path(cache, name)
+    path = place(cache, name)
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -54,4 +55,4 @@ def _broken(cache: Path, name: str) -> Iterator[str]:
             return  # its list of files cannot be read
     if name.endswith(DIRECTORY):
         for entry in json.loads(path.read_text(encoding="utf-8")):
-            yield from _broken(cache, entry["md5"])
+            yield from broken(cache, entry["md5"])

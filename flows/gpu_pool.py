@@ -40,9 +40,24 @@ class Limits:
     silence: float = 120  # without a sign of life; on a busy machine a run takes a minute to start
     server: float = 180  # without an answer from the server
     total: float = 24 * 3600
+    absence: float = 600  # without any online worker, after the one with the stage fell silent
 
 
 LIMITS = Limits()
+
+
+class LostError(HandoffError):
+    """Contact with the worker was lost; it may still be at work, or have the result."""
+
+
+def is_back(stopped: Callable[[], bool]) -> bool:
+    """Wait until a worker is online; return whether one is, within `Limits.absence`."""
+    end = time.monotonic() + LIMITS.absence
+    while time.monotonic() < end and not stopped():
+        if obstacle() is None:
+            return True
+        time.sleep(POLL_SECONDS)
+    return False
 
 
 def obstacle() -> str | None:
@@ -70,7 +85,7 @@ def _heartbeats(client: SyncPrefectClient) -> list[str]:
 def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
     """Let a worker carry out `order`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
-    Raises StageError if the stage's command failed, HandoffError for any other end.
+    Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
     """
     try:
         run = run_deployment(
@@ -81,7 +96,8 @@ def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[
         )
         assert isinstance(run, FlowRun)  # it would be a coroutine in an async caller
         with get_client(sync_client=True) as client:
-            state = Errand(client, run.id, log, LIMITS).wait(stopped)
+            errand = Errand(client, run.id, log, LIMITS)
+            state = errand.wait(stopped)
     except (httpx.HTTPError, PrefectException) as error:
         raise HandoffError(f"Stage '{order['stage']}' was not handed off: {type(error).__name__}: {error}") from error
     told = (state.message or "no message").strip()
@@ -89,7 +105,8 @@ def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[
         return told, Outcome(str(state.name))
     if state.name == STAGE_FAILED:
         raise StageError(told)
-    raise HandoffError(f"The hand-off of stage '{order['stage']}' ended as {state.name}: {told}")
+    kind = LostError if errand.lost and state.is_crashed() else HandoffError
+    raise kind(f"The hand-off of stage '{order['stage']}' ended as {state.name}: {told}")
 
 
 @dataclass
@@ -100,6 +117,7 @@ class Errand:
     id: UUID
     log: Log
     limits: Limits
+    lost: bool = False  # whether it was silent for too long
     _told: set[UUID] = field(default_factory=set)
     _last: DateTime | None = None
 
@@ -133,6 +151,7 @@ class Errand:
             if sign != last:
                 last, heard = sign, now
             if now - heard > self.limits.silence:
+                self.lost = True
                 return self._end(Crashed(message=f"No sign of life from the worker for {now - heard:.0f} s."))
             if now - started > self.limits.total:
                 raise HandoffError(f"It did not end within {self.limits.total:.0f} s.")

@@ -5,12 +5,14 @@
 The code of the stage is the caller's, fetched for this one run; the code of this flow is the clone's.
 """
 
+import json
 import os
 import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,12 +26,14 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.gpu_pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
-from flows.handoff import give, opened, take
+from flows.handoff import deliver, give_seconds, step
 from flows.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
+from flows.process import held
 from flows.reproduce import Children, StageError, reproduce
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
+LOCKS = Path(".dvc/tmp/handoff")  # one for each key
 # `command` of the deployment's job variables. Prefect's own way, a pull step, starts one more process, which takes 3 s.
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
 COMMAND = (
@@ -70,12 +74,15 @@ def carry_out(order: Order, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."
         ) from None
-    with worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}") as directory:
-        with opened(directory, remote) as repo:
-            take(repo, order)
-        outcome = reproduce(Children(), directory, order.stage, log, force=order.force)
-        with opened(directory, remote) as repo:
-            entry = give(repo, order.stage)
+    seconds, children = give_seconds(), Children()
+    where = ["--remote", remote or ""] * bool(remote)
+    with ExitStack() as stack:
+        # If home asks again, the first run of the same work goes on: its result is then in the run-cache.
+        stack.enter_context(held(clone / LOCKS / order.key, str(flow_run.name), wait=True))
+        directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
+        step(children, log, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
+        outcome = reproduce(children, directory, order.stage, log, force=order.force)
+        entry = deliver(children, directory, order, remote, log, seconds)
     return Completed(name=str(outcome), message=entry)
 
 

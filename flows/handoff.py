@@ -10,7 +10,9 @@
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
 the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step at home is a separate process (`python -m flows.handoff send ...`), which can be ended while a remote hangs.
+Each step is a separate process (`python -m flows.handoff send ...`), which can be ended while a remote hangs. The
+worker offers its result again and again until the remote takes it. If the worker falls silent, home asks again once one
+is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import json
 import os
 import signal
 import sys
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -35,12 +38,17 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
-from flows.order import PROTOCOL, REFS, HandoffError, Order
+from flows.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
 from flows.worktree import END, WorktreeError, git, snapshot
+from flows.worktree import REFS as KEPT
 
 NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
 STEP_SECONDS = 3600  # for the transfers of a step
+GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # the worker's setting: how long it offers a result to a remote that fails
+GIVE_DEFAULT = 3600.0
+LONGEST_PAUSE = 60.0  # seconds between two offers
+ASKED_AGAIN = 3  # times
 CLONE = Path(__file__).parents[1]
 Log = Callable[[str], None]
 
@@ -56,12 +64,12 @@ def hand_off(
     `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
     if the hand-off failed, and StageError if the stage did.
     """
-    from flows.gpu_pool import obstacle, run_order  # imports Prefect, which takes 2 s; the steps do not need it
+    from flows.gpu_pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
 
     why_not = obstacle()
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
-    sent = json.loads(_step(children, log, "send", *where, name, *flags))
+    sent = json.loads(step(children, log, "send", *where, name, *flags))
     if sent is None:  # an earlier run, here or elsewhere, had the same inputs
         return _restore(children, directory, name, log)
     if why_not:
@@ -69,10 +77,24 @@ def hand_off(
     _refuse_uncommitted(directory)
     with _published(root, sent["revision"], log) as (code, ref):
         order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **sent)
-        entry, outcome = run_order(PROTOCOL, asdict(order), log, lambda: children.closed)
-    _step(children, log, "fetch", *where, name, "--entry", entry, *flags)
+        entry, outcome = _ask(order, log, lambda: children.closed)
+    step(children, log, "fetch", *where, name, "--entry", entry, *flags)
     _restore(children, directory, name, log)
     return Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome
+
+
+def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Let a worker carry out `order`, and ask again if contact was lost and a worker is back; not if it is forced."""
+    from flows.gpu_pool import LostError, is_back, run_order
+
+    for _ in range(0 if order.force else ASKED_AGAIN):
+        try:
+            return run_order(PROTOCOL, asdict(order), log, stopped)
+        except LostError as lost:
+            if not is_back(stopped):
+                raise
+            log(f"Warning: {lost}\nA worker is online, and is asked for the result of stage '{order.stage}'.")
+    return run_order(PROTOCOL, asdict(order), log, stopped)
 
 
 def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
@@ -87,7 +109,9 @@ def _refuse_uncommitted(directory: Path) -> None:
     """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
     if os.environ.get("DISTILLERY_UNCOMMITTED", "allow") == "allow":
         return
-    if not git(directory, "for-each-ref", "--contains", "HEAD", "refs/heads", "refs/remotes", "refs/tags"):
+    places = ["refs/heads", "refs/remotes", "refs/tags"]
+    refs = git(directory, "for-each-ref", "--format=%(refname)", "--contains", "HEAD", *places).splitlines()
+    if all(ref.startswith(KEPT) for ref in refs):
         raise HandoffError(
             "The workspace has uncommitted changes, and DISTILLERY_UNCOMMITTED is not 'allow': commit them, or set it."
         )
@@ -119,7 +143,7 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
             log(f"Warning: {ref} is left behind: {error}")
 
 
-def _step(children: Children, log: Log, *arguments: str) -> str:
+def step(children: Children, log: Log, *arguments: str) -> str:
     """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
     lines: deque[str] = deque(maxlen=REMEMBERED)
     command = [sys.executable, "-m", "flows.handoff", *arguments]
@@ -132,6 +156,38 @@ def _step(children: Children, log: Log, *arguments: str) -> str:
         told = "\n".join(lines)
         raise HandoffError(f"Hand-off failed at '{arguments[0]}': {told}")
     return lines[-1]
+
+
+# On the worker
+
+
+def deliver(children: Children, directory: Path, order: Order, remote: str | None, log: Log, seconds: float) -> str:
+    """Give the result to the remote, again and again for `seconds`; return the name of its run-cache entry.
+
+    Raises HandoffError; the result is then still in the worker's run-cache.
+    """
+    end, pause = time.monotonic() + seconds, 1.0
+    while True:
+        try:
+            return step(children, log, "give", str(directory), *["--remote", remote or ""] * bool(remote), order.stage)
+        except HandoffError as error:
+            if time.monotonic() + pause > end:
+                raise HandoffError(
+                    f"{error}\nIt was tried for {seconds:.0f} s ({GIVE_SECONDS}). The result is in the worker's "
+                    "run-cache: the next order for it only sends it."
+                ) from None
+            log(f"Warning: the result is not delivered yet; next try in {pause:.0f} s. {error}")
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def give_seconds() -> float:
+    """Return the worker's GIVE_SECONDS; raises HandoffError if it is not a number."""
+    given = os.environ.get(GIVE_SECONDS, str(GIVE_DEFAULT))
+    try:
+        return float(given)
+    except ValueError:
+        raise HandoffError(f"{GIVE_SECONDS}={given!r} on the worker is not a number of seconds.") from None
 
 
 # Steps, at home (send, fetch) and on the worker (take, give)
@@ -167,6 +223,7 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
 def take(repo: Repo, order: Order) -> None:
     """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
     stage = _load(repo, order.stage)
+    _remote_cache(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
         repo.pull(targets=targets)
     key = key_of(stage)
@@ -292,26 +349,38 @@ def _remote_cache(repo: Repo) -> Any:
     return repo.cloud.get_remote_odb(None, "hand-off", hash_name="md5-dos2unix")
 
 
+def _done(repo: Repo, options: argparse.Namespace) -> str:
+    """Do a step; return the line for whoever started it."""
+    if options.step == "send":
+        return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
+    if options.step == "take":
+        take(repo, read_order(json.loads(options.order)))
+        return "taken"
+    if options.step == "give":
+        return give(repo, options.stage)
+    fetch(repo, options.entry)
+    if options.force:
+        forget(repo, options.stage)
+    return "fetched"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m flows.handoff", description="A step of a hand-off, at home.")
-    parser.add_argument("step", choices=("send", "fetch"))
+    parser = argparse.ArgumentParser(prog="python -m flows.handoff", description="A step of a hand-off.")
+    parser.add_argument("step", choices=("send", "fetch", "take", "give"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("stage")
     parser.add_argument("--remote", help="address of a DVC remote (default: the default remote)")
     parser.add_argument("--look", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")
+    parser.add_argument("--order", help="of `take`, as JSON")
     options = parser.parse_args()
     signal.alarm(STEP_SECONDS)
     try:
         with opened(options.directory, options.remote) as repo:
-            if options.step == "send":
-                print(json.dumps(send(repo, options.stage, look=options.look, force=options.force)))
-                return
-            fetch(repo, options.entry)
-            if options.force:
-                forget(repo, options.stage)
-            print("fetched")
+            print(_done(repo, options))
+    except HandoffError as error:
+        sys.exit(str(error))
     except Exception as error:  # whatever a remote's library raises ends here as one line
         sys.exit(f"{type(error).__name__}: {error}")
 

@@ -9,11 +9,24 @@ import fcntl
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
+GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git to another repository, index or object
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
 
 
 class HeldError(Exception):
@@ -40,6 +53,11 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
             yield
         finally:
             file.truncate(0)
+
+
+def without_git(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` without the variables by which git, or a stage's git, would work in another place."""
+    return {name: value for name, value in environment.items() if name not in GIT_PLACES}
 
 
 def end_with_parent() -> None:

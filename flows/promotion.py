@@ -36,8 +36,11 @@ from dvc.exceptions import DvcException
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
+from flows.cache import remove_broken
 from flows.comparison import METRICS, PROVENANCE, Figures, current
 from flows.process import held
+from flows.registry import damaged_tags
+from flows.stored import cache_of, missing
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -101,7 +104,13 @@ def registered(root: Path, artifact: str) -> list[Version]:
 
 
 def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
-    """List the events of `artifact` in GTO's tags, the oldest first."""
+    """List the events of `artifact` in GTO's tags, the oldest first; raises PromotionError if a tag is damaged."""
+    if damaged := damaged_tags(root, artifact):
+        raise PromotionError(
+            f"{', '.join(damaged)} cannot be read, so the promoted version is not known and nothing is changed. "
+            "Remove each by `git update-ref -d REF`, or by its file, and fetch it again from a clone that has it: "
+            "git fetch --tags ADDRESS"
+        )
     try:
         events: list[dict[str, Any]] = gto.api.history(str(root), artifact, ascending=True)
     except GTOException as error:
@@ -126,6 +135,31 @@ def read_figures(root: Path, version: Version) -> Figures:
             f"{error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
         ) from error
     return Figures(current(metrics), json.loads(provenance)["sets"])
+
+
+def _objects(root: Path, revision: str, artifact: str) -> list[str]:
+    """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
+    graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
+    outs = [out for stage in yaml.safe_load(lock)["stages"].values() for out in stage.get("outs", [])]
+    benchmarks = [str(out["md5"]) for out in outs if "md5" in out and PROVENANCE.startswith(f"{out['path']}/")]
+    return [model_hash(artifact, graph, lock), *benchmarks]
+
+
+def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
+    """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it."""
+    try:
+        place, lacking = missing(root, _objects(root, revision, artifact))
+    except Exception as error:  # whatever the library of a remote raises
+        raise PromotionError(
+            f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
+            f"{type(error).__name__}: {error}. Try again once it answers."
+        ) from error
+    if lacking:
+        some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+        raise PromotionError(
+            f"{len(lacking)} objects of {what} are not in {place} ({some}), so nobody could fetch the model and "
+            "nothing was changed. If a clone has them, `dvc push` there; otherwise run the stages again at that commit."
+        )
 
 
 def model_hash(artifact: str, graph: str, lock: str) -> str:
@@ -180,14 +214,16 @@ def _check_branch(root: Path, branch: str) -> None:
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None) -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
-    First the data goes to DVC's remote, if there is one; then come the commit, the tags, and git's remote. So whoever
-    sees a tag can fetch its model. If it is killed in between, it leaves a commit or a version that is at no stage, and
-    the next promotion of the same model resumes from there.
+    First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it; without one, the
+    cache is. Then come the commit, the tags, and git's remote. So whoever sees a tag can fetch its model. If it is
+    killed in between, it leaves a commit or a version that is at no stage, and the next promotion of the same model
+    resumes from there.
     """
     check(root, channel)
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     model = _model_at(root, revision, channel.artifact)
     _push_data(root, run, revision)
+    _check_objects(root, revision, f"run {run}", channel.artifact)
     with _changing(root, channel, instead_of):
         version = same_model(root, model, channel)
         if version is None:
@@ -242,8 +278,9 @@ def _push_data(root: Path, run: str, revision: str) -> None:
     if "remote" not in Config(str(root / ".dvc"))["core"]:
         return
     directory = root / RUNS / run
-    place = nullcontext(directory) if directory.exists() else worktree(root, revision, run)
-    with place:
+    at_hand = (directory / ".git").exists()
+    with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
+        remove_broken(cache_of(root), directory / "dvc.lock")  # or DVC would push damaged objects
         push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
         done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -323,6 +360,7 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
         raise PromotionError(f"'{channel.artifact}' has no version '{to}'; it has {', '.join(known)}.")
     if target == now:
         raise PromotionError(f"{to} is at {channel.stage} already.")
+    _check_objects(root, target.commit, target.name, channel.artifact)
     with _changing(root, channel, now):
         _assign(root, target, channel, f"Rolled back from {now.name}")
     _push_tags(root, target, channel)

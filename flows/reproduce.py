@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from threading import Lock
 
-from flows.process import bound
+from flows.process import bound, without_git
 
 SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error
@@ -57,6 +57,10 @@ class StageError(Exception):
     """A stage ended with an error; the message has its last lines."""
 
 
+class NotStartedError(StageError):
+    """DVC gave a stage up before its command: its inputs are not there, or a remote does not answer."""
+
+
 class Children:
     """The stages that this process runs now, so that it can end them all at once."""
 
@@ -89,7 +93,7 @@ class Children:
             process = subprocess.Popen(
                 bound(command),
                 cwd=directory,
-                env=environment,
+                env=without_git(environment),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -122,7 +126,7 @@ def reproduce(
     """Bring stage `name` of the repository in `directory` up to date; each line that it prints goes to `log`.
 
     `force` runs it even if nothing has changed, `pull` fetches missing inputs and outputs from the remote. Raises
-    StageError.
+    StageError, and NotStartedError if the command had not begun.
     """
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", *["--force"] * force, *["--pull"] * pull]
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the stage's `python` is this one
@@ -137,7 +141,8 @@ def reproduce(
             log(line)
     if process.returncode or not found:
         told = "\n".join(last)
-        raise StageError(f"Stage '{name}' ended with status {process.returncode}:\n{told}")
+        kind = StageError if Outcome.RAN in found or children.closed else NotStartedError
+        raise kind(f"Stage '{name}' ended with status {process.returncode}:\n{told}")
     return next(outcome for _, outcome in SIGNS if outcome in found)
 
 

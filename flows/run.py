@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import Any, Literal
 
 from dvc.repo import Repo
@@ -20,7 +20,7 @@ from flows.cache import forget, remove_broken
 from flows.graph import Stage, lost, read_graph, unchanged
 from flows.handoff import hand_off
 from flows.order import HandoffError
-from flows.reproduce import Children, Outcome, StageError, reproduce
+from flows.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
 from flows.settings import SettingsError, configure
 from flows.worktree import keep, prune, snapshot, worktree
 
@@ -43,13 +43,16 @@ class Run:
     stages: list[Stage]
     unchanged: set[str]
     cache: Path
-    remote: bool  # whether there is a default remote to pull from
+    remote: bool  # whether there is a default remote
+    lost: set[str]  # stages with outputs in dvc.lock that the cache lacks
     force: bool
     gpu: GpuPolicy
     slots: BoundedSemaphore  # of stages at a time
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
+    _offline: Lock = field(default_factory=Lock)
+    _pulls: bool = True  # until the remote fails
 
     def bring_up_to_date(self, stage: Stage, log: Log) -> Outcome:
         """Run one stage, unless it is unchanged; its upstream must be up to date.
@@ -87,7 +90,21 @@ class Run:
                     raise
                 log(f"Warning: {error}\n{stage.name} runs here instead.")
         with self.slots:
-            return reproduce(self.children, self.directory, stage.name, log, force=force, pull=self.remote)
+            if self.remote and self._pulls:
+                try:
+                    return reproduce(self.children, self.directory, stage.name, log, force=force, pull=True)
+                except NotStartedError as error:
+                    self._work_without_remote(stage, log, error)
+            return reproduce(self.children, self.directory, stage.name, log, force=force)
+
+    def _work_without_remote(self, stage: Stage, log: Log, error: NotStartedError) -> None:
+        """Pull no more in this run, and say so once: DVC gives a stage up if the remote does not answer."""
+        with self._offline:
+            if self._pulls:
+                log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {error}")
+            self._pulls = False
+            if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
+                forget(self.directory / "dvc.lock", {stage.name})
 
     def check(self) -> None:
         """Raise PipelineError if a stage has failed."""
@@ -136,8 +153,9 @@ def open_run(
             repo.checkout(allow_missing=True)
             remote = "remote" in repo.config["core"]
             settled = unchanged(repo, stages)
+            gone = lost(repo) - settled
             if not remote:
-                forget(directory / "dvc.lock", lost(repo) - settled)
+                forget(directory / "dvc.lock", gone)
             run = Run(
                 root=root,
                 directory=directory,
@@ -147,6 +165,7 @@ def open_run(
                 unchanged=settled,
                 cache=cache,
                 remote=remote,
+                lost=gone,
                 force=force,
                 gpu=gpu,
                 slots=BoundedSemaphore(parallel),

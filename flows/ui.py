@@ -22,12 +22,12 @@ from typing import NoReturn
 
 import httpx
 
+from flows.deploy import DeployError, deploy
 from flows.process import bound
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from flows.worktree import END, git
 
 CLONE = HOME / "gpu-clone"
-POOLS = ("distillery", "gpu")
 START_SECONDS = 120.0
 END_SECONDS = 20.0
 HEARTBEAT_SECONDS = 30
@@ -121,9 +121,11 @@ def main() -> None:
             return log
 
         wait_for_server(start("server", [sys.executable, "-m", "flows.server", "--no-link", "--port", str(port)]))
-        create_pools()
         watch_heartbeats()
-        call("deploy", "--all")
+        try:
+            deploy()
+        except DeployError as error:
+            sys.exit(f"ui: {error}")
         start("distillery", prefect("worker", "start", "--pool", "distillery"))
         start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))
         print(
@@ -132,18 +134,6 @@ def main() -> None:
             flush=True,
         )
         signal.pause()
-
-
-def create_pools() -> None:
-    """Create both work pools, if they do not exist yet."""
-    from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
-    from prefect.client.schemas.actions import WorkPoolCreate
-    from prefect.exceptions import ObjectAlreadyExists
-
-    with get_client(sync_client=True) as client:
-        for pool in POOLS:
-            with suppress(ObjectAlreadyExists):
-                client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
 
 
 def watch_heartbeats() -> None:
@@ -170,13 +160,6 @@ def watch_heartbeats() -> None:
     )
     crash = ChangeFlowRunState(state=StateType.CRASHED, message="No heartbeat: its process or its machine is gone.")
     Automation(name=WATCH, trigger=silence, actions=[crash]).create()
-
-
-def call(*arguments: str) -> None:
-    """Run a command of Prefect that ends by itself; exit with its output if it fails."""
-    done = subprocess.run(prefect(*arguments), capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"ui: `prefect {' '.join(arguments)}` failed:\n{done.stdout}{done.stderr}")
 
 
 def _stop(signum: int, frame: object) -> NoReturn:

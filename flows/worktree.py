@@ -2,7 +2,7 @@
 
     workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
         ^                                                             │
-        └────────────── bring_back (only when asked) <── keep: refs/distillery/runs/NAME
+        └────────────── bring_back (only when asked) <── keep: refs/tags/distillery/runs/NAME
 
 Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
 that git does not track but a run needs (`data/external`, checkpoints) are hard-linked. That costs nothing, and no run
@@ -25,8 +25,10 @@ from pathlib import Path
 from dvc.config import Config
 from dvc.lock import make_lock
 
+from flows.process import without_git
+
 RUNS = Path(".dvc/tmp/runs")
-REFS = "refs/distillery/runs"
+REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches
 BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
 RETURNED = ("data/checkpoints", "models/checkpoints")  # an interrupted run leaves them for the next
 IN_PLACE = "data/checkpoints/crawl"
@@ -38,10 +40,22 @@ class WorktreeError(Exception):
     """git failed; the message has git's own."""
 
 
-def git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git and return its stripped output; raises WorktreeError with git's message if it fails."""
+def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Run git in the repository `root` with the input `given`; return its stripped output.
+
+    The user's hooks do not run: they are for the user's own commits and pushes. Raises WorktreeError with git's message
+    if it fails, and if `root` is not the top of a repository or of a worktree.
+    """
+    ceiling = {"GIT_CEILING_DIRECTORIES": str(root.absolute().parent)}  # a run's directory lies in the workspace's
     done = subprocess.run(
-        ["git", *arguments], cwd=root, env=os.environ | environment, capture_output=True, text=True, check=False
+        ["git", "-c", "core.hooksPath=/dev/null", *arguments],
+        cwd=root,
+        env=without_git(os.environ) | ceiling | environment,
+        input=given,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",  # a path may have any bytes
+        check=False,
     )
     if done.returncode:
         raise WorktreeError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}")
@@ -157,7 +171,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
         with suppress(BlockingIOError), _locked(lock.with_suffix("")):  # a running run holds its lock
             directory = lock.with_suffix("")
             if directory.exists():
-                git(root, "worktree", "remove", "--force", END, str(directory))
+                shutil.rmtree(directory)  # git would refuse one that has lost its .git, or that has submodules
             lock.unlink()
             removed.append(directory.name)
     git(root, "worktree", "prune")
@@ -165,7 +179,7 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
 
 
 def keep(root: Path, directory: Path, name: str) -> str:
-    """Commit the run's results (dvc.lock, parameters, reports) under refs/distillery/runs/`name`; return the commit."""
+    """Commit the run's results (dvc.lock, parameters, reports), tagged distillery/runs/`name`; return the commit."""
     revision = commit(directory, _tree(directory), f"Run {name}")
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
@@ -188,13 +202,18 @@ def bring_back(root: Path, name: str) -> None:
             )
         if changed:
             with _dvc_at_rest(root):
-                git(root, "restore", f"--source={after}", "--worktree", "--", *sorted(changed))
+                exact = ["--pathspec-from-file=-", "--pathspec-file-nul"]
+                restore = ["restore", f"--source={after}", "--worktree", *exact]
+                git(root, *restore, given="\0".join(sorted(changed)), GIT_LITERAL_PATHSPECS="1")
         dvc = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "checkout", "--force", "--allow-missing"]
         subprocess.run(dvc, cwd=root, check=True)
 
 
 def _changed(root: Path, before: str, after: str) -> set[str]:
-    return set(git(root, "diff", "--name-only", END, before, after).splitlines())
+    """Return the paths that differ; of a renamed file, both."""
+    return {
+        path for path in git(root, "diff", "--name-only", "--no-renames", "-z", END, before, after).split("\0") if path
+    }
 
 
 def main() -> None:

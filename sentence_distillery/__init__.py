@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.distillation.compression import compress
     from sentence_distillery.distillation.distill import distill
+    from sentence_distillery.domain.sizing import fit_to_size
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.evaluate import evaluate
@@ -34,6 +35,7 @@ _HOMES = {
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
     "evaluate_on_texts": ("domain.texts", "distill"),
+    "fit_to_size": ("domain.sizing", ""),
     "quantize_embeddings": ("encoder.precision", ""),
 }
 
@@ -96,6 +98,7 @@ __all__ = [
     "distill",
     "evaluate",
     "evaluate_on_texts",
+    "fit_to_size",
     "load",
     "quantize_embeddings",
 ]

@@ -153,11 +153,12 @@ def _score(text: str | None, place: str) -> float:
 
 
 def compress(options: argparse.Namespace) -> None:
-    """Write a smaller encoder: fewer dimensions, fewer bits; or one for onnxruntime and JavaScript."""
+    """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
     from sentence_distillery.distillation import compression
 
     encoder = _encoder(options)
-    if options.format == "onnx" and options.dimension is options.precision is options.texts is None:
+    given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
+    if options.format == "onnx" and given == (None,) * len(given):
         encoder.save_onnx(options.output)  # as it is stored, with its layers
         log.info("%r in %s", encoder, options.output)
         return
@@ -166,10 +167,37 @@ def compress(options: argparse.Namespace) -> None:
         with _opened(options.texts) as stream:
             texts = [line.decode(errors="replace") for line in stream]
     precision = compression.Precision(options.precision or "levels")
-    smaller = compression.compress(encoder, dimension=options.dimension, precision=precision.value, texts=texts)
+    if options.megabytes is not None:
+        smaller = _of_size(encoder, options, texts)
+    else:
+        smaller = compression.compress(
+            encoder,
+            dimension=options.dimension,
+            vocabulary=options.vocabulary,
+            precision=precision.value,
+            texts=texts,
+        )
     save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
     save(options.output)
     log.info("%r in %s", smaller, options.output)
+
+
+def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
+    """Search the best encoder of a size, and print what was tried."""
+    from sentence_distillery.domain.sizing import fit_to_size
+
+    if texts is None or options.dimension is not None or options.vocabulary is not None:
+        raise InputError(
+            "--megabytes chooses --dimension and --vocabulary itself, on --texts: give it those texts alone."
+        )
+    smaller, trials = fit_to_size(
+        encoder, options.megabytes, texts, [options.precision] if options.precision else ["int8", "levels"]
+    )
+    print("recall@10\tmegabytes\tdimension\ttokens\tprecision")
+    for trial in trials:
+        size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
+        print(f"{trial.recall:.3f}\t{size}")
+    return smaller
 
 
 def explore(options: argparse.Namespace) -> None:
@@ -338,6 +366,12 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
 def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="directory of the smaller encoder")
     parser.add_argument("--dimension", type=int, help="dimensions to keep")
+    parser.add_argument(
+        "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces"
+    )
+    parser.add_argument(
+        "--megabytes", type=float, help="search the best encoder of this size on --texts, and print what was tried"
+    )
     parser.add_argument(
         "--precision",
         choices=("float32", "float16", "int8", "levels"),

@@ -29,11 +29,15 @@ def scheduler(directory: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 
 @contextmanager
-def cluster(directory: Path) -> Iterator[tuple[str, list[int]]]:
-    """The address of a scheduler with two workers, both connected, and the ids of the processes that were started."""
+def cluster(directory: Path, code: Path = ROOT) -> Iterator[tuple[str, list[int]]]:
+    """The address of a scheduler with two workers, both connected, and the ids of the processes that were started.
+
+    The workers import what is in `code`.
+    """
     with ExitStack() as stack:
         address, head = stack.enter_context(scheduler(directory))
-        workers = stack.enter_context(_running(directory, "worker", address, "--nthreads", "1", "--nworkers", "2"))
+        options = [address, "--nthreads", "1", "--nworkers", "2"]
+        workers = stack.enter_context(_running(directory, "worker", *options, code=code))
         with Client(address, timeout=LIMIT) as client:  # type: ignore[no-untyped-call]
             client.wait_for_workers(2, timeout=LIMIT)
         yield address, [head.pid, workers.pid]
@@ -48,8 +52,8 @@ def patient() -> Iterator[None]:
 
 
 @contextmanager
-def _running(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "DISTILLERY_DEVICE": "cpu"}
+def _running(directory: Path, *arguments: str, code: Path = ROOT) -> Iterator[subprocess.Popen[bytes]]:
+    environment = os.environ | {"PYTHONPATH": str(code), "OMP_NUM_THREADS": "1", "DISTILLERY_DEVICE": "cpu"}
     command = [sys.executable, "-m", "dask", *arguments, *LOOPBACK]
     with (directory / f"{arguments[0]}.log").open("wb") as log:
         process = subprocess.Popen(

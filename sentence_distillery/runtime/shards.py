@@ -5,9 +5,9 @@
     dask: tcp://10.0.0.1:8786    on that Dask cluster, whatever `processes` says
 
 Each shard travels to its worker and its result comes back, so a worker needs no file of this machine: only the same
-code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an environment with the same packages),
-and whatever else the function reads there. The function must be in a module that workers can import, so not in the
-module that is run. What it loads stays loaded for the next shard.
+code and packages (the cluster: `dask worker tcp://… --nthreads 1` in an environment with the same packages), and
+whatever else the function reads there. A worker with other code or versions is refused. The function must be in a
+module that workers can import, so not in the module that is run. What it loads stays loaded for the next shard.
 
 Data that take long to load can be loaded once for all processes of this machine: `prepare()` is called while they
 start, and returns a function that each of them calls before its first shard. They map its arrays, and the function's,
@@ -36,6 +36,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.runtime.machine import cores
+from sentence_distillery.runtime.revision import differences, stamp
 
 if TYPE_CHECKING:  # workers need not load these
     from sentence_distillery.runtime.options import Shards
@@ -246,17 +247,24 @@ def _cluster(function: Callable[[Item], Result], address: str) -> Iterator[tuple
         ) from error
     with client:
         _wait_for_worker(client, address)
-        call = pickle.dumps(function)
+        call, home = pickle.dumps(function), stamp(function)
 
         def submit(shard: Item) -> Callable[[], Result]:
             # As bytes, since Dask looks for its own keys in lists of strings.
-            return partial(_result, client, client.submit(_apply, call, pickle.dumps(shard), pure=False), address)
+            return partial(_result, client, client.submit(_apply, home, call, pickle.dumps(shard), pure=False), address)
 
         yield submit, sum(client.nthreads().values())
 
 
-def _apply(call: bytes, shard: bytes) -> Any:
-    """Apply the function to a shard, on a worker of the cluster."""
+def _apply(home: dict[str, str], call: bytes, shard: bytes) -> Any:
+    """Apply the function to a shard, on a worker of the cluster; raises InputError if home would get something else."""
+    if different := differences(home):
+        from distributed import get_worker
+
+        raise InputError(
+            f"The Dask worker {get_worker().address} on {socket.gethostname()} differs: {'; '.join(different)}. "
+            "Bring it to home's revision and versions, start it again, then run again."
+        )
     return pickle.loads(call)(pickle.loads(shard))
 
 

@@ -8,6 +8,7 @@ import pytest
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
+from sentence_distillery import load
 from sentence_distillery.distillation.compression import (
     STEP,
     Precision,
@@ -15,6 +16,8 @@ from sentence_distillery.distillation.compression import (
     compressed,
     levels,
     principal_directions,
+    token_counts,
+    with_fewer_words,
 )
 from sentence_distillery.distillation.export import export, write_model
 from sentence_distillery.encoder.files import TABLE, WEIGHTS
@@ -158,3 +161,40 @@ def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
 def test_compress_refuses_layers(layered: Callable[[], StaticEncoder]) -> None:
     with pytest.raises(InputError, match=r"has layers after the sum of its token vectors; compress one without"):
         compress(layered())
+
+
+def vocabulary(encoder: StaticEncoder) -> set[str]:
+    return set(encoder.tokenizer.get_vocab())
+
+
+def test_fewer_words() -> None:
+    """The rarest words go, and are cut into pieces; texts without them keep their vectors."""
+    encoder = load()
+    texts = ["The storm closed the port.", "Ships wait for the storm to pass."]
+    smaller = with_fewer_words(encoder, 30_000, token_counts(encoder, texts))
+    assert len(smaller.stored) == smaller.tokenizer.get_vocab_size() == 30_000
+    np.testing.assert_allclose(smaller.encode(texts), encoder.encode(texts), atol=1e-6)
+    gone = next(word for word in vocabulary(encoder) - vocabulary(smaller) if len(word) > 8)
+    assert len(smaller.tokenizer.encode(gone).ids) > 1 and smaller.encode([gone]).any()
+    kept = next(word for word in vocabulary(smaller) if len(word) > 8 and word.isalpha())
+    np.testing.assert_allclose(smaller.encode([kept]), encoder.encode([kept]), atol=1e-6)
+
+
+def test_a_vocabulary_of_pieces_is_the_smallest() -> None:
+    encoder = load()
+    with pytest.raises(InputError, match=r"vocabulary is 5; give \d+, which are pieces of words, to 45947\.") as caught:
+        compress(encoder, vocabulary=5)
+    least = int(str(caught.value).split("give ")[1].split(",")[0])
+    smaller = compress(encoder, vocabulary=least, precision="float32")
+    assert not [token for token in vocabulary(smaller) if len(token) > 1 and not token.startswith(("##", "[UNK]"))]
+    assert smaller.encode(["The storm closed the port."]).any()
+
+
+def test_fewer_words_in_other_libraries(tmp_path: Path) -> None:
+    smaller = compress(load(), vocabulary=25_000, dimension=64, precision="float32", texts=TEXTS)
+    smaller.save_pretrained(tmp_path / "smaller")
+    ours = load(tmp_path / "smaller").encode(ODD + TEXTS)
+    theirs = SentenceTransformer(str(tmp_path / "smaller"), device="cpu").encode(ODD + TEXTS)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    static = StaticModel.from_pretrained(tmp_path / "smaller")
+    np.testing.assert_allclose(unit_rows(static.encode(ODD + TEXTS)), ours, atol=1e-5)

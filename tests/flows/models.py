@@ -10,6 +10,7 @@ from flows.run import new_name
 from flows.worktree import git, keep, snapshot, worktree
 
 from .conftest import make_repository, write_yaml
+from .test_cache import put
 
 MODEL = '''\
 """Writes a model and its figures as params.yaml wishes them."""
@@ -91,10 +92,11 @@ def add_remote(root: Path, store: Path) -> None:
 
 
 def kept_run(root: Path, model: str) -> str:
-    """A run that ended with `model` as the hash of its model, without having run; returns its name."""
+    """A run that ended with the text `model` as its model, without having run; returns its name."""
     name = new_name()
+    hashed = put(root / ".dvc/cache", model.encode())
     with worktree(root, snapshot(root), name) as directory:
-        outs = [{"path": "models/student", "md5": model}]
+        outs = [{"path": "models/student", "hash": "md5", "md5": hashed}]
         write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": {"student": {"cmd": "x", "outs": outs}}})
         (directory / "reports").mkdir()
         (directory / "reports/metrics.json").write_text(json.dumps({"student/lee/spearman": 0.5}), encoding="utf-8")

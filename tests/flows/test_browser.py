@@ -100,7 +100,7 @@ def test_a_run_with_parameters(page: Page, address: str, entrance: str, workspac
     assert len(found) >= 3  # the server and two workers
     assert set().union(*found.values()) <= LOOPBACK
     assert stat.S_IMODE((workspace / ".prefect/key").stat().st_mode) == 0o600
-    kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/distillery/runs")
+    kept = git(workspace, "for-each-ref", "--format=%(refname)", "refs/tags/distillery/runs")
     assert "value: 7" in git(workspace, "show", f"{kept}:params.yaml")
 
 

@@ -1,5 +1,8 @@
 """prefect.yaml and the form of the flows agree with the code."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +11,8 @@ from prefect.flows import Flow, load_flow_from_entrypoint
 
 from flows.gpu_stage import COMMAND
 from flows.tasks import AS_IT_STANDS, pipeline
+
+from .handoff_server import Server
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,3 +39,26 @@ def test_profiles() -> None:
     """The form offers the profiles of conf/profile, a user's own included."""
     profile = pipeline.parameters.model_dump()["properties"]["profile"]
     assert profile["enum"] == [AS_IT_STANDS, *sorted(file.stem for file in (ROOT / "conf/profile").glob("*.yaml"))]
+
+
+def test_one_command_deploys(tmp_path: Path) -> None:
+    """regression: it failed before the workers had started, and DISTILLERY_CLONE sent all workers to one directory."""
+    server = Server(tmp_path)
+    server.start()
+    try:
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-m", "flows.deploy"],
+                cwd=ROOT,
+                env=os.environ | server.environment | {"DISTILLERY_CLONE": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.stdout.split() == ["gpu-stage/gpu-stage", "pipeline/pipeline", "retrain/retrain"], done.stderr
+        with server.client() as client:
+            for deployment in client.read_deployments():
+                (step,) = deployment.pull_steps or []
+                assert [options["directory"] for options in step.values()] == ["{{ $DISTILLERY_CLONE }}"]
+    finally:
+        server.stop()

@@ -111,12 +111,20 @@ class Site:
 
     def at_work(self) -> bool:
         """Whether some process runs the command of stage g inside the worker's clone."""
+        return bool(self._processes(b"stage.py\0g"))
+
+    def engines(self) -> list[int]:
+        """The processes of flow runs in the worker's clone."""
+        return self._processes(b"python\0-m\0prefect.engine")
+
+    def _processes(self, command: bytes) -> list[int]:
+        found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended
                 inside = (process / "cwd").readlink().is_relative_to(self.clone)
-                if inside and b"stage.py\0g" in (process / "cmdline").read_bytes():
-                    return True
-        return False
+                if inside and command in (process / "cmdline").read_bytes():
+                    found.append(int(process.name))
+        return found
 
 
 def dvc_(*arguments: str, cwd: Path) -> str:
@@ -241,7 +249,7 @@ def test_another_key_is_refused(site: Site) -> None:
             (place / "data/external").mkdir(parents=True)
             (place / "data/external/set.txt").write_text(text, encoding="utf-8")
         with pytest.raises(
-            HandoffError, match=r"Refused: The key of stage 'g' is \w+ on the worker.* differ: data/ext"
+            HandoffError, match=r"Refused: Hand-off failed at 'take': The key of stage 'g' is .* differ: data/ext"
         ):
             site.hand_off()
     finally:
@@ -277,7 +285,7 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
     before = site.runs_there()
     dvc_("remote", "modify", "--local", "store", "url", str(site.home / "stage.py"), cwd=site.clone)
     try:
-        with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Failed: "):
+        with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Refused: Hand-off failed at 'take'"):
             site.hand_off()
     finally:
         (site.clone / ".dvc/config.local").unlink()
@@ -287,21 +295,65 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
     site.assert_clean()
 
 
-def test_the_remote_is_gone_while_the_stage_runs(site: Site) -> None:
-    """The worker cannot push its result: home is told."""
-    away = site.remote.with_name("away")
+def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
+    """regression: the worker offered its result once, and home ran the stage again. Now it goes on offering it."""
+    away, before = site.remote.with_name("away"), site.runs_there()
 
     def lose() -> None:
         site.remote.rename(away)
         site.remote.write_text("no directory", encoding="utf-8")
 
-    message = r"The hand-off of stage 'g' ended as Failed: [\s\S]*remote"
-    try:
-        with site.meanwhile(lose), pytest.raises(HandoffError, match=message):
-            site.hand_off()
-    finally:
-        site.remote.unlink()
-        away.rename(site.remote)
+    def log(line: str) -> None:
+        if "gpu | Warning: the result is not delivered yet" in line and away.exists():
+            site.remote.unlink()
+            away.rename(site.remote)
+
+    with site.meanwhile(lose):
+        assert site.hand_off(log=log) is Outcome.RAN_ON_GPU
+    assert not away.exists()
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
+    """The worker gives up after its limit, and says where the result is; a second order would find it."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g")})
+    dvc_("repro", "g", cwd=root)
+    (tmp_path / "remote").touch()
+    sent = order.Order("g", "0" * 64, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, force=False)
+    told: list[str] = []
+    with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
+        handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 3)
+    assert all("the result is not delivered yet; next try in" in line for line in told)
+    (tmp_path / "remote").unlink()
+    entry = handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 0)
+    assert (tmp_path / "remote/runs" / entry[:2] / entry).is_file()
+
+
+def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """regression: the work of a worker that was cut off was done a second time. It is asked by key once it is back."""
+    limits = Limits(silence=LIMIT)
+    monkeypatch.setattr(gpu_pool, "LIMITS", limits)
+    before, stopped = site.runs_there(), list[int]()
+
+    def stop_the_run() -> None:  # the stage itself goes on, as it does while the link is down
+        stopped.extend(site.engines())
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        object.__setattr__(limits, "silence", 12)
+
+    def log(line: str) -> None:
+        if "is asked for the result of stage 'g'" in line:
+            object.__setattr__(limits, "silence", LIMIT)
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
+    with site.meanwhile(stop_the_run):
+        assert site.hand_off(log=log) is Outcome.RESTORED
+    assert len(stopped) == 1
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
     site.assert_clean()
 
 
@@ -369,7 +421,7 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
 
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
-    limits = Limits(silence=LIMIT)
+    limits = Limits(silence=LIMIT, absence=0)
     monkeypatch.setattr(gpu_pool, "LIMITS", limits)
 
     def strike() -> None:

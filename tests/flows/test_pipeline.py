@@ -1,7 +1,9 @@
 """Full runs without a server, in separate processes, with real faults."""
 
+import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,3 +178,34 @@ def test_independent_stages_overlap(tmp_path: Path) -> None:
     done = pipeline(root, "--parallel", "8", "--apply", STAGES_AT_WORK=str(at_work))
     assert last_line(done) == f"Ran: {', '.join(names)}"
     assert sorted(_lock(root)) == names
+
+
+AWAY = '''\
+"""Stands for the plugin dvc-ssh: a file system whose host refuses each connection."""
+import socket
+from dvc_objects.fs.base import FileSystem
+
+class SSHFileSystem(FileSystem):
+    protocol = "ssh"
+
+    @property
+    def fs(self):
+        socket.create_connection(("127.0.0.1", 9))
+'''
+
+
+def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
+    """regression: each stage that was not cached failed. Now one warning, and what an earlier run left still counts."""
+    pipeline(pair, "--apply")
+    lock = pair / "dvc.lock"
+    lock.write_text(lock.read_text(encoding="utf-8").replace(_lock(pair)["b"]["outs"][0]["md5"], "f" * 32), "utf-8")
+    with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write("    remote = away\n['remote \"away\"']\n    url = ssh://127.0.0.1:9/store\n")
+    (tmp_path / "dvc_ssh.py").write_text(AWAY, encoding="utf-8")
+    modules = os.pathsep.join([str(tmp_path), *sys.path])
+    done = pipeline(pair, PYTHONPATH=modules)
+    assert "Connection refused" in done.stdout
+    assert last_line(done) == "Cached: a; Restored: b"
+    done = pipeline(pair, "--set", "stages.a.value=2", PYTHONPATH=modules)
+    assert last_line(done) == "Ran: a, b"
+    assert done.stdout.count("Warning: nothing more is pulled in this run") == 1

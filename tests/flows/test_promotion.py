@@ -1,5 +1,6 @@
 """Promotions with real git and GTO; the runs are simulated."""
 
+import hashlib
 import subprocess
 import sys
 import threading
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.cache import place
 from flows.process import held
 from flows.promotion import (
     LOCK,
@@ -25,7 +27,8 @@ from flows.promotion import (
 from flows.worktree import git
 from tests.waiting import LIMIT
 
-from .models import commit_all, kept_run, make_models
+from .models import add_remote, commit_all, kept_run, make_models
+from .test_cache import damage, put
 
 CHANNEL = Channel()
 
@@ -178,3 +181,65 @@ def test_command_line(models: Path) -> None:
     lines = cli(models, "show").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["student@v0.0.2", "student@v0.0.1"]
     assert lines[1].endswith("production")
+
+
+def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:
+    """regression: with its data gone, a model was put into production; a rollback to such a one is refused, too."""
+    one, two = promote_model(models, "m1"), promote_model(models, "m2")
+    run = kept_run(models, "m3")
+    for text in ("m1", "m3"):
+        _object(models / ".dvc/cache", text).unlink()
+    with pytest.raises(PromotionError, match=rf"1 objects of run {run} are not in DVC's cache \(\w+\)"):
+        promote(models, run, CHANNEL, instead_of=two)
+    with pytest.raises(PromotionError, match=r"1 objects of v0.0.1 are not in DVC's cache"):
+        rollback(models, CHANNEL)
+    assert registered(models, "student") == [one, two]
+    assert promoted(models, CHANNEL) == two
+    add_remote(models, tmp_path / "store")
+    run = kept_run(models, "m3")
+    _object(models / ".dvc/cache", "m3").unlink()
+    with pytest.raises(PromotionError, match=rf"1 objects of run {run} are not in the DVC remote 'store'"):
+        promote(models, run, CHANNEL, instead_of=two)  # `dvc push` of what is nowhere ends with 0
+    assert put(tmp_path / "store", b"m3")
+    assert promote(models, run, CHANNEL, instead_of=two).name == "v0.0.3"
+
+
+def test_a_damaged_object_is_not_promoted(models: Path) -> None:
+    run = kept_run(models, "m1")
+    damage(models / ".dvc/cache", hashlib.md5(b"m1").hexdigest())
+    with pytest.raises(PromotionError, match=r"1 objects of run .* are not in DVC's cache"):
+        promote(models, run, CHANNEL, instead_of=None)
+    assert promoted(models, CHANNEL) is None
+
+
+def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
+    """regression: `dvc gc` removed them, as their refs were neither branches nor tags; GTO does not know these tags."""
+    run = kept_run(models, "m1")
+    stale = put(models / ".dvc/cache", b"of nobody")
+    collect = ["gc", "--all-branches", "--all-tags", "--force"]
+    subprocess.run([sys.executable, "-m", "dvc", *collect], cwd=models, check=True, capture_output=True)
+    assert not place(models / ".dvc/cache", stale).exists()
+    assert promote(models, run, CHANNEL, instead_of=None).name == "v0.0.1"
+
+
+@pytest.mark.parametrize("content", ["", "0123\n", f"{'1' * 40}\n"])
+def test_a_damaged_registry(models: Path, content: str) -> None:
+    """regression: an emptied tag made nothing promoted, and the next retraining promoted without comparing."""
+    one = promote_model(models, "m1")
+    run, file = kept_run(models, "m2"), models / ".git/refs/tags/student#production#1"
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(content, encoding="utf-8")
+    for act in (
+        lambda: promoted(models, CHANNEL),
+        lambda: promote(models, run, CHANNEL, instead_of=None),
+        lambda: rollback(models, CHANNEL, "v0.0.1"),
+    ):
+        with pytest.raises(PromotionError, match=r"^refs/tags/student#production#1 cannot be read"):
+            act()
+    assert "refs/tags/student#production#1 cannot be read" in cli(models, "show").stderr
+    file.write_text(whole, encoding="utf-8")
+    assert promoted(models, CHANNEL) == one
+
+
+def _object(cache: Path, text: str) -> Path:
+    return place(cache, hashlib.md5(text.encode()).hexdigest())

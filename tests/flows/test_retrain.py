@@ -78,7 +78,7 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
     assert "student/lee/spearman: it loses 0.01, 0.005 are allowed." in worse.reason
     run = worse.reason.rpartition(" ")[2]
     assert "| student/lee/spearman | 0.5000 | 0.4900 | -0.01 |" in git(
-        models, "show", f"refs/distillery/runs/{run}:reports/promotion.md"
+        models, "show", f"refs/tags/distillery/runs/{run}:reports/promotion.md"
     )
 
     better = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.496)
@@ -125,7 +125,7 @@ def test_cached_throughout(models: Path) -> None:
     order = Order(day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
     assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
     assert told == ["params.yaml has no 'crawl.snapshot': the corpus stays as it is."]
-    (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/distillery/runs").split()
+    (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/distillery/runs").split()
     git(models, "merge", "--quiet", run)
     verdict = retrain(models, replace(ORDER, snapshot=None))
     assert verdict.decision is Decision.CACHED

@@ -14,7 +14,7 @@ from dvc.repo import Repo, lock_repo
 from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, main, prune, snapshot, worktree
 from tests.waiting import FOREVER, LIMIT
 
-from .conftest import set_param
+from .conftest import pipeline, set_param
 
 
 def test_snapshot_of_a_clean_workspace_is_its_head(chain: Path) -> None:
@@ -137,6 +137,61 @@ def test_prune(chain: Path) -> None:
     assert prune(chain, days=0) == ["ended", "killed"]
     assert list((chain / RUNS).iterdir()) == []
     assert len(git(chain, "worktree", "list").splitlines()) == 1
+
+
+def test_a_directory_without_git(chain: Path) -> None:
+    """regression: it blocked all later runs. Nor is the workspace, which lies around it, kept in its name."""
+    with worktree(chain, snapshot(chain), "torn") as directory:
+        (directory / ".git").unlink()
+        with pytest.raises(WorktreeError, match=r"not a git repository"):
+            keep(chain, directory, "torn")
+    assert prune(chain, days=0) == ["torn"]
+    assert list((chain / RUNS).iterdir()) == []
+    assert len(git(chain, "worktree", "list").splitlines()) == 1
+
+
+def test_paths_of_all_kinds(chain: Path) -> None:
+    """regression: git quotes such paths, and reports only one of a renamed file."""
+    names = ["Bücher/größe.txt", 'a "quoted" name.txt', ":(top)*.txt", "tab\there.txt"]
+    old = chain / "renamed.txt"
+    old.write_text("line\n" * 20, encoding="utf-8")
+    git(chain, "add", "renamed.txt")
+    git(chain, "commit", "--quiet", "--message", "A file")
+    with worktree(chain, snapshot(chain), "one") as directory:
+        (directory / "Bücher").mkdir()
+        for name in names:
+            (directory / name).write_text(name, encoding="utf-8")
+        (directory / "renamed.txt").rename(directory / "new.txt")
+        keep(chain, directory, "one")
+    bring_back(chain, "one")
+    assert [(chain / name).read_text(encoding="utf-8") for name in names] == names
+    assert (chain / "new.txt").exists()
+    assert not old.exists()
+
+
+def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
+    """regression: a failing hook failed each run; `dvc install` makes three that work in the run's directory."""
+    subprocess.run([sys.executable, "-m", "dvc", "install"], cwd=chain, check=True, capture_output=True)
+    for name in ("post-checkout", "pre-push", "reference-transaction"):
+        hook = chain / ".git/hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\nexit 1\n", encoding="utf-8")
+        hook.chmod(0o755)
+    subprocess.run(["git", "init", "--quiet", "--bare", "bare.git"], cwd=tmp_path, check=True)
+    with worktree(chain, snapshot(chain), "one") as directory:
+        set_param(directory, "a", value=9)
+        keep(chain, directory, "one")
+    bring_back(chain, "one")
+    git(chain, "push", "--quiet", str(tmp_path / "bare.git"), "main")
+    assert not (tmp_path / "hooked").exists()
+
+
+def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
+    """regression: a run that a hook starts, or a tool around git, worked with that one's index and repository."""
+    other = {"GIT_DIR": str(tmp_path), "GIT_WORK_TREE": str(tmp_path), "GIT_INDEX_FILE": str(tmp_path / "index")}
+    done = pipeline(chain, "--apply", **other)
+    assert done.returncode == 0, done.stderr
+    assert (chain / "d.txt").exists()
+    assert not (tmp_path / "index").exists()
 
 
 def test_one_name_for_one_run(chain: Path) -> None:

@@ -1,12 +1,14 @@
 """Shards in processes and on Dask: the same results as here, and the errors if a worker or a scheduler dies."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +219,28 @@ def test_a_scheduler_that_dies(tmp_path: Path) -> None:
         os.kill(pids[0], signal.SIGKILL)
         with pytest.raises(InputError, match=r"the scheduler is gone\. Start it, then run again"):
             next(all)
+
+
+def test_a_worker_with_other_code(tmp_path: Path) -> None:
+    """regression: one changed line on a worker changed most sentences, unnoticed; another version could."""
+    for package in ("sentence_distillery", "tests"):
+        shutil.copytree(
+            ROOT / package, tmp_path / "code" / package, ignore=shutil.ignore_patterns("*.npz", "__pycache__")
+        )
+    with (tmp_path / "code/sentence_distillery/corpus/cleaning.py").open("a", encoding="utf-8") as file:
+        file.write("\nLATER = True\n")
+    with (tmp_path / "code/tests/runtime/test_shards.py").open("a", encoding="utf-8") as file:
+        file.write("\nLATER = True\n")
+    (tmp_path / "code/rensa-0.0.dist-info").mkdir()
+    (tmp_path / "code/rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
+    told = (
+        r"^The Dask worker tcp://127\.0\.0\.1:\d+ on .* differs: "
+        rf"rensa {version('rensa')} at home, 0\.0 on the worker; "
+        r"code of sentence_distillery \w{12} at home, \w{12} on the worker; "
+        r"code of tests\.runtime\.test_shards \w{12} at home, \w{12} on the worker\. Bring it to home's revision"
+    )
+    with cluster(tmp_path, tmp_path / "code") as (address, _), pytest.raises(InputError, match=told):
+        results(square, range(3), Shards(processes=1, dask=address))
 
 
 def test_nothing_listens_beyond_loopback(dask: tuple[str, list[int]]) -> None:

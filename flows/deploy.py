@@ -1,0 +1,94 @@
+"""Register the flows of prefect.yaml with the server: `python -m flows.deploy`, before or after the workers start.
+
+`prefect deploy --all` alone fails while a work pool is missing, and puts the path of this clone into all deployments if
+the environment has DISTILLERY_CLONE. So the pools are created first, the variable is left out, and the result checked.
+"""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+import httpx
+
+POOLS = ("distillery", "gpu")
+CLONE = "DISTILLERY_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
+PLACE = f"{{{{ ${CLONE} }}}}"
+
+
+class DeployError(Exception):
+    """The flows are not registered as they should be; the message has the reason."""
+
+
+def deploy() -> list[str]:
+    """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
+
+    Returns:
+        The names of the deployments, FLOW/NAME, sorted.
+
+    Raises:
+        DeployError: Prefect refused a deployment, or one has a fixed directory.
+
+    Example:
+        >>> deploy()  # doctest: +SKIP
+        ['gpu-stage/gpu-stage', 'pipeline/pipeline', 'retrain/retrain']
+    """
+    create_pools()
+    environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
+    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise DeployError(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
+    return _checked()
+
+
+def create_pools() -> None:
+    """Create both work pools, if they do not exist yet."""
+    from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectAlreadyExists
+
+    with get_client(sync_client=True) as client:
+        for pool in POOLS:
+            with suppress(ObjectAlreadyExists):
+                client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
+
+
+def _checked() -> list[str]:
+    """Return the deployments' names. Raises DeployError if one of them leads all workers to one directory."""
+    from prefect.client.orchestration import get_client
+
+    names = []
+    with get_client(sync_client=True) as client:
+        for deployment in client.read_deployments():
+            if deployment.work_pool_name not in POOLS:
+                continue  # somebody else's
+            name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
+            if (place := _directory(deployment.pull_steps)) != PLACE:
+                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; look at prefect.yaml.")
+            names.append(name)
+    return sorted(names)
+
+
+def _directory(steps: list[dict[str, Any]] | None) -> object:
+    """Return the directory that the first pull step sets."""
+    for step in steps or []:
+        for options in step.values():
+            return options.get("directory")
+    return None
+
+
+def main() -> None:
+    if not os.environ.get("PREFECT_API_URL"):
+        sys.exit("deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
+    from prefect.exceptions import PrefectException
+
+    try:
+        print("\n".join(deploy()))
+    except (DeployError, PrefectException, httpx.HTTPError) as error:
+        sys.exit(f"deploy: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""A student of a given size: what to give up, words, dimensions or bits, is searched on texts.
+
+    for each precision and share of the vocabulary    as many dimensions as the bytes allow
+    each such student                                 recall@10: how many of the full student's ten nearest texts of a
+                                                      text are among its own
+
+The best one is taken, of equal ones the smallest. The texts need no labels. Every other text is compared, and the rest
+decides which words and directions a student that is tried keeps: a word that only compared texts have may be missing,
+as it will be in texts to come. The student that is returned has those of all texts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sentence_distillery.distillation.compression import (
+    Precision,
+    compress,
+    compressed,
+    principal_directions,
+    token_counts,
+    with_fewer_words,
+)
+from sentence_distillery.domain.neighbours import recalls
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.io.artifacts import InputError
+
+SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
+LEAST = 16  # dimensions
+NEIGHBOURS = 10
+FEWEST = 2 * (NEIGHBOURS + 1)  # texts, of which half are compared
+COMPARED = 2_000  # texts
+# Bytes of a number in the table, and of the factor of a token that model2vec asks for
+BYTES = {Precision.FLOAT32: (4, 0), Precision.FLOAT16: (2, 2), Precision.LEVELS: (2, 2), Precision.INT8: (1, 4)}
+OTHER_FILES = 1_000  # bytes
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A student that was tried.
+
+    Attributes:
+        vocabulary: Its tokens.
+        dimension: Of its vectors.
+        precision: How its table is stored.
+        megabytes: Of its files, in millions of bytes.
+        recall: Recall@10 of the full student's neighbours, in [0, 1].
+    """
+
+    vocabulary: int
+    dimension: int
+    precision: Precision
+    megabytes: float
+    recall: float
+
+
+def fit_to_size(
+    encoder: StaticEncoder,
+    megabytes: float,
+    texts: Iterable[str],
+    precisions: Sequence[Literal["float32", "float16", "int8", "levels"]] = ("int8", "levels"),
+) -> tuple[StaticEncoder, list[Trial]]:
+    """Make a student of at most a given size, the one that agrees best with the full student on texts.
+
+    Args:
+        encoder: The full student. It must not have layers after the sum of its token vectors.
+        megabytes: Of the files, in millions of bytes.
+        texts: Texts of your domain, at least 22 different ones, better some thousands. Their words are kept, and up to
+            2,000 of them are compared.
+        precisions: How the table may be stored, see `compress`.
+
+    Returns:
+        The student, and what was tried, the best first.
+
+    Raises:
+        InputError: If there are too few texts, the student has layers, or no student is as small.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> texts = [f"The storm closed port {number} in {month}." for number in range(11) for month in ("May", "June")]
+        >>> smaller, trials = fit_to_size(load(), 2.0, texts)
+        >>> trials[0].megabytes <= 2.0 and smaller.dimension == trials[0].dimension
+        True
+    """
+    if encoder.linear is not None or encoder.hidden is not None:
+        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+    listed = list(dict.fromkeys(texts))
+    if len(listed) < FEWEST:
+        raise InputError(f"{len(listed)} different texts; give at least {FEWEST}, better some thousands.")
+    precision = _precision(encoder)
+    if (size := _size(encoder, precision, encoder.dimension)) <= megabytes:
+        return encoder, [Trial(len(encoder.stored), encoder.dimension, precision, size, 1.0)]
+    compared, others = listed[::2][:COMPARED], [*listed[1::2], *listed[::2][COMPARED:]]
+    full = encoder.encode(compared)
+    trials = []
+    for smaller, precision in _candidates(encoder, megabytes, others, [Precision(name) for name in precisions]):
+        recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
+        size = _size(smaller, precision, smaller.dimension)
+        trials.append(Trial(len(smaller.stored), smaller.dimension, precision, size, recall))
+    if not trials:
+        raise InputError(f"megabytes is {megabytes:g}: no student of at least {LEAST} dimensions is that small.")
+    best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
+    smaller = compress(
+        encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed
+    )
+    return smaller, trials
+
+
+def _precision(encoder: StaticEncoder) -> Precision:
+    """Return how an encoder is stored."""
+    return Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
+
+
+def _size(encoder: StaticEncoder, precision: Precision, dimension: int) -> float:
+    """Return the size of the files of an encoder with other numbers, in millions of bytes."""
+    number, factor = BYTES[precision]
+    tokenizer = len(encoder.tokenizer.to_str().encode())
+    return (len(encoder.stored) * (dimension * number + factor) + tokenizer + OTHER_FILES) / MEGABYTE
+
+
+def _candidates(
+    encoder: StaticEncoder, megabytes: float, texts: list[str], precisions: Sequence[Precision]
+) -> Iterator[tuple[StaticEncoder, Precision]]:
+    """Yield each student that fits, with its precision."""
+    counts = token_counts(encoder, texts)
+    for share in SHARES:
+        try:
+            words = encoder if share == 1 else with_fewer_words(encoder, int(share * len(counts)), counts)
+        except InputError:
+            return  # fewer than the pieces of words
+        directions = principal_directions(words.table, token_counts(words, texts))
+        for precision in precisions:
+            fixed, each = _size(words, precision, 0), _size(words, precision, 1) - _size(words, precision, 0)
+            dimension = min(int((megabytes - fixed) / each), encoder.dimension)
+            if dimension >= LEAST:
+                yield compressed(words, directions, dimension, precision), precision
