@@ -85,8 +85,8 @@ def sentence(figures: Headline) -> str:
 def opening(figures: Headline, found: float | None) -> str:
     """Return the first sentence of the page: on held-out texts, unless STS-B or SICK was scored.
 
-    `found` is the student's recall@10 on held-out texts, in [0, 1]. Lee-50 is too small, and too far from most texts, to
-    begin with.
+    `found` is the student's recall@10 on held-out texts, in [0, 1]. Lee-50 is too small, and too far from most texts,
+    to begin with.
     """
     if found is None or not figures.fallback:
         return sentence(figures)
