@@ -91,6 +91,18 @@ def test_the_first_lines_of_the_readme(python: Path, tmp_path: Path) -> None:
     assert related > unrelated + 0.3
 
 
+def test_a_csv_file_becomes_vectors_with_the_core(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_texts.csv").write_text('text,rating\n"A storm, a gale.",1\nShares fell.,2\n', encoding="utf-8")
+    code = """
+import numpy as np
+from sentence_distillery import load
+from sentence_distillery.cli import main
+main(["encode", "my_texts.csv", "vectors.npy"])
+print(np.array_equal(np.load("vectors.npy"), load().encode(["A storm, a gale.", "Shares fell."])))
+"""
+    assert run(python, code, tmp_path) == "True\n"
+
+
 def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_path: Path) -> None:
     code = (
         "import sys; import sentence_distillery as s; print(s.__file__); s.load().encode(['a storm']); "

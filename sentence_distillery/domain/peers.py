@@ -33,6 +33,7 @@ from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
+from sentence_distillery.runtime.progress import others_logged
 
 POOLINGS = {"cls": "first", "lasttoken": "last"}  # as model2vec names them; all others become its mean
 # Without the extra `distill` of model2vec, which would replace transformers by an older version.
@@ -131,15 +132,17 @@ def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
     about = f"{encoder.fingerprint} {pooling} {dimension} {metadata.version('model2vec')}"
     kept = cache_directory() / "model2vec" / hashlib.sha256(about.encode()).hexdigest()[:16]
     if not kept.exists():
-        log.info("model2vec distils %s; this takes a minute, and is kept", teacher.reference)
-        model = distill_from_model(
-            encoder.model,
-            encoder.tokenizer,
-            pca_dims=dimension,
-            pooling=pooling,
-            device=str(device()),
-            quantize_to="float32",  # which tokenlearn needs
-        )
+        log.info("model2vec distils %s; this takes minutes, once: the result is kept", teacher.reference)
+        logging.getLogger("skeletoken").setLevel(logging.ERROR)  # else it warns of each token that it moves
+        with others_logged():
+            model = distill_from_model(
+                encoder.model,
+                encoder.tokenizer,
+                pca_dims=dimension,
+                pooling=pooling,
+                device=str(device()),
+                quantize_to="float32",  # which tokenlearn needs
+            )
         with atomic_directory(kept) as partial:
             model.save_pretrained(str(partial))
     loaded: Encoder = StaticModel.from_pretrained(str(kept))

@@ -158,7 +158,7 @@ def encode_texts(encoder: StaticEncoder, texts: Iterator[tuple[str, int]], name:
                 write(batch, encode_batch(encoder, batch, totals))
                 _show(totals)
         if totals.lines == 0:
-            raise InputError(f"{name} has no text; give one sentence a line, or a table with rows.")
+            raise InputError(f"{name} is empty; give one text a line, or a table with rows.")
     return totals
 
 

@@ -59,6 +59,7 @@ class DomainSection:
     panels: list[charts.Intervals]
     labelled: list[DomainTable]
     reason: str
+    found: float | None = None  # of the teacher's ten nearest texts, by the student
 
 
 def domain_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]]) -> DomainSection:
@@ -71,15 +72,20 @@ def domain_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]]) ->
     if not known:
         reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
         return DomainSection("", None, [], labelled, "; ".join(reasons))
-    return DomainSection(
-        sentence(known), domain_table(own, "Agreement with the teacher", spreads), panels(known), labelled, ""
-    )
+    table = domain_table(own, "Agreement with the teacher", spreads)
+    row = student_recall(known)
+    return DomainSection(sentence(known), table, panels(known), labelled, "", row.number if row else None)
+
+
+def student_recall(rows: Sequence[Result]) -> Result | None:
+    """Return the student's row of recall@10, if there is one."""
+    place = (STUDENT, NEIGHBOURS, "recall_at_10")
+    return next((row for row in rows if (row.system, row.protocol, row.metric) == place), None)
 
 
 def sentence(rows: Sequence[Result]) -> str:
     """Say in a sentence how many of the teacher's ten nearest texts the student finds."""
-    place = (STUDENT, NEIGHBOURS, "recall_at_10")
-    row = next((row for row in rows if (row.system, row.protocol, row.metric) == place), None)
+    row = student_recall(rows)
     if row is None or row.number is None or row.low is None or row.high is None:
         return "The texts are too few to say how many of the teacher’s ten nearest texts the student finds."
     chance = 10 / (row.n - 1)

@@ -27,6 +27,7 @@ class Headline:
     sets: list[str]
     quality: dict[str, list[float | None]]
     speed: dict[str, float]
+    fallback: bool = False  # whether the sets are those of FALLBACK
 
     @property
     def systems(self) -> list[str]:
@@ -56,10 +57,11 @@ def headline(rows: Sequence[Result], sets: Mapping[str, Any]) -> Headline:
             by_set.setdefault((row.dataset, row.split), {})[row.system] = value * 100
         elif value and is_speed(row):
             speed[row.system] = value
-    places = [place for place in HEADLINE if place in by_set] or [place for place in FALLBACK if place in by_set]
+    known = [place for place in HEADLINE if place in by_set]
+    places = known or [place for place in FALLBACK if place in by_set]
     systems = unique(system for place in places for system in by_set[place])
     quality = {system: [by_set[place].get(system) for place in places] for system in systems}
-    return Headline([title(*place, sets) for place in places], quality, speed)
+    return Headline([title(*place, sets) for place in places], quality, speed, not known)
 
 
 def sentence(figures: Headline) -> str:
@@ -78,6 +80,19 @@ def sentence(figures: Headline) -> str:
         parts.append(f"encodes {rounded(times)} times as many sentences a second{ending}")
     joined = (", and " if len(shares) > 1 else " and ").join(parts)
     return f"The student {joined}." if parts else "This run has no figure for both the student and its teacher."
+
+
+def opening(figures: Headline, found: float | None) -> str:
+    """Return the first sentence of the page: on held-out texts, unless STS-B or SICK was scored.
+
+    `found` is the student's recall@10 on held-out texts, in [0, 1]. Lee-50 is too small, and too far from most texts,
+    to begin with.
+    """
+    if found is None or not figures.fallback:
+        return sentence(figures)
+    times = figures.times(STUDENT)
+    speed = "" if times is None else f" and encodes {rounded(times)} times as many sentences a second"
+    return f"On texts that it was not trained on, the student finds {found:.0%} of its teacher’s ten nearest{speed}."
 
 
 def panels(figures: Headline) -> list[charts.Scatter]:

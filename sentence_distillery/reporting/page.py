@@ -19,7 +19,7 @@ from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section
-from sentence_distillery.reporting.headline import headline, is_speed, panels, rounded, sentence
+from sentence_distillery.reporting.headline import headline, is_speed, opening, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import sizes
 from sentence_distillery.syntax.drawing import Drawing
 
@@ -170,14 +170,16 @@ def context(run: RunReport) -> dict[str, Any]:
     """Compute the content of the header and of the page's own sections."""
     sets = run.provenance["sets"]
     figures = headline(run.rows, sets)
+    domain = domain_section(run.domain, run.seeds)
     return {
         "profile": run.profile,
         "student": run.student,
-        "domain": domain_section(run.domain, run.seeds),
+        "domain": domain,
         "figures": figures,
         "speeds": speeds(run.rows),
         "systems": tables.unique([*figures.systems, *(row.system for row in run.rows if is_speed(row))]),
-        "sentence": sentence(figures),
+        "sentence": opening(figures, domain.found),
+        "by_ratings": sentence(figures),
         "panels": panels(figures),
         "results": results(run.rows, sets),
         "spread": spread(run.rows, run.seeds),

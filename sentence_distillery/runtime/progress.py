@@ -1,12 +1,13 @@
 """Progress of long work: a bar in a terminal, a line every ten seconds in a log."""
 
+import io
 import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 from tqdm import tqdm
 
@@ -46,3 +47,35 @@ def track(items: Iterable[Item], total: int, description: str, done: int = 0) ->
         if time.monotonic() - last >= LOG_SECONDS:
             last = time.monotonic()
             log.info("%s: %d of %d (%.0f%%)", description, count, total, 100 * count / total)
+
+
+@contextmanager
+def others_logged() -> Iterator[None]:
+    """Log the bar of another library within the block, a line every ten seconds, as `track` does outside a terminal.
+
+    Such a bar redraws itself several times a second, and each time is a line of a log.
+    """
+    if sys.stderr.isatty():
+        yield
+        return
+    with redirect_stderr(_Thinned(sys.stderr)):
+        yield
+
+
+class _Thinned(io.TextIOBase):
+    """A stream that logs what a bar redraws, every ten seconds, and hands on all else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.last = time.monotonic()
+
+    def write(self, text: str) -> int:
+        if not text.startswith("\r"):
+            return self.stream.write(text)
+        if text.strip() and time.monotonic() - self.last >= LOG_SECONDS:
+            self.last = time.monotonic()
+            log.info("%s", text.strip())
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()

@@ -360,6 +360,7 @@ def test_held_out_texts_come_first(workspace: Path) -> None:
     outline = check(page())
     text = outline.text
     assert "The student finds 50.0% of the texts that its teacher puts among the ten nearest" in text
+    assert "On texts that it was not trained on, the student finds 50% of its teacher’s ten nearest and" in text
     assert "(95% interval 46.9 to 56.2); chance would find 7.9%." in text
     assert "Agreement with the teacher 128 texts; ×100, with 95% intervals" in text
     assert "Recall@10 ×100. student: 50.0, 95% interval 46.9 to 56.2; released: 40.0, 95% interval 36.9" in page()

@@ -1,0 +1,31 @@
+"""Bars of other libraries in a log."""
+
+import logging
+import sys
+
+import pytest
+from tqdm import tqdm
+
+from sentence_distillery.runtime import progress
+
+
+def test_the_bar_of_another_library_becomes_lines_of_a_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """regression: each redrawing of model2vec's bar was a line; other output is handed on."""
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
+    with progress.others_logged():
+        for _ in tqdm(range(3), desc="tokens", mininterval=0.0):
+            pass
+        sys.stderr.write("a warning")
+    assert any("tokens" in line and "2/3" in line for line in caplog.messages)
+    assert "a warning" in capsys.readouterr().err
+
+
+def test_between_two_lines_are_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with progress.others_logged():
+        for _ in tqdm(range(100), desc="tokens", mininterval=0.0):
+            pass
+    assert len(caplog.messages) <= 1
