@@ -39,6 +39,7 @@ FINE_TUNED_TEACHER = Path("models/fine_tuned_teacher")
 FINE_TUNED_LABELS = Path("data/fine_tuned_labels")
 FINE_TUNED_STUDENT = Path("models/fine_tuned_student")
 SIMCSE = Path("models/simcse")
+SIMCSE_ABOUT = SIMCSE / "simcse.json"
 
 # Papers 2 and 3
 PAIRS = Path("data/pairs")

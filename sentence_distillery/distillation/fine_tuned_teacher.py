@@ -14,20 +14,13 @@ from sentence_distillery.component_focus.cells import Sets
 from sentence_distillery.component_focus.training import Cell, fingerprint, tokenize_task
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.distillation.fine_tuning import BENCHMARK, training_pairs
-from sentence_distillery.distillation.options import FineTunedStudent, FineTunedTeacher
+from sentence_distillery.distillation.options import FineTunedTeacher
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import Encoder, load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
-
-
-def why_unavailable(teacher: FineTunedTeacher, tuning: FineTunedStudent, data: BenchmarkData) -> Unavailable | None:
-    """Say why this run has no fine-tuned teachers, or None: nothing but the fine-tuned student needs them."""
-    if switched_off := teacher.switched_off() or tuning.switched_off():
-        return switched_off
-    return None if BENCHMARK in data.available("pairs") else Unavailable("STS-B is absent from this run")
 
 
 def tune_teachers(

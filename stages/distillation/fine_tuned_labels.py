@@ -4,7 +4,6 @@ Reads data/corpus/sentences and models/fine_tuned_teacher, and embeds as the sta
 data/fine_tuned_labels; its variant.json has null, or the reason why this run has no labels.
 """
 
-from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.artifacts import atomic_directory, write_json
@@ -33,6 +32,8 @@ def main() -> None:
     ):
         unavailable = read_unavailable(paths.FINE_TUNED_TEACHER / VARIANT)
         if unavailable is None:
+            from sentence_distillery.distillation.soft_labels import LabelDirectories, label  # three seconds
+
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             settings = params.soft_labels.model_copy(update={"precision": params.fine_tuned_teacher.precision})
             directories = LabelDirectories(paths.SENTENCES, target, paths.FINE_TUNED_LABEL_SHARDS)

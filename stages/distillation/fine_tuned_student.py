@@ -5,12 +5,8 @@ with an MLP head if `mlp_head.enabled`, and fine-tunes it on STS-B train. Writes
 variant.json has null, or the reason why this run has none.
 """
 
-import torch
-
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
-from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
@@ -24,9 +20,14 @@ def main() -> None:
         stage("fine_tuned_student", unit="pairs") as (params, counters),
         atomic_directory(paths.FINE_TUNED_STUDENT) as directory,
     ):
-        torch.set_num_threads(1)  # more threads only wait for each other, and change the last bits
         unavailable = read_unavailable(paths.FINE_TUNED_LABELS / VARIANT)
         if unavailable is None:
+            import torch  # this and what follows takes three seconds
+
+            from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
+            from sentence_distillery.distillation.student import LabelledCorpus
+
+            torch.set_num_threads(1)  # more threads only wait for each other, and change the last bits
             corpus = LabelledCorpus(paths.SENTENCES, paths.FINE_TUNED_LABELS)
             options = FineTuning(params.student, params.mlp_head, params.fine_tuned_student)
             checkpoints = paths.MODEL_CHECKPOINTS / "fine_tuned_student"

@@ -5,10 +5,9 @@ Reads data/benchmarks and the teachers' weights. Writes models/fine_tuned_teache
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers, why_unavailable
 from sentence_distillery.encoder.static_encoder import VARIANT
 from sentence_distillery.io.artifacts import atomic_directory, write_json
-from sentence_distillery.io.unavailable import to_json
+from sentence_distillery.io.unavailable import Unavailable, to_json
 from stages import paths
 from stages.stage import stage
 
@@ -19,8 +18,12 @@ def main() -> None:
         atomic_directory(paths.FINE_TUNED_TEACHER) as directory,
     ):
         data = BenchmarkData(paths.BENCHMARKS)
-        unavailable = why_unavailable(params.fine_tuned_teacher, params.fine_tuned_student, data)
+        unavailable = params.fine_tuned_teacher.switched_off() or params.fine_tuned_student.switched_off()
+        if unavailable is None and "stsb" not in data.available("pairs"):
+            unavailable = Unavailable("STS-B is absent from this run")
         if unavailable is None:
+            from sentence_distillery.distillation.fine_tuned_teacher import tune_teachers  # three seconds
+
             teachers = [params.teacher, *params.soft_labels.additional_teachers]
             checkpoints = paths.FINE_TUNED_TEACHER_CHECKPOINTS
             unavailable = tune_teachers(teachers, params.fine_tuned_teacher, data, directory, checkpoints, counters)

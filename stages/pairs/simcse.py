@@ -7,7 +7,6 @@ why this run has no such encoder.
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import Unavailable, to_json
-from sentence_distillery.pairs.simcse import CONFIG, Sources, summary, tuned
 from stages import paths
 from stages.stage import stage
 
@@ -16,16 +15,23 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "simcse.safetensors"
 
 def main() -> None:
     with stage("simcse", unit="examples") as (params, counters), atomic_directory(paths.SIMCSE) as directory:
+        about = directory / paths.SIMCSE_ABOUT.name
         config: dict[str, object] = {"objective": params.simcse.objective, "base": params.simcse.reference}
-        sources = Sources(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS))
-        result = tuned(params.simcse, sources, CHECKPOINT, counters)
-        if isinstance(result, Unavailable):
-            counters.skip(result)
-            write_json(directory / CONFIG, to_json(result) | config)
-        else:
-            encoder, losses = result
-            encoder.save(directory)
-            write_json(directory / CONFIG, to_json(None) | config | {"examples": counters.kept} | summary(losses))
+        unavailable = params.simcse.switched_off()
+        if unavailable is None:
+            from sentence_distillery.pairs.simcse import Sources, summary, tuned  # takes three seconds
+
+            sources = Sources(paths.SENTENCES, BenchmarkData(paths.BENCHMARKS))
+            trained = tuned(params.simcse, sources, CHECKPOINT, counters)
+            if isinstance(trained, Unavailable):
+                unavailable = trained
+            else:
+                encoder, losses = trained
+                encoder.save(directory)
+                write_json(about, to_json(None) | config | {"examples": counters.kept} | summary(losses))
+        if unavailable is not None:
+            counters.skip(unavailable)
+            write_json(about, to_json(unavailable) | config)
 
 
 if __name__ == "__main__":

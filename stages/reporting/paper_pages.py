@@ -14,7 +14,7 @@ from stages.stage import stage
 
 FILES = {
     "paper_student": paths.PAPER_STUDENT / CONFIG,
-    "simcse": paths.SIMCSE / "simcse.json",
+    "simcse": paths.SIMCSE_ABOUT,
     "examples": paths.EXAMPLES,
     "paraphrase_results": paths.PARAPHRASE_RESULTS,
     "paraphrase": paths.PARAPHRASE_REPORT,
