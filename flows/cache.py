@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from dvc.repo import Repo
 
 DIRECTORY = ".dir"  # ends the name of an object that lists the files of a directory
 
@@ -37,6 +38,11 @@ def forget(lock: Path, stages: Collection[str]) -> None:
         content = yaml.safe_load(lock.read_text(encoding="utf-8"))
         content["stages"] = {name: entry for name, entry in content["stages"].items() if name not in stages}
         lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+
+
+def cache_of(repo: Repo) -> Path:
+    """Return the directory of a repository's cache."""
+    return Path(repo.cache.local.path).parents[1]
 
 
 def place(cache: Path, name: str) -> Path:

@@ -33,14 +33,15 @@ import gto.api
 import yaml
 from dvc.config import Config
 from dvc.exceptions import DvcException
+from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from flows.cache import remove_broken
+from flows.cache import cache_of, remove_broken
 from flows.comparison import METRICS, PROVENANCE, Figures, current
 from flows.process import held
 from flows.registry import damaged_tags
-from flows.stored import cache_of, missing
+from flows.stored import missing
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -280,7 +281,8 @@ def _push_data(root: Path, run: str, revision: str) -> None:
     directory = root / RUNS / run
     at_hand = (directory / ".git").exists()
     with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
-        remove_broken(cache_of(root), directory / "dvc.lock")  # or DVC would push damaged objects
+        with Repo(str(root)) as repo:
+            remove_broken(cache_of(repo), directory / "dvc.lock")  # or DVC would push damaged objects
         push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
         done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:

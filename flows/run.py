@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from dvc.repo import Repo
 
-from flows.cache import forget, remove_broken
+from flows.cache import cache_of, forget, remove_broken
 from flows.graph import Stage, lost, read_graph, unchanged
 from flows.handoff import hand_off
 from flows.order import HandoffError
@@ -147,7 +147,7 @@ def open_run(
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides)
         with Repo(str(directory)) as repo:
-            stages, cache = read_graph(repo, target), Path(repo.cache.local.path).parents[1]
+            stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(cache, directory / "dvc.lock"):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             repo.checkout(allow_missing=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from dvc.repo import Repo
 
-from flows.cache import DIRECTORY, broken, place
+from flows.cache import DIRECTORY, broken, cache_of, place
 
 
 def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:
@@ -32,7 +32,7 @@ def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:
         ("DVC's cache", ['00000000000000000000000000000000'])
     """
     with Repo(str(root)) as repo:
-        cache = Path(repo.cache.local.path).parents[1]
+        cache = cache_of(repo)
         if "remote" not in repo.config["core"]:
             damaged = {name for given in names for name in broken(cache, given)}
             return "DVC's cache", sorted(
@@ -43,12 +43,6 @@ def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:
         return f"the DVC remote '{repo.config['core']['remote']}'", sorted(
             wanted - set(remote.oids_exist(list(wanted)))
         )
-
-
-def cache_of(root: Path) -> Path:
-    """Return the directory of the workspace's DVC cache."""
-    with Repo(str(root)) as repo:
-        return Path(repo.cache.local.path).parents[1]
 
 
 def _in(cache: Path, name: str) -> bool:

@@ -25,8 +25,9 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from sentence_distillery.corpus.readers import SUFFIXES, files_in, format_of
+from sentence_distillery.corpus.readers import files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
+from sentence_distillery.encoders.options import MAXIMUM_LENGTH, Teacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
 from stages import paths
 from stages.params import PARAMS, read_params
@@ -43,7 +44,6 @@ NEW = """\
 """
 SAVED = "# Made by `python -m stages.params save {name}`: what differs from conf/base.yaml.\n"
 LONGEST = 80  # characters of a value that is shown
-MAXIMUM_LENGTH = 128  # word pieces, as in `distill`
 NAME = r"[a-z0-9][a-z0-9_-]*"
 EDITED = f"""\
 {PARAMS} has edits that no profile has:
@@ -82,8 +82,8 @@ def use(profile: str, site: str | None, discard: bool) -> list[str]:
         write(wanted)
         return [f"{PARAMS} could not be read, and is written anew."]
     present = read_params()
-    if not discard and (lost := edits(present)):
-        raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
+    if not discard:
+        _refuse_edits(present)
     write(wanted)
     return differences(present, plain(wanted))
 
@@ -101,9 +101,9 @@ def save(name: str) -> Path:
     """Keep the parameters as the profile `name`, and return its file.
 
     Raises:
-        InputError: There is such a profile, or params.yaml cannot be read.
+        InputError: The name is not one, there is such a profile, or params.yaml cannot be read.
     """
-    path = paths.CONF / "profile" / f"{name}.yaml"
+    path = _path(name)
     if path.exists():
         raise InputError(f"{path} is there; give another name, or delete it.")
     present = read_params()
@@ -142,14 +142,11 @@ def new(name: str, own: Own) -> tuple[Path, int]:
         InputError: The name is not one, another profile has it, there is no text, the teacher cannot be loaded, or
             params.yaml has edits.
     """
-    if not re.fullmatch(NAME, name):
-        raise InputError(f"{name!r} is not a name; use small letters, digits, - and _, as in my-texts.")
-    if lost := edits(read_params()):
-        raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
-    base, path = _read(paths.CONF / "base.yaml"), paths.CONF / "profile" / f"{name}.yaml"
-    place, number = _place(own.texts, name), _readable_texts(own)
-    teacher = own.teacher if own.teacher in base["encoders"] else _teacher(own)
-    _refuse_unreadable(base["encoders"][teacher] if isinstance(teacher, str) else teacher)
+    path, encoders = _path(name), _read(paths.CONF / "base.yaml")["encoders"]
+    _refuse_edits(read_params())
+    number, place = _readable_texts(own), _place(own.texts, name)
+    teacher = own.teacher if own.teacher in encoders else _teacher(own)
+    _refuse_unfit(encoders[teacher] if isinstance(teacher, str) else teacher)
     texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
@@ -184,20 +181,28 @@ def _teacher(own: Own) -> dict[str, Any]:
     return {"reference": own.teacher, "revision": own.revision, **known}
 
 
-def _refuse_unreadable(teacher: Mapping[str, Any]) -> None:
-    """Load the teacher now, not after the corpus was cleaned; raises InputError."""
-    from sentence_distillery.encoders.options import Teacher
-    from sentence_distillery.encoders.transformer import load_encoder  # takes four seconds
+def _refuse_unfit(teacher: Mapping[str, Any]) -> None:
+    """Look at the teacher's files now, not after the corpus was cleaned; raises InputError."""
+    from sentence_distillery.encoders.transformer import refuse_unfit  # takes two seconds
 
-    load_encoder(Teacher(**teacher))
+    refuse_unfit(Teacher(**teacher))
+
+
+def _path(name: str) -> Path:
+    """Return the file of a new profile; raises InputError if its name is not one."""
+    if not re.fullmatch(NAME, name):
+        raise InputError(f"{name!r} is not a name; use small letters, digits, - and _, as in my-texts.")
+    return paths.CONF / "profile" / f"{name}.yaml"
+
+
+def _refuse_edits(present: Mapping[str, Any]) -> None:
+    """Raise InputError if parameters have edits that no profile has."""
+    if lost := edits(present):
+        raise InputError(EDITED.format("\n".join(f"  {line}" for line in lost)))
 
 
 def _place(texts: Path, name: str) -> Path:
     """Return where the texts are, or will be, below data/external."""
-    if not texts.exists():
-        raise InputError(f"{texts} does not exist; give a file or a directory of texts.")
-    if not any(format_of(file) for file in files_in(texts)):
-        raise InputError(f"{texts} has no file that can be read; bring {', '.join(SUFFIXES)}.")
     if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
         return Path(os.path.relpath(texts.resolve(), Path.cwd()))
     return paths.EXTERNAL / name

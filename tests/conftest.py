@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -53,6 +54,30 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISTILLERY_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a teacher that loads in no time."""
+    from tests.tiny_bert import write_tiny_bert  # takes five seconds, which few tests need
+
+    directory = tmp_path_factory.mktemp("teachers") / "tiny"
+    write_tiny_bert(directory)
+    return directory
+
+
+@pytest.fixture
+def on_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A temporary directory to work in; torch on one thread of the processor, for the same bytes everywhere."""
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(params=["processes", "dask"])

@@ -115,13 +115,18 @@ def compress(
     kept = encoder.dimension if dimension is None else dimension
     if not 1 <= kept <= encoder.dimension:
         raise InputError(f"dimension is {kept}; the encoder has {encoder.dimension}, so give 1 to {encoder.dimension}.")
-    if encoder.linear is not None or encoder.hidden is not None:
-        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+    refuse_layers(encoder)
     listed = None if texts is None else list(texts)
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
     counts = token_counts(encoder, listed)
     return compressed(encoder, principal_directions(encoder.table, counts), kept, Precision(precision))
+
+
+def refuse_layers(encoder: StaticEncoder) -> None:
+    """Raise InputError if a student has layers after the sum of its token vectors, which no table can stand for."""
+    if encoder.linear is not None or encoder.hidden is not None:
+        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
 
 
 def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ from sentence_distillery.distillation.options import SoftLabels, Student
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import MAXIMUM_LENGTH, Teacher
 from sentence_distillery.encoders.transformer import refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
@@ -44,7 +44,6 @@ SOFT_LABELS = SoftLabels(
     batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
 )
 HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
-MAXIMUM_LENGTH = 128
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
 REMEDIES = {  # by the reason for which most sentences were dropped

@@ -18,6 +18,7 @@ from sentence_distillery.distillation.compression import (
     compress,
     compressed,
     principal_directions,
+    refuse_layers,
     token_counts,
     with_fewer_words,
 )
@@ -83,20 +84,19 @@ def fit_to_size(
         >>> trials[0].megabytes <= 2.0 and smaller.dimension == trials[0].dimension
         True
     """
-    if encoder.linear is not None or encoder.hidden is not None:
-        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+    refuse_layers(encoder)
     listed = list(dict.fromkeys(texts))
     if len(listed) < FEWEST:
         raise InputError(f"{len(listed)} different texts; give at least {FEWEST}, better some thousands.")
-    precision = _precision(encoder)
-    if (size := _size(encoder, precision, encoder.dimension)) <= megabytes:
-        return encoder, [Trial(len(encoder.stored), encoder.dimension, precision, size, 1.0)]
+    stored = Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
+    fixed, each = _sizes(encoder, stored)
+    if (size := fixed + each * encoder.dimension) <= megabytes:
+        return encoder, [Trial(len(encoder.stored), encoder.dimension, stored, size, 1.0)]
     compared, others = listed[::2][:COMPARED], [*listed[1::2], *listed[::2][COMPARED:]]
     full = encoder.encode(compared)
     trials = []
-    for smaller, precision in _candidates(encoder, megabytes, others, [Precision(name) for name in precisions]):
+    for smaller, precision, size in _candidates(encoder, megabytes, others, [Precision(name) for name in precisions]):
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
-        size = _size(smaller, precision, smaller.dimension)
         trials.append(Trial(len(smaller.stored), smaller.dimension, precision, size, recall))
     if not trials:
         raise InputError(f"megabytes is {megabytes:g}: no student of at least {LEAST} dimensions is that small.")
@@ -107,22 +107,17 @@ def fit_to_size(
     return smaller, trials
 
 
-def _precision(encoder: StaticEncoder) -> Precision:
-    """Return how an encoder is stored."""
-    return Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
-
-
-def _size(encoder: StaticEncoder, precision: Precision, dimension: int) -> float:
-    """Return the size of the files of an encoder with other numbers, in millions of bytes."""
+def _sizes(encoder: StaticEncoder, precision: Precision) -> tuple[float, float]:
+    """Return the millions of bytes of an encoder's files without dimensions, and of each dimension."""
     number, factor = BYTES[precision]
-    tokenizer = len(encoder.tokenizer.to_str().encode())
-    return (len(encoder.stored) * (dimension * number + factor) + tokenizer + OTHER_FILES) / MEGABYTE
+    tokens, tokenizer = len(encoder.stored), len(encoder.tokenizer.to_str().encode())
+    return (tokens * factor + tokenizer + OTHER_FILES) / MEGABYTE, tokens * number / MEGABYTE
 
 
 def _candidates(
     encoder: StaticEncoder, megabytes: float, texts: list[str], precisions: Sequence[Precision]
-) -> Iterator[tuple[StaticEncoder, Precision]]:
-    """Yield each student that fits, with its precision."""
+) -> Iterator[tuple[StaticEncoder, Precision, float]]:
+    """Yield each student that fits, with its precision and its size in millions of bytes."""
     counts = token_counts(encoder, texts)
     for share in SHARES:
         try:
@@ -131,7 +126,7 @@ def _candidates(
             return  # fewer than the pieces of words
         directions = principal_directions(words.table, token_counts(words, texts))
         for precision in precisions:
-            fixed, each = _size(words, precision, 0), _size(words, precision, 1) - _size(words, precision, 0)
+            fixed, each = _sizes(words, precision)
             dimension = min(int((megabytes - fixed) / each), encoder.dimension)
             if dimension >= LEAST:
-                yield compressed(words, directions, dimension, precision), precision
+                yield compressed(words, directions, dimension, precision), precision, fixed + each * dimension

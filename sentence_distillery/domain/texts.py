@@ -7,10 +7,11 @@ import numpy as np
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.identities import ranks
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
-from sentence_distillery.distillation.distill import MAXIMUM_LENGTH, SOFT_LABELS, AnyTeacher, as_teacher
+from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.domain.scoring import scored
+from sentence_distillery.encoders.options import MAXIMUM_LENGTH
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result

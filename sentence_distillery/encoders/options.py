@@ -7,6 +7,8 @@ from pydantic import Field
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section
 
+MAXIMUM_LENGTH = 128  # word pieces, unless a teacher says otherwise
+
 
 class Teacher(Section):
     reference: str = Field(title="package:<name>, a local path, or a hub id")

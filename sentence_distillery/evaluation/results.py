@@ -20,6 +20,7 @@ from typing import Any
 from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable, from_text, to_text
 
 MODEL_SOUP = "model soup"  # in place of a seed: the mean of the weights of all seeds
@@ -96,6 +97,14 @@ def write_results(path: Path, results: Iterable[Result], comment: str = "") -> N
         comment: A line above the table.
     """
     _write(path, COLUMNS, map(_as_row, results), comment)
+
+
+def count(result: Result, counters: Counters) -> None:
+    """Count a figure as kept, or as dropped by the reason why there is none."""
+    if isinstance(result.value, Unavailable):
+        counters.drop(to_text(result.value))
+    else:
+        counters.keep()
 
 
 def export_results(path: Path, results: Iterable[Result], comment: str = "") -> None:

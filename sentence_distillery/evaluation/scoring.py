@@ -17,13 +17,13 @@ from sentence_distillery.benchmarks.metrics import (
 from sentence_distillery.evaluation.data import CALIBRATED, EvaluationData, sample
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.registry import Loader
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Result, count
 from sentence_distillery.evaluation.systems import TOKENS, StudentSystem, System, WordSystem, features, means
 from sentence_distillery.evaluation.tasks import figures as task_figures
 from sentence_distillery.evaluation.weighted import Scheme, embed, fit_schemes, save_schemes
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable, to_text
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.sgd import PROTOCOL, SENTIMENT_METRICS, classify
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Work, timed
@@ -194,10 +194,7 @@ def score_all(
             look(system)
             results = score(system, data, params, weighting)
         for result in results:
-            if isinstance(result.value, Unavailable):
-                counters.drop(to_text(result.value))
-            else:
-                counters.keep()
+            count(result, counters)
             yield result
         del system  # before the next one is loaded
 

@@ -20,8 +20,8 @@ from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
 from sentence_distillery.evaluation.registered.mlp_head import NAME as WITH_HEAD
 from sentence_distillery.evaluation.registration import load_variant
-from sentence_distillery.evaluation.results import Result, write_results
-from sentence_distillery.io.unavailable import Unavailable, to_text
+from sentence_distillery.evaluation.results import Result, count, write_results
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
 from stages.params import Params
@@ -65,10 +65,7 @@ def main() -> None:
             results += scored(name, encoder, reference)
             results += [scored_on_labels(name, encoder, task) for task in tasks]
         for result in results:
-            if isinstance(result.value, Unavailable):
-                counters.drop(to_text(result.value))
-            else:
-                counters.keep()
+            count(result, counters)
         write_results(paths.DOMAIN, results)
 
 

@@ -54,7 +54,6 @@ from stages.component_focus import component_focus as component_focus_stage
 from stages.params import PARAMS as PARAMS_FILE
 from tests.distillation.conftest import files
 from tests.halting import halted, halting_before_file
-from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
 
 INPUTS = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
@@ -78,13 +77,6 @@ PARAMS = ComponentTraining(
     warm_up=0.1,
     precision="float32",
 )
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("tiny")
-    write_tiny_bert(directory)
-    return directory
 
 
 @pytest.fixture

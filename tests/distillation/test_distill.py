@@ -5,7 +5,6 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import torch
 import yaml
 
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.corpus_files import CLEAN
-from sentence_distillery.distillation.distill import HELD_OUT, MAXIMUM_LENGTH, SOFT_LABELS, STUDENT, as_teacher, distill
+from sentence_distillery.distillation.distill import HELD_OUT, SOFT_LABELS, STUDENT, as_teacher, distill
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.files import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
+from sentence_distillery.encoders.options import MAXIMUM_LENGTH, AbsentModelError, Teacher, TeacherError
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
@@ -45,22 +43,7 @@ TEXTS = [" ".join(SENTENCES[start : start + 10]) for start in range(0, len(SENTE
 SMALL: dict[str, Any] = {"dimension": 6, "epochs": 3, "batch_size": 32, "maximum_length": 32}
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("teachers") / "tiny"
-    write_tiny_bert(directory)
-    return directory
-
-
-@pytest.fixture(autouse=True)
-def on_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("on_one_thread")
 
 
 def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:

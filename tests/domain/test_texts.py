@@ -1,14 +1,12 @@
 """The public `evaluate_on_texts`, and its command."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 
 import sentence_distillery as sd
 from sentence_distillery.cli import main
@@ -19,28 +17,13 @@ from sentence_distillery.encoders.options import AbsentModelError
 from sentence_distillery.io.artifacts import InputError, write_table
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
-from tests.tiny_bert import write_tiny_bert
 
 PEOPLE = ("police", "government", "woman", "dog", "guitar", "people")
 PLACES = ("harbour", "village", "market", "hospital", "stadium", "court", "water")
 TEXTS = [f"The {who} in the storm left the {place}." for who in PEOPLE for place in PLACES]
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("teachers") / "tiny"
-    write_tiny_bert(directory)
-    return directory
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISTILLERY_DEVICE", "cpu")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("on_one_thread")
 
 
 @pytest.fixture(scope="module")
