@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -46,18 +46,29 @@ def end_with_caller() -> None:
     A shell in between does not count. It can outlive the program, as the shell does in which DVC runs a command: bash
     becomes the command, but dash, the `sh` of Debian, starts it as a child.
     """
-    if sys.platform == "linux":
-        threading.Thread(target=_end_after_caller, daemon=True).start()
-
-
-def _end_after_caller() -> None:
-    """Wait until the calling program has ended; then end this process as `kill` does."""
-    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
+    if sys.platform != "linux":
+        return
+    try:  # here, not in the thread: once the program has ended, its shell is the child of another
         caller = _caller(os.getppid())
-        if not caller:  # it is outside this container
-            return
-        select.select([os.pidfd_open(caller)], [], [])
-    # To the main thread, which handles it, so that the signal interrupts a call in which that thread waits.
+        watched = os.pidfd_open(caller) if caller else None
+    except (FileNotFoundError, ProcessLookupError):
+        _end()  # it has ended already
+        return
+    if watched is not None:  # else it is outside this container
+        threading.Thread(target=_end_after, args=(watched,), daemon=True).start()
+
+
+def _end_after(process: int) -> None:
+    """Wait until the process of a file descriptor has ended, then end this one."""
+    select.select([process], [], [])
+    _end()
+
+
+def _end() -> None:
+    """End this process as `kill` does.
+
+    The signal goes to the main thread, which handles it, so that it interrupts a call in which that thread waits.
+    """
     signal.pthread_kill(cast(int, threading.main_thread().ident), signal.SIGTERM)
 
 
