@@ -16,12 +16,12 @@ from typing import Any
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.reporting.tables import ORDER, TITLES
 from sentence_distillery.runtime.machine import cores
 
 NO_SEEDS = {"seeds": 0}
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
 BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
-DATASETS = {"stsb": "STS-B test", "sick": "SICK-R test", "lee": "Lee-50"}
 
 
 def machine() -> str:
@@ -139,8 +139,8 @@ def table(run: Path) -> list[str]:
         for row in rows
         if row.split != "dev" and row.protocol in ("mean", "encode") and row.seeds == 1
     }
-    sets = [name for name in DATASETS if any(key[1] == name for key in figures)]
-    head = ["system", *(f"{DATASETS[name]} Pearson / Spearman" for name in sets), "sentences/s"]
+    sets = [name for name in ORDER if any(key[1:] == (name, "pearson") for key in figures)]
+    head = ["system", *(f"{TITLES[name]} test Pearson / Spearman" for name in sets), "sentences/s"]
     lines = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
     for system in dict.fromkeys(row.system for row in rows):
         cells = [
