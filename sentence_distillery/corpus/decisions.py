@@ -29,7 +29,7 @@ from sentence_distillery.corpus.boilerplate import REPAIRS
 from sentence_distillery.corpus.boilerplate import RULES as BOILERPLATE
 from sentence_distillery.corpus.documents import Documents, Sentences
 from sentence_distillery.corpus.duplicates import near_duplicates
-from sentence_distillery.corpus.identities import among, ranks, repeats
+from sentence_distillery.corpus.fingerprints import among, ranks, repeats
 from sentence_distillery.corpus.options import Clean, HeldOut
 
 

@@ -17,9 +17,10 @@ from sentence_distillery.corpus.boilerplate import RULES, boilerplate_rules, wit
 from sentence_distillery.corpus.duplicates import SHINGLE, signatures
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.language import LONG_SAMPLE, SHORTEST, are_plain, check_language, is_in_language
+from sentence_distillery.corpus.markup import without_markup
 from sentence_distillery.corpus.schema import SENTENCES
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.corpus.text import normalise, paragraphs, without_markup
+from sentence_distillery.corpus.text import normalise, paragraphs
 from sentence_distillery.corpus.words import Words, find_words
 
 # Reasons to drop a sentence regardless of the others; "" keeps it. Stored as indices of this tuple.

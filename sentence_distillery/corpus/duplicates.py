@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rensa import RMinHash
 
-from sentence_distillery.corpus.identities import shared
+from sentence_distillery.corpus.fingerprints import shared
 
 PERMUTATIONS = 128
 SEED = 1

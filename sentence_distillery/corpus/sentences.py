@@ -24,18 +24,25 @@ import sentencex
 # this size at most; no sentence that is kept is nearly as long.
 LONGEST_PIECE = 20_000
 
-# In lower case, without their last full stop. After these no sentence ends.
+# In lower case, without their last full stop: titles, ranks, references, months, states and companies. Compared with
+# the lists of sentencex (Wikimedia) and CLDR 44, whose ordinary words (act, hat) are left out. After these none ends.
 _TITLES = """
-mr mrs ms messrs mme mlle dr drs prof profs gen gov govs sen sens rep reps lt maj capt cmdr sgt cpl pvt adm rev hon pres
-supt insp det st ft mt sr sra vs e.g i.e eg ie cf viz approx ca attn incl excl feat op cit
+mr mrs ms messrs mssrs mme mlle msgr dr drs prof profs gen gov govs sen sens rep reps lt maj capt cmdr comdr comdt sgt
+cpl pvt pfc adm rev revd hon pres supt insp det st ste ft mt sr sra srta fr cllr ald amb atty attys asst secy brig col
+cdr ens flt sqn ldr rt lcpl msgt ssgt tsgt vs e.g i.e eg ie cf viz approx ca attn incl excl feat op cit ibid
 """
-# After these no sentence ends before a number.
-_NUMBERED = "no nos art sec fig figs vol vols pp p ch jan feb mar apr jun jul aug sep sept oct nov dec"
+# After these no sentence ends before a number, or before a letter or a Roman numeral that stands for one.
+_NUMBERED = """
+no nos nr nrs art arts sec secs sect sects fig figs vol vols pp p pg pgs ch chap chaps eq eqs eqn eqns ex exs tab tbl
+app appx para paras pt pts bk bks cl def thm prop lem cor alg ref refs ver rte hwy apt bldg reg div
+jan feb mar apr jun jul aug sep sept oct nov dec
+"""
 # After these, an initial or letters with full stops (U.S.), a sentence ends only before a word of _STARTERS.
 _SHORT = """
 inc corp co cos ltd plc llc llp bros jr etc al est ave blvd rd hwy sq dept univ assn assoc intl natl ext tel dist div
 mfg mgr ed eds para govt jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat
 ariz ark calif colo conn del fla ill ind kan mass mich minn mo mont neb nev okla ore penn tenn tex wash wis wyo
+bldg esq expy fwy hosp mtn suppl treas
 """
 _STARTERS = """
 A An The This That These Those He She It We They I You His Her Its Our Their My Your There Here In On At But And Or For
@@ -45,6 +52,7 @@ Only Such Still Yet Even Now Today It's I'm He's She's We're They're That's Ther
 Thank Let Let's Is Are Was Were Do Does Did Can Could Would Should Will Have Has Earlier Later Last Next Once Instead
 Among According More Several Nor Unlike Despite Perhaps Just Never
 """
+_EXCLAIMED = frozenset(["yahoo", "jeopardy"])  # names with a mark of their own
 NEVER_LAST, BEFORE_NUMBERS, ABBREVIATIONS, STARTERS = (
     frozenset(words.split()) for words in (_TITLES, _NUMBERED, _SHORT, _STARTERS)
 )
@@ -55,6 +63,7 @@ _OPENING = "\"'“‘(["
 _END = re.compile(
     r"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)(?: +([\"'“‘(\[]*+)([^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
+_NUMERAL = re.compile(r"(?:[A-Z]|[IVXLC]++)(?![\w'’.])")
 _FIRST_WORD = re.compile(r"[A-Za-z']++")
 
 
@@ -85,9 +94,11 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
         return glued in STARTERS
     marks = text[match.start() : match.end(1)]
     small = first.islower()
-    if marks != ".":
-        return not small or not (closing or marks[0] in ".…")
     stop = match.start()
+    if marks != ".":
+        if marks == "!" and text[text.rfind(" ", begin, stop) + 1 : stop].lower().lstrip(_OPENING) in _EXCLAIMED:
+            return False
+        return not small or not (closing or marks[0] in ".…")
     word = text[text.rfind(" ", begin, stop) + 1 or begin : stop]
     ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _KNOWN
     if small:
@@ -103,7 +114,7 @@ def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
         return not word and first.isalnum()
     if closing:
         return True
-    if first.isdigit() and known in BEFORE_NUMBERS:
+    if known in BEFORE_NUMBERS and (first.isdigit() or _is_numeral(word, match)):
         return False
     start = match.start() - len(word)
     if (known.isdigit() or len(known) == 1) and not match.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
@@ -112,6 +123,12 @@ def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
         follows = _FIRST_WORD.match(match.string, match.start(4))
         return follows is not None and follows[0] in STARTERS
     return True
+
+
+def _is_numeral(word: str, match: re.Match[str]) -> bool:
+    """Tell whether a letter or a Roman numeral follows the full stop after `word`, as in Fig. A; "A" may be a word."""
+    numeral = _NUMERAL.match(match.string, match.start(4))
+    return numeral is not None and (numeral[0] not in ("A", "I") or word[0].isupper())
 
 
 def _pieces(paragraph: str) -> list[str]:

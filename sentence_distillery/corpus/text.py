@@ -1,28 +1,20 @@
 """Normalise text for the corpus: characters, paragraphs without hard wraps, and words.
 
     raw         "The  ﬁrm\\x00said&nbsp;it\\r\\nwould <b>not</b> pay.<br /><br />It's closed."
-    plain       "The ﬁrm said it\\nwould not pay.\\n\\nIt's closed."
-    paragraphs  ["The ﬁrm said it would not pay.", "It's closed."]
-    tokens      [the, ﬁrm, said, it, would, not, pay], [it, closed]
+    plain       "The firm said it\\nwould not pay.\\n\\nIt's closed."
+    paragraphs  ["The firm said it would not pay.", "It's closed."]
+    tokens      [the, firm, said, it, would, not, pay], [it, closed]
 
-Words are lower-cased runs of letters and digits, for which a small corpus can train vectors such as GloVe's. An
-apostrophe inside a word belongs to it (don't, o'clock, they're), so that a negation stays one word; a closing 's is cut
-off (the firm's -> the firm), so that a noun and its possessive share one vector.
+Words are lower-cased runs of letters with their marks and of digits, for which a small corpus can train vectors such as
+GloVe's. An apostrophe inside a word belongs to it (don't, o'clock, they're), so that a negation stays one word. A
+closing 's is cut off (the firm's -> the firm), so that a noun and its possessive share one vector.
 """
 
-import html
 import re
+import sys
 import unicodedata
 
-from sentence_distillery.io.unicode import whole_surrogates
-
-# Tags that break lines in HTML; every other tag is inside a line. A tag has up to 200 characters only, so that a
-# stray "<" costs nothing; Reuters' company codes (<IBM>) look like tags and go with them.
-_TAG = re.compile(
-    r"</?(?:((?i:br|p|div|li|ul|ol|tr|table|h[1-6]|blockquote|section|article)\b)|[A-Za-z!])[^<>]{0,200}>"
-)
-# Text is sometimes escaped twice; deeper nesting is not text, and an unbounded loop would be quadratic.
-_ESCAPE_LEVELS = 3
+from sentence_distillery.io.unicode import compatible, whole_surrogates
 
 _LINE_END = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SPACE = re.compile(r"[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -30,15 +22,29 @@ _SPACE = re.compile(r"[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
 _INDENT = re.compile(r"\n {2,}(?=[^ \n])")
+_HANGING = re.compile(
+    r"(?m)(^ *(?:[-*+•‣◦▪●·]|\d{1,3}[.)]) [^\n]*[^\s])\n {2,}(?! |[-*+•‣◦▪●·] |\d{1,3}[.)] )(?=[^\n])"
+)
 _BLANK_LINES = re.compile(r"\n{3,}")
 # For bytes.translate: a line end for each of _LINE_END, a space for each of _CONTROL.
 _ASCII_CONTROLS = bytes(
     ord("\n" if _LINE_END.match(chr(code)) else " " if _CONTROL.match(chr(code)) else chr(code)) for code in range(128)
 ).ljust(256)
 WRAP_WIDTH = 120
+_FULL = 0.8  # of the width, since not all wrap alike, and entities and blanks have become shorter
+_LIST_MARK = re.compile(r"(?:[-*+•‣◦▪●·–—]|\(?(\d{1,3})[.)]|\(?[a-zA-Z][.)]) ")
 
-_CLITIC = r"'s(?![^\W_])"
-_WORD = re.compile(rf"([^\W_]+(?:(?!{_CLITIC})'[^\W_]+)*)(?:{_CLITIC})?")
+
+def is_mark(character: str) -> bool:
+    """Tell whether a character is a mark that belongs to the letter before it, such as a vowel sign of Devanagari."""
+    selector = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"  # of a glyph, as in ❤️
+    return unicodedata.category(character) in ("Mn", "Mc") and not selector
+
+
+MARKS = "".join(filter(is_mark, map(chr, range(sys.maxunicode + 1))))
+_LETTER = rf"[\w{MARKS}]"  # tokenize() replaces underscores
+_CLITIC = rf"'s(?!{_LETTER})"
+_WORD = re.compile(rf"({_LETTER}+(?:(?!{_CLITIC})'{_LETTER}+)*)(?:{_CLITIC})?")
 # ASCII in lower case, with a space for each character that is neither a letter nor a digit.
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
@@ -62,26 +68,13 @@ also again almost already always even ever just now often only quite rather stil
 STOP_WORDS: dict[str, frozenset[str]] = {"en": frozenset(_ENGLISH.split())}
 
 
-def without_markup(text: str) -> str:
-    """Resolve HTML entities and remove tags; a tag that breaks lines becomes a blank line."""
-    for _ in range(_ESCAPE_LEVELS):
-        if "&" not in text and "<" not in text:
-            break
-        text = _TAG.sub(_tag_text, html.unescape(text))
-    return text
-
-
-def _tag_text(tag: re.Match[str]) -> str:
-    return "\n\n" if tag[1] else ""
-
-
 def normalise(text: str) -> str:
-    """Normalise to NFC, single spaces, lines ended by \\n, at most one blank line, and no invisible characters.
+    """Normalise to NFKC, single spaces, lines ended by \\n, at most one blank line, and no invisible characters.
 
     An indented line opens a paragraph in wire copy, so a blank line is put before it. Idempotent.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", whole_surrogates(text)))
+        text = compatible(_INVISIBLE.sub("", whole_surrogates(text)))
         text = _SPACE.sub(" ", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
@@ -92,7 +85,7 @@ def normalise(text: str) -> str:
     else:
         text = _CONTROL.sub(" ", _LINE_END.sub("\n", text))
     if "\n  " in text:
-        text = _INDENT.sub("\n\n", text)
+        text = _INDENT.sub("\n\n", _HANGING.sub(r"\1 ", text))
     while "  " in text:  # halves each run
         text = text.replace("  ", " ")
     if "\n" in text:
@@ -101,21 +94,58 @@ def normalise(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Split normalised text into paragraphs, each as one line.
+    """Split normalised text into blocks, each as one line: paragraphs, headings, items of lists.
 
-    If no line is longer than WRAP_WIDTH, the text counts as hard-wrapped: blank lines divide paragraphs and single
-    line ends are spaces. Otherwise each line is a paragraph.
+    Blank lines part blocks. Whether a line end does, too, depends on the text. In hard-wrapped text it does not: there
+    all lines have at most WRAP_WIDTH characters, and some go on in a small letter. But a line that begins with a list
+    mark begins a block, and a line that had room for the next word ends one, such as a heading or an item's last line.
+    In any other text each line is a block.
+
+    Example:
+        >>> paragraphs("The storm closed the port on Monday, and\\nall ships wait.\\nWhat we know\\n- Two piers fell")
+        ['The storm closed the port on Monday, and all ships wait.', 'What we know', '- Two piers fell']
     """
     lines = text.split("\n")
-    blocks = text.split("\n\n") if max(map(len, lines)) <= WRAP_WIDTH else lines
-    return [block.replace("\n", " ") for block in blocks if block]
+    width = max(map(len, lines))
+    if width > WRAP_WIDTH or not any(map(_goes_on, lines[1:])):
+        return [line for line in lines if line]
+    blocks: list[list[str]] = [[]]
+    for line in lines:
+        last = blocks[-1]
+        if not line or (last and _begins_block(last, line, width)):
+            blocks.append([])
+        if line:
+            blocks[-1].append(line)
+    return [" ".join(block) for block in blocks if block]
+
+
+def _goes_on(line: str) -> bool:
+    """Tell whether a line may be the middle of a sentence: it begins in a small letter, or its script has none."""
+    return line[:1].islower() or (line[:1].isalpha() and not line[0].isupper() and " " in line)
+
+
+def _begins_block(block: list[str], line: str, width: int) -> bool:
+    """Tell whether `line` begins a block of its own, of hard-wrapped text of this width, and does not go on `block`."""
+    before = block[-1]
+    room = _FULL * width - len(before) - 1
+    if len(line.partition(" ")[0]) <= room:
+        return True
+    mark = _LIST_MARK.match(line)
+    if mark is None:
+        return False
+    if before[-1] in ".!?:;":
+        return True
+    if mark[1]:  # a number that wrapping has put at the beginning of a line does not follow an item's
+        earlier = _LIST_MARK.match(block[0])
+        return int(mark[1]) == (int(earlier[1]) + 1 if earlier and earlier[1] else 1)
+    return not _goes_on(line[mark.end() :])  # a dash in a sentence goes on in a small letter
 
 
 def tokenize(text: str) -> list[str]:
     """Split `text` into lower-case words, as the module's docstring defines them; numbers are words, too."""
     if text.isascii() and "'" not in text:  # the same words in a third of the time
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-    return _WORD.findall(text.lower().replace("’", "'"))
+    return _WORD.findall(text.lower().replace("’", "'").replace("_", " "))
 
 
 def content_tokens(tokens: list[str], language: str = "en") -> list[str]:

@@ -1,7 +1,7 @@
 """The words of many sentences at once, equal to those of `text.tokenize`, by NumPy and Arrow instead of a loop.
 
 All sentences are in one buffer, one per line, in lower case and as UTF-8. Every byte has the class of its character; a
-word is a run of letters and digits, and an apostrophe joins two runs or, with a closing s, is cut off:
+word is a run of letters, their marks and digits, and an apostrophe joins two runs or, with a closing s, is cut off:
 
     line        t h e   f i r m ' s   d o n ' t
     word        1 1 1 0 1 1 1 1 0 0 0 1 1 1 1 1      -> the, firm, don't
@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sentence_distillery.corpus.text import STOP_WORDS
+from sentence_distillery.corpus.text import STOP_WORDS, is_mark
 
-# _IN_WORD: letters and digits; _REST: all bytes of a character but its first one, which bears its other classes.
+# _IN_WORD: letters, marks and digits; _REST: all bytes of a character but its first one, which bears its other classes.
 _LETTER, _IN_WORD, _SPACE, _REST = 1, 2, 4, 8
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 2**64)
@@ -133,7 +133,9 @@ def _classes(content: NDArray[np.uint8], rare: str) -> NDArray[np.uint8]:
 def _class(code: int) -> int:
     character = chr(code)
     space = _SPACE if character in " \n" else 0
-    return space | (_LETTER if character.isalpha() else 0) | (_IN_WORD if character.isalnum() else 0)
+    return (
+        space | (_LETTER if character.isalpha() else 0) | (_IN_WORD if character.isalnum() or is_mark(character) else 0)
+    )
 
 
 @cache

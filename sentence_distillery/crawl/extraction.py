@@ -6,10 +6,12 @@ Pure functions of the bytes and their labels. A result is JSON:
      "published": "2024-05-01", "text": ...}      or      {"links": [], "article": false, "reason": "empty body"}
 """
 
+import codecs
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
@@ -29,7 +31,12 @@ PROSE_PARAGRAPHS = 2
 LONG_PROSE = 400  # as much as several paragraphs
 _INLINE = frozenset(["a", "b", "big", "br", "cite", "em", "font", "i", "mark", "q", "small", "span", "strong", "u"])
 _SKIPPED = frozenset(["aside", "button", "footer", "form", "head", "header", "nav", "noscript", "script", "style"])
-_ARTICLE_TYPE = re.compile(r"^(?:\w*Article|BlogPosting|Report)$")
+_ARTICLE_TYPE = re.compile(r"^(?:\w*Article|(?:Live|)Blog(?:Posting|)|Report)$")
+_AMPERSAND = re.compile(r"&(?!#?\w{1,32};)")
+_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""")
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>\s*")
+_JSON_LD = "application/ld+json"
+_CDATA = re.compile(r"^\s*(?:/[/*])?\s*(?:<!\[CDATA\[|<!--)(?:\s*\*/)?|(?:/[/*])?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*$")
 
 Result = dict[str, Any]
 
@@ -41,7 +48,7 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
         if request["kind"] == "page":
             check_type(request["content_type"])
             return _page(decoded(body, request["content_type"]), request["url"])
-        links = [*_LISTS[request["kind"]](_xml(gunzipped(body, request["limit"])))]
+        links = _list(request["kind"], gunzipped(body, request["limit"]))
     except Unreadable as unreadable:
         return {"links": [], "article": False, "reason": str(unreadable)}
     return {"links": links, "article": False, "reason": request["kind"]}
@@ -54,12 +61,32 @@ def _xml(body: bytes) -> Any:
     """Parse an XML file without resolving entities, which could name files and grow without end."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
     try:
-        root = etree.fromstring(body, parser)
+        root = etree.fromstring(_AMPERSAND.sub("&amp;", _xml_text(body)), parser)
     except etree.XMLSyntaxError as error:  # where the parser finds nothing that it could recover
         raise Unreadable("not XML") from error
     if root is None:
         raise Unreadable("not XML")
+    if etree.QName(root).localname.lower() == "html":
+        raise Unreadable("HTML, not a list of pages")
     return root
+
+
+def _xml_text(body: bytes) -> str:
+    """Decode an XML file; a declaration of its encoding counts only if the bytes are neither marked nor UTF-8."""
+    declared = _ENCODING.search(body[:200])
+    marked = "utf-16" if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    for encoding in (marked, declared[1].decode("ascii") if declared else "cp1252"):
+        with suppress(UnicodeDecodeError, LookupError):
+            return _DECLARATION.sub("", body.decode(encoding))
+    return _DECLARATION.sub("", body.decode("cp1252", "replace"))
+
+
+def _list(kind: str, body: bytes) -> list[list[str | None]]:
+    """List the pages of a sitemap or a feed; a sitemap may also be a text of one URL a line (sitemaps.org)."""
+    if kind == "sitemap" and body.lstrip(codecs.BOM_UTF8).lstrip().startswith((b"http://", b"https://")):
+        lines = map(str.strip, body.decode("utf-8-sig", "replace").splitlines())
+        return [[line, "page", None, None] for line in lines if line]
+    return [*_LISTS[kind](_xml(body))]
 
 
 def _sitemap(root: Any) -> Iterator[list[str | None]]:
@@ -77,9 +104,16 @@ def _feed(root: Any) -> Iterator[list[str | None]]:
     """List the entries of an RSS 1, RSS 2 or Atom feed."""
     for entry in root.iter("{*}item", "{*}entry"):
         atom = next((node.get("href") for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
-        if location := _child(entry, "link") or atom:
+        if location := _child(entry, "link") or atom or _permanent_link(entry):
             day = _day(_child(entry, "pubDate") or _child(entry, "published") or _child(entry, "date"))
             yield [location, "page", day, None]
+
+
+def _permanent_link(entry: Any) -> str | None:
+    """Return the identifier of an RSS item if it is the address of its page, as it is unless the item denies it."""
+    guid = entry.find("{*}guid")
+    url = _child(entry, "guid") if guid is not None and guid.get("isPermaLink", "true") != "false" else None
+    return url if url and url.startswith(("http://", "https://")) else None
 
 
 _LISTS = {"sitemap": _sitemap, "feed": _feed}
@@ -118,7 +152,10 @@ def _page(html: str, url: str) -> Result:
         "reason": None if article else "list of links",
         "title": whole_surrogates(document.title) if document.title else None,
         "published": _day(document.date),
-        "text": whole_surrogates(trimmed(document.text, {document.title or "", *headings}, block)),
+        # trafilatura has a line for each paragraph, heading and item, and cleaning parts texts at blank lines
+        "text": whole_surrogates(
+            trimmed(document.text, {document.title or "", *headings}, block).replace("\n", "\n\n")
+        ),
     }
 
 
@@ -184,17 +221,38 @@ def _is_marked(tree: HtmlElement) -> bool:
 
 
 def _schema_types(tree: HtmlElement) -> Iterator[str]:
-    for node in tree.xpath("//script[@type='application/ld+json']"):
-        try:
-            content = json.loads(node.text or "")
-        except (ValueError, RecursionError):
-            continue  # broken JSON-LD tells nothing; the page's own text decides
-        for part in content if isinstance(content, list) else [content]:
-            if isinstance(part, dict):
-                types = part.get("@type", "")
-                yield from (name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str))
+    """Yield the names of the types that a page declares, as JSON-LD or microdata, without their vocabulary."""
+    for node in tree.iter("script"):
+        if (node.get("type") or "").partition(";")[0].strip().lower() == _JSON_LD:
+            yield from map(_type_name, _json_types(_json_of(node.text or "")))
     for node in tree.xpath("//*[@itemtype and not(ancestor::*[@itemtype])]"):
-        yield node.get("itemtype").rstrip("/").rpartition("/")[2]
+        yield from map(_type_name, node.get("itemtype").split())
+
+
+def _json_of(text: str) -> Any:
+    """Read JSON-LD as pages have it: in a comment or CDATA, with raw line ends in strings; None if it is broken."""
+    try:
+        return json.loads(_CDATA.sub("", text), strict=False)
+    except (ValueError, RecursionError):
+        return None  # it tells nothing; the page's own text decides
+
+
+def _json_types(content: Any) -> Iterator[str]:
+    """Yield the types of the things that JSON-LD describes: one, a list, a graph, or the main thing of a page."""
+    things = [content]
+    while things:
+        thing = things.pop()
+        if isinstance(thing, list):
+            things += thing
+        elif isinstance(thing, dict):
+            types = thing.get("@type", [])
+            yield from (name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str))
+            things += [thing[key] for key in ("@graph", "mainEntity") if key in thing]
+
+
+def _type_name(name: str) -> str:
+    """Return the name of a type, such as NewsArticle for https://schema.org/NewsArticle or schema:NewsArticle."""
+    return re.split(r"[/#:]", name.strip().rstrip("/#"))[-1]
 
 
 def prose_block(tree: HtmlElement) -> Any:

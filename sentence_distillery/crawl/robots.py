@@ -1,6 +1,7 @@
 """robots.txt according to RFC 9309; Protego parses the rules, this module interprets the answers.
 
-    2xx                   the rules of the first 500 KiB; bytes that are not UTF-8 spoil their own line only (2.2, 2.5)
+    2xx                   the rules of the first 500 KiB; bytes that are not UTF-8 spoil their own line only (2.2, 2.5);
+                          marked UTF-16 is read, too; of a name with a version the product token counts (2.2.1)
     3xx                   followed, at least five times, to other hosts too (2.3.1.2)
     4xx                   "unavailable": all is allowed (2.3.1.3); 429 is excluded, it asks to come back later
     5xx, no answer        "unreachable": nothing is allowed (2.3.1.4)
@@ -8,6 +9,8 @@
 An answer holds for 24 hours at most (2.4). Beyond the RFC, Crawl-delay and Request-rate are heeded.
 """
 
+import codecs
+import re
 import time
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,6 +28,7 @@ LARGEST_PACKED = 20 * LARGEST
 LONGEST_CACHED = 24 * 3600.0
 MOST_REDIRECTS = 10
 AGENT = "sentence-distillery"
+_VERSION = re.compile(r"(?im)^(\s*user-agent\s*:\s*[\w-]+)/[^#\r\n]*")
 
 
 class Ruling(StrEnum):
@@ -45,7 +49,7 @@ class Robots:
 
     @cached_property
     def _rules(self) -> Protego:
-        return Protego.parse(self.text)
+        return Protego.parse(_VERSION.sub(r"\1", self.text))
 
     def allows(self, url: str) -> bool:
         if self.ruling is Ruling.RULES:
@@ -81,6 +85,8 @@ def decode(body: bytes) -> str:
     kept = body[:LARGEST]
     if len(body) > LARGEST:
         kept = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]
+    if kept.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return kept.decode("utf-16", errors="replace")
     return kept.decode("utf-8-sig", errors="replace")
 
 

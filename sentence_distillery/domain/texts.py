@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.identities import ranks
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
 from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
 from sentence_distillery.domain.measures import FEWEST, Reference

@@ -1,4 +1,21 @@
-"""Text that can be written as UTF-8."""
+"""Text that can be written as UTF-8, and characters that stand for others."""
+
+import unicodedata
+
+# As encoder.tokenizer.NORMALIZER, which says why; and an accent that is typed as an apostrophe, of which NFKC makes a
+# blank and a combining accent.
+_BEFORE = str.maketrans({"™": " ", "℠": " ", "½": " 1/2 ", "¼": " 1/4 ", "¾": " 3/4 ", "´": "'"})
+_AFTER = str.maketrans({"⁄": "/", "‐": "-"})
+
+
+def compatible(text: str) -> str:
+    """Replace ligatures, full-width forms and other compatibility characters, as the encoder's tokenizer does.
+
+    Example:
+        >>> compatible("The ﬁrm’s ５½ ％")
+        'The firm’s 5 1/2  %'
+    """
+    return unicodedata.normalize("NFKC", text.translate(_BEFORE)).translate(_AFTER)
 
 
 def whole_surrogates(text: str) -> str:

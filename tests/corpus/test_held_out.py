@@ -10,8 +10,7 @@ import pytest
 from sentence_distillery.corpus.articles import articles_from_texts
 from sentence_distillery.corpus.cleaning import clean
 from sentence_distillery.corpus.decisions import draw_held_out
-from sentence_distillery.corpus.fingerprints import fingerprints
-from sentence_distillery.corpus.identities import ranks
+from sentence_distillery.corpus.fingerprints import fingerprints, ranks
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import HELD_OUT, HELD_OUT_FILE
 from sentence_distillery.io.counters import Counters

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.corpus.identities import among, repeats, shared
+from sentence_distillery.corpus.fingerprints import among, repeats, shared
 
 # Few of them, so that they repeat; and some that differ only in their high bits.
 IDENTITIES = st.lists(st.sampled_from([0, 1, 2**22, 2**22 + 1, 2**63, 2**63 + 1, 2**64 - 1, 123456789]))

@@ -92,6 +92,85 @@ def test_sitemaps_and_feeds() -> None:
     assert analyse(request("feed"), atom)["links"] == [["/3", "page", "2024-05-01", None]]
 
 
+LOCATION = "<urlset><url><loc>{}</loc></url></urlset>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "links"),
+    [
+        pytest.param("sitemap", LOCATION.format("/show?id=5&page=2"), ["/show?id=5&page=2"], id="bare ampersand"),
+        pytest.param("sitemap", LOCATION.format("/show?a=1&amp;b=&#50;"), ["/show?a=1&b=2"], id="entities"),
+        pytest.param(
+            "sitemap",
+            "<?xml version='1.0' encoding='utf-16'?>" + LOCATION.format("/é"),
+            ["/é"],
+            id="UTF-8, says UTF-16",
+        ),
+        pytest.param(
+            "sitemap",
+            ("<?xml version='1.0' encoding='utf-8'?>" + LOCATION.format("/é")).encode("cp1252"),
+            ["/é"],
+            id="Windows-1252, says UTF-8",
+        ),
+        pytest.param("sitemap", LOCATION.format("/é").encode("utf-16"), ["/é"], id="UTF-16, marked"),
+        pytest.param("sitemap", "\ufeff" + LOCATION.format("/1"), ["/1"], id="UTF-8, marked"),
+        pytest.param("sitemap", "https://a.example/1\r\n\r\nhttps://a.example/2\n", [1, 2], id="text"),
+        pytest.param("feed", "<rss><item><guid>https://a.example/1</guid></item></rss>", [1], id="only a guid"),
+        pytest.param(
+            "feed", "<rss><item><guid isPermaLink='false'>https://a.example/1</guid></item></rss>", [], id="no"
+        ),
+        pytest.param("feed", "<rss><item><guid>tag:a,2024:1</guid></item></rss>", [], id="a guid that is no address"),
+    ],
+)
+def test_lists_as_sites_write_them(kind: str, body: str | bytes, links: list[str | int]) -> None:
+    """fault 49: what is not quite XML, or not as its declaration says."""
+    result = analyse(request(kind), body.encode() if isinstance(body, str) else body)
+    wanted = [link if isinstance(link, str) else f"https://a.example/{link}" for link in links]
+    assert [link[0] for link in result["links"]] == wanted
+
+
+@pytest.mark.parametrize("kind", ["sitemap", "feed"])
+def test_a_page_in_place_of_a_list(kind: str) -> None:
+    """fault 49: a soft 404 says why it leads nowhere."""
+    html = b"<!DOCTYPE html><html><head><title>Not found</title></head><body><a href='/1'>Home</a></body></html>"
+    assert analyse(request(kind), html) == {"links": [], "article": False, "reason": "HTML, not a list of pages"}
+
+
+STORY = "".join(
+    f"<div>{text} and the ships had to wait outside for two whole days before they could enter.</div>"
+    for text in ("The storm closed the harbour on Monday", "Nobody had been hurt", "The gale fell in the night")
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"@type": "NewsArticle"}',
+        '{"@type": ["Thing", "AnalysisNewsArticle"]}',
+        '[{"@type": "WebSite"}, {"@type": "http://schema.org/ReportageNewsArticle"}]',
+        '{"@graph": [{"@type": "WebPage"}, {"@type": "schema:Article"}]}',
+        '{"@type": "WebPage", "mainEntity": {"@type": "LiveBlogPosting"}}',
+        '//<![CDATA[\n{"@type": "NewsArticle"}\n//]]>',
+        '/*<![CDATA[*/ {"@type": "NewsArticle"} /*]]>*/',
+        '<!--\n{"@type": "NewsArticle"}\n-->',
+        '{"@type": "NewsArticle", "description": "one\nline"}',
+    ],
+)
+@pytest.mark.parametrize("kind", ["application/ld+json", "application/ld+json; charset=utf-8", "APPLICATION/LD+JSON"])
+def test_an_article_that_only_json_ld_declares(content: str, kind: str) -> None:
+    """fault 50: its paragraphs are divs, each a block of its own."""
+    found = page(f'<html><head><script type="{kind}">{content}</script></head><body><main>{STORY}</main></body></html>')
+    assert found["article"], found
+    assert len(found["text"].split("\n\n")) == 3
+
+
+@pytest.mark.parametrize("content", ['{"@type": "WebPage"}', '{"@type": "NewsArticle"', "[" * 100_000, "[1, null]", ""])
+def test_json_ld_that_declares_no_article(content: str) -> None:
+    script = f'<script type="application/ld+json">{content}</script>'
+    found = page(f"<html><head>{script}</head><body><main>{STORY}</main></body></html>")
+    assert found["reason"] == "list of links"
+
+
 def test_entities_of_xml_are_not_resolved() -> None:
     """fault 28: neither files nor a billion laughs."""
     laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))

@@ -166,3 +166,15 @@ def test_rules_by_longest_match(path: str, allowed: bool) -> None:
     """RFC 9309, 2.2.2 and 2.2.3: the longest rule wins, * and $, percent-encoding."""
     text = "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /*.php$\nDisallow: /*/q/\nDisallow: /~joe\n"
     assert Robots(Ruling.RULES, text).allows(f"http://news.example{path}") is allowed
+
+
+@pytest.mark.parametrize(
+    "agent",
+    ["sentence-distillery", "sentence-distillery/1.0", "Sentence-Distillery/2 (+mailto:a@a.example)", "* # all"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_product_token_counts(agent: str, encoding: str) -> None:
+    """fault 29: RFC 9309, 2.2.1, has no version in a name, but sites write one; byte order marks are read."""
+    text = f"User-agent: {agent}\nDisallow: /x\n\nUser-agent: other/1.0\nDisallow: /\n"
+    robots = ruling(200, text.encode(encoding))
+    assert (robots.allows("http://a.example/x"), robots.allows("http://a.example/y")) == (False, True)
