@@ -10,6 +10,7 @@
 import importlib.util
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -99,7 +100,7 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
 
     Args:
         inputs: Files or directories, with their formats and columns.
-        counters: Counts, as details, dates that are not understood and files of other kinds.
+        counters: Counts, as details, dates that are not understood and files that are ignored, by reason.
         root: Directory that all inputs must lie in; None allows any.
 
     Raises:
@@ -125,7 +126,10 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
         raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
     if root is not None:
         _refuse_linked_directories(given, root)
-    files = files_in(given)
+    ignored: Counter[str] = Counter()
+    files = files_in(given, ignored)
+    for reason, number in ignored.items():
+        _count(counters, reason, number)
     readable = [path for path in files if entry.format or format_of(path)]
     if not readable:
         raise InputError(
@@ -147,7 +151,8 @@ def _refuse_linked_directories(given: Path, root: Path) -> None:
 
 
 def _text_article(path: Path, row: Row) -> Row:
-    return {"url": str(path), "source": path.parent.name, "published": None, "title": None, "text": row["text"]}
+    url, source = map(whole_surrogates, (str(path), path.parent.name))  # a name need not be UTF-8
+    return {"url": url, "source": source, "published": None, "title": None, "text": row["text"]}
 
 
 def _article(place: str, row: Row, columns: Columns, source: str, counters: Counters) -> Row:
@@ -157,7 +162,7 @@ def _article(place: str, row: Row, columns: Columns, source: str, counters: Coun
         raise InputError(f"{place}: column '{columns.text}' holds {type(text).__name__}, expected text.")
     return {
         "url": _string(row, columns.url) or place,
-        "source": _string(row, columns.source) or source,
+        "source": _string(row, columns.source) or whole_surrogates(source),
         "published": _published(row.get(columns.published) if columns.published else None, counters),
         "title": _string(row, columns.title),
         "text": whole_surrogates(text or ""),

@@ -185,7 +185,7 @@ def _read_file(path: Path, text_column: str, by_line: bool) -> Iterator[Article]
         if text is not None and not isinstance(text, str):
             raise InputError(f"{place}: column '{text_column}' holds {_shown(text)}, expected text.")
         for part in (text or "").splitlines() if plain and by_line else [text or ""]:
-            yield path.parent.name if plain else path.stem, whole_surrogates(part)
+            yield whole_surrogates(path.parent.name if plain else path.stem), whole_surrogates(part)
 
 
 def _shown(value: object) -> str:

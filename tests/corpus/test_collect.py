@@ -1,11 +1,13 @@
 """Articles from the package and from files: reading, counting, refusing."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentence_distillery.corpus import readers
+from sentence_distillery.corpus.options import Columns
+from sentence_distillery.corpus.readers import HIDDEN_FILES, LOST_LINKS, SPECIAL_FILES, format_of, read_rows
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.crawl import collect as crawl
 from sentence_distillery.crawl.dates import parse_date
+from sentence_distillery.io.artifacts import InputError
 from stages import paths
 from stages.corpus import crawl as crawl_stage
 from tests.corpus.conftest import ROOT, Row, Workspace, content
@@ -153,7 +159,7 @@ def test_a_directory_is_read_in_order_and_in_parts(workspace: Workspace, monkeyp
         "This is c.txt.",
     ]
     assert {article["source"] for article in workspace.crawled()} == {"deep"}
-    assert workspace.counters("crawl")["details"] == {crawl.IGNORED_FILES: 1}
+    assert workspace.counters("crawl")["details"] == {crawl.IGNORED_FILES: 1, HIDDEN_FILES: 2, LOST_LINKS: 1}
 
 
 def test_lone_surrogates_are_repaired(workspace: Workspace) -> None:
@@ -193,6 +199,9 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs hold no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
+        ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1 is not JSON \(maximum recursion depth"),
+        ("a.csv", b"text,title,url,date,source,text\n", r"a\.csv has the column 'text' 2 times; rename"),
+        ("a.jsonl", b"\xff\xfe{\x00x", r"a\.jsonl is not UTF-16 after line 0"),
         ("a.pdf", b"%PDF", r"a\.pdf is not a file that can be read; bring \.txt, \.md, \.jsonl"),
     ],
 )
@@ -214,6 +223,84 @@ def test_truncated_parquet(workspace: Workspace, damage: Callable[[bytes], bytes
     workspace.inputs(str(path))
     with pytest.raises(SystemExit, match=r"crawl: data/external/news\.parquet cannot be read"):
         crawl_stage.main()
+
+
+def test_what_is_not_a_file(workspace: Workspace) -> None:
+    """fault 40: a pipe, a device behind a link and a directory are named; nothing is read from them."""
+    pipe, device, folder = (Path(f"data/external/{name}.txt") for name in ("pipe", "device", "folder.d/folder"))
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    folder.mkdir(parents=True)
+    for path, kind in ((pipe, "a named pipe"), (device, "a device")):
+        with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
+            list(read_rows(path, "text", Columns(text="text")))
+        with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
+            list(read_rows(path, "jsonl", Columns(text="text")))
+    with pytest.raises(InputError, match="is a directory, not a file"):
+        list(read_rows(folder, "text", Columns(text="text")))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.txt", r"a\.txt has 10,000,000,000 bytes"),
+        *((f"a.{kind}", "line 1 is longer than") for kind in ("jsonl", "csv")),
+    ],
+)
+def test_an_endless_line(workspace: Workspace, name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 40: a sparse file of 10 GB, which takes no place on the disk, is refused before it fills the memory."""
+    monkeypatch.setattr(readers, "LONGEST_LINE", 1_000_000)
+    path = Path("data/external") / name
+    with path.open("wb") as file:
+        file.truncate(10_000_000_000)
+    with pytest.raises(InputError, match=message):
+        list(read_rows(path, format_of(path) or "", Columns(text="text")))
+
+
+def test_what_lies_beside_the_texts(workspace: Workspace) -> None:
+    """fault 40: hidden files, what macOS and Office leave, lost links and pipes are ignored, and counted by reason."""
+    external = Path("data/external")
+    (external / "__MACOSX").mkdir()
+    for name in (".hidden.txt", "._a.txt", "~$a.txt", "__MACOSX/b.txt"):
+        (external / name).write_bytes(b"\x00\x05\x16\x07\xff")
+    (external / "lost.txt").symlink_to("nowhere")
+    os.mkfifo(external / "pipe.txt")
+    (external / "device.txt").symlink_to("/dev/zero")
+    (external / "A.TXT").write_text("The storm closed the harbour.", encoding="utf-16")
+    (external / "b.txt").write_text("The ships waited outside.", encoding="utf-8-sig")
+    (external / os.fsdecode(b"caf\xe9.txt")).write_text("A name that is not UTF-8.", encoding="utf-8")
+    workspace.inputs("data/external")
+    crawl_stage.main()
+    assert [row["text"] for row in workspace.crawled()] == [
+        *("The storm closed the harbour.", "The ships waited outside.", "A name that is not UTF-8."),
+    ]
+    assert workspace.counters("crawl")["details"] == {HIDDEN_FILES: 4, LOST_LINKS: 1, SPECIAL_FILES: 2}
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "days"),
+    [
+        (pa.timestamp("us"), [253402300800000000, 1714521600000000, None], [None, date(2024, 5, 1), None]),
+        (pa.timestamp("ns"), [1714521600000000001, -1, None], [date(2024, 5, 1), date(1969, 12, 31), None]),
+        (pa.timestamp("s", tz="UTC"), [2**53, 1714521600, -(2**50)], [None, date(2024, 5, 1), None]),
+        (pa.date32(), [2**31 - 1, 19844, -(2**31)], [None, date(2024, 5, 1), None]),
+        (pa.float64(), [float("nan"), 20240501.0, None], [None, date(2024, 5, 1), None]),
+        (pa.string(), ["", "2024-05-01T10:00:00Z", "soon"], [None, date(2024, 5, 1), None]),
+    ],
+    ids=str,
+)
+def test_dates_of_any_range(
+    workspace: Workspace, type: pa.DataType, values: list[Any], days: list[date | None]
+) -> None:
+    """fault 15: a date that Python cannot hold is not a date; other texts keep theirs."""
+    texts = [f"The storm came {number} times." for number in range(3)]
+    table = pa.table({"text": texts, "date": pa.array(values, type), "title": pa.array([float("nan"), 1.5, None])})
+    pq.write_table(table, "data/external/a.parquet")
+    workspace.inputs("data/external/a.parquet", columns={"text": "text", "title": "title", "published": "date"})
+    crawl_stage.main()
+    rows = workspace.crawled()
+    assert [row["published"] for row in rows] == days
+    assert [row["title"] for row in rows] == [None, "1.5", None]
 
 
 @pytest.mark.parametrize("path", ["data/elsewhere", "data/external/../secret", "/etc", "data/external/missing.csv"])
