@@ -6,12 +6,17 @@
     model2vec       yes             embeddings          weights and mapping: a factor and a row for each token
 
 modules.json says which layers follow the mean of the token vectors: none (static), one Dense (paper) or two (deep).
-Tables are mapped, not read: the system reads their pages when they are needed, and processes share them.
+
+A file of weights below MAPPED bytes is read, and compared with the SHA-256 in config.json. A larger one is mapped: the
+system reads its pages when they are needed, and processes share them; but if another process cuts it short, this one is
+killed (SIGBUS), so replace such a file, do not write into it. What is read is shared by all encoders of the same files.
 """
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +35,7 @@ from sentence_distillery.encoder.files import (
     NO_LEVEL,
     ROWS,
     SETTINGS,
+    SHA256,
     TABLE,
     TOKENIZER,
     TORCH_TABLE,
@@ -43,11 +49,24 @@ from sentence_distillery.io.ragged import Floats
 RELEASED = "released"  # the name of the model that comes with the library
 RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
 
+MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
+LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
+
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
 _SHAPE = ("kind", "dimension", "token_dimension")  # what config.json says of each of our models
-_WRITTEN = (*_SHAPE, "vocabulary", "embedding_dtype", "step", "units", "normalize", "max_length", "truncate_dim")
+_WRITTEN = (
+    *_SHAPE,
+    "vocabulary",
+    "embedding_dtype",
+    "step",
+    "units",
+    "normalize",
+    "max_length",
+    "truncate_dim",
+    SHA256,
+)
 # What the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
 _BERT: dict[str, object] = {
     "type": "BertNormalizer",
@@ -134,28 +153,113 @@ def read_model(directory: Path) -> Parts:
     """
     config = _read_config(directory)
     denses = _dense_modules(directory, config)
+    ours = _is_ours(directory, config)
+    digests = config.get(SHA256) if ours else None
     home = directory / NESTED if (directory / NESTED).is_dir() else directory
-    words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
-    tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
-    rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
-    stored, step = _read_table(home / WEIGHTS, rows, config.get("step"))
+    with ThreadPoolExecutor(1) as pool:  # which hashes the weights beside this thread
+        weights = Weights(directory, digests, pool)
+        content = weights.read(home / WEIGHTS)
+        words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
+        tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
+        rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
+        stored, step = _read_table(home / WEIGHTS, rows, config.get("step"), content)
+        linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
+        hidden = _read_hidden(directory, denses, stored.shape[1], weights) if len(denses) == 2 else None
+        weights.check()
+    if ours:
+        _check_shape(directory / CONFIG, config, denses, stored, linear)
     return Parts(
         tokenizer,
         stored,
-        linear=_read_linear(directory / denses[0], stored.shape[1]) if len(denses) == 1 else None,
+        linear=linear,
         step=step,
         words=words,
         terms=terms,
-        hidden=_read_hidden(directory, denses, stored.shape[1]) if len(denses) == 2 else None,
+        hidden=hidden,
         truncate_dim=_truncate_dim(directory),
         made_from={key: value for key, value in config.items() if key not in _WRITTEN},
     )
 
 
+@dataclass
+class Weights:
+    """Reads files of weights, and compares them with the SHA-256 that config.json has of them, by their names."""
+
+    directory: Path
+    digests: object
+    pool: ThreadPoolExecutor
+    _hashed: dict[Path, Future[str]] = field(default_factory=dict)
+
+    def read(self, path: Path) -> bytes | None:
+        """Read a file, and begin to hash it; None for one that is to be mapped, or is missing."""
+        _check_file(path)
+        if not path.exists() or path.stat().st_size >= MAPPED:
+            return None
+        content = path.read_bytes()
+        if self.digests is not None:
+            self._hashed[path] = self.pool.submit(lambda: sha256(content).hexdigest())
+        return content
+
+    def check(self) -> None:
+        """Raise InputError if a file is not the one that was saved."""
+        known = [*self.digests.values()] if isinstance(self.digests, dict) else []
+        for path, digest in self._hashed.items():
+            if digest.result() not in known:  # wherever it stands: another library may have put it in a folder
+                raise InputError(
+                    f"{path} has SHA-256 {digest.result()}, which {self.directory / CONFIG} does not have in {SHA256}: "
+                    f"it is damaged, or of another model. {_REMEDY}"
+                )
+
+
+def _is_ours(directory: Path, config: Mapping[str, Any]) -> bool:
+    """Tell whether this library wrote the files; model2vec keeps our entries of config.json when it saves a model."""
+    path = directory / MODULES
+    return set(_SHAPE) <= set(config) and (not path.exists() or _read_json(path)[0].get("path") == "")
+
+
+def _check_shape(
+    path: Path, config: Mapping[str, Any], denses: list[str], stored: NDArray[Any], linear: tuple[Floats, Floats] | None
+) -> None:
+    """Raise InputError if config.json describes another model than the files beside it."""
+    width = int(stored.shape[1])
+    expected = {
+        "kind": _KINDS[len(denses)],
+        "dimension": width if linear is None else len(linear[1]),
+        "token_dimension": width,
+        "vocabulary": len(stored),
+    }
+    for name, value in expected.items():
+        given = config.get(name, value)
+        if type(given) is not type(value) or given != value:
+            raise InputError(f"{path}: {name} is {given!r}, and the model has {value!r}. {_REMEDY}")
+    step = config.get("step")
+    if step is not None and (isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < np.inf):
+        raise InputError(f"{path}: step is {step!r}; it is a number above 0, or null. {_REMEDY}")
+    units = config.get("units", 0)
+    if isinstance(units, bool) or not isinstance(units, int):
+        raise InputError(f"{path}: units is {units!r}; it is a whole number. {_REMEDY}")
+
+
+def signature(directory: Path) -> tuple[object, ...]:
+    """Identify the files of a model without reading them: two equal signatures are of the same content."""
+    names = sorted(path for path in (*directory.glob("*.*"), *directory.glob("*/*.*")) if path.is_file())
+    found = ((str(path), path.stat()) for path in names)
+    return tuple((name, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns) for name, state in found)
+
+
+def _check_file(path: Path, largest: int | None = None) -> None:
+    """Raise InputError if a path that exists is not a file, which may never end, or is too large to read."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file. {_REMEDY}")
+    if largest is not None and path.exists() and (size := path.stat().st_size) > largest:
+        raise InputError(f"{path} has {size:,} bytes; such a file of a model has at most {largest:,}. {_REMEDY}")
+
+
 def _read_json(path: Path) -> Any:
+    _check_file(path, LARGEST_JSON)
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
         raise InputError(f"{path} cannot be read: {reason}. {_REMEDY}") from error
 
@@ -179,8 +283,8 @@ def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
     if not path.exists():  # saved by hand, or by a version of model2vec without modules
         return {"paper": [DENSE], "deep": [DENSE, NARROW]}.get(config.get("kind", "static"), [])
     try:
-        modules = [(str(module["type"]).rpartition(".")[2], str(module["path"])) for module in _read_json(path)]
-    except (KeyError, TypeError) as error:
+        modules = [(str(module["type"]).rpartition(".")[2], _folder(module["path"])) for module in _read_json(path)]
+    except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a list of modules ({error!r}). {_REMEDY}") from error
     kinds = [kind for kind, _ in modules]
     denses = [folder for kind, folder in modules if kind == "Dense"]
@@ -192,16 +296,32 @@ def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
     return denses
 
 
+def _folder(path: Any) -> str:
+    """Return the folder of a module; raises ValueError if it is not a name of one in the model's directory."""
+    if not isinstance(path, str) or Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ValueError(f"{path!r} is not a folder of the model")
+    return path
+
+
+def _object(path: Path) -> dict[str, Any]:
+    content = _read_json(path)
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds a {type(content).__name__}, expected an object. {_REMEDY}")
+    return content
+
+
 def _truncate_dim(directory: Path) -> int | None:
     path = directory / SETTINGS
-    dimension = _read_json(path).get("truncate_dim") if path.exists() else None
-    if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
+    dimension = _object(path).get("truncate_dim") if path.exists() else None
+    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1):
         raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
     return dimension
 
 
 def read_tokenizer(source: Path | bytes) -> Tokenizer:
     """Read a tokenizer from its file, or from the content of one; raises InputError if it is not one."""
+    if isinstance(source, Path):
+        _check_file(source, LARGEST_JSON)
     try:
         return Tokenizer.from_buffer(source) if isinstance(source, bytes) else Tokenizer.from_file(str(source))
     except Exception as error:  # tokenizers raises plain Exception
@@ -211,10 +331,13 @@ def read_tokenizer(source: Path | bytes) -> Tokenizer:
 
 def _read_words(path: Path) -> tuple[list[str], list[str]]:
     """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer, and its terms."""
+    _check_file(path, LARGEST_JSON)
     try:
         content = json.loads(path.read_bytes())
-        return words_of(content), terms_of(content)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        words = words_of(content)
+        "".join(words).encode()  # not with a lone surrogate
+        return words, terms_of(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
         raise InputError(
             f"{path} is not a tokenizer of a static student: {reason}. If another program made the model, load it with "
@@ -284,13 +407,16 @@ def _tensor_names(path: Path) -> list[str]:
         ) from error
 
 
-def _read_table(path: Path, rows: int, step: float | None) -> tuple[NDArray[Any], float | None]:
+def _read_table(path: Path, rows: int, step: Any, content: bytes | None) -> tuple[NDArray[Any], float | None]:
     """Read the table and the step between its levels; the step is None if the table has no levels."""
     names = _tensor_names(path)
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
-    table = map_tensors(path, {name: (None if ROWS in names else rows, None)})[name]
+    table = map_tensors(path, {name: (None if ROWS in names else rows, None)}, content)[name]
+    if 0 in table.shape:
+        raise InputError(f"{path}: tensor '{name}' has shape {table.shape}, without a value. {_REMEDY}")
     table = _folded(path, table, names, rows)
-    if table.dtype != np.float16:  # another library stored the levels again without their step
+    levels = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < np.inf
+    if table.dtype != np.float16 or not levels:  # another library stored the levels again without their step
         step = None
     if step is None:
         _check_finite(path, name, table)
@@ -319,31 +445,34 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
     return table
 
 
-def _read_layer(directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str) -> dict[str, NDArray[Any]]:
+def _read_layer(
+    directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str, weights: Weights
+) -> dict[str, NDArray[Any]]:
     """Read the tensors of a Dense module; raises InputError if its activation is not the student's."""
-    actual = str(_read_json(directory / CONFIG).get("activation_function")).rpartition(".")[2]
+    actual = str(_object(directory / CONFIG).get("activation_function")).rpartition(".")[2]
     if actual != activation:
         raise InputError(f"{directory / CONFIG}: the activation is {actual}, a student has {activation}. {_REMEDY}")
+    content = weights.read(directory / WEIGHTS)
     _tensor_names(directory / WEIGHTS)
-    layer = map_tensors(directory / WEIGHTS, shapes)
+    layer = map_tensors(directory / WEIGHTS, shapes, content)
     for name, array in layer.items():
         _check_finite(directory / WEIGHTS, name, array)
     return layer
 
 
-def _read_linear(directory: Path, width: int) -> tuple[Floats, Floats]:
-    layer = _read_layer(directory, {"linear.weight": (None, width), "linear.bias": (None,)}, "Identity")
+def _read_linear(directory: Path, width: int, weights: Weights) -> tuple[Floats, Floats]:
+    layer = _read_layer(directory, {"linear.weight": (None, width), "linear.bias": (None,)}, "Identity", weights)
     weight, bias = layer["linear.weight"], layer["linear.bias"]
     if len(weight) != len(bias):
         raise InputError(f"{directory}: the weight has {len(weight)} rows and the bias {len(bias)}. {_REMEDY}")
     return weight, bias
 
 
-def _read_hidden(directory: Path, denses: list[str], dimension: int) -> tuple[Floats, Floats]:
+def _read_hidden(directory: Path, denses: list[str], dimension: int, weights: Weights) -> tuple[Floats, Floats]:
     """Extract A and B of `StaticEncoder` from two Dense modules: [I, -I, A] and [I, -I, B], ReLU between."""
-    widen = _read_layer(directory / denses[0], {"linear.weight": (None, dimension)}, "ReLU")["linear.weight"]
+    widen = _read_layer(directory / denses[0], {"linear.weight": (None, dimension)}, "ReLU", weights)["linear.weight"]
     shape = (dimension, len(widen))
-    narrow = _read_layer(directory / denses[1], {"linear.weight": shape}, "Identity")["linear.weight"]
+    narrow = _read_layer(directory / denses[1], {"linear.weight": shape}, "Identity", weights)["linear.weight"]
     same = np.eye(dimension, dtype=np.float32)
     identities = np.concatenate([same, -same])
     if not np.array_equal(widen[: 2 * dimension], identities) or not np.array_equal(

@@ -17,13 +17,14 @@ directly, in 16-bit integers: exact for up to 258 tokens, and more than twice as
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Self, overload
+from typing import Any, Generic, Literal, Self, TypeVar, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -43,10 +44,12 @@ from sentence_distillery.encoder.precision import (
 from sentence_distillery.encoder.progress import Progress
 from sentence_distillery.encoder.reading import (
     RELEASED,
+    Parts,
     by_id,
     model_directory,
     read_model,
     read_tokenizer,
+    signature,
     terms_of,
     words_of,
 )
@@ -66,7 +69,14 @@ STREAM_BATCH = 65_536  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
 EXACT = 32_767 // LEVELS  # tokens whose sum is sure to fit in 16 bits
+LONG_TEXT = 10_000  # bytes
 KNOWN_CUTS = 200_000  # unknown words whose pieces are cached
+
+Value = TypeVar("Value")
+
+# A word of so many characters is unknown. The tokenizer takes seconds to say so of millions, so the rest is left out.
+_LATIN = "[A-Za-z0-9À-ÖØ-öø-ɏА-яЀ-џ]"
+_ENDLESS = re.compile(f"({_LATIN}{{1000}}){_LATIN}{{4000,}}")
 
 _BLANK = b" \t\n\r"
 _CUT, _END = ord(" "), ord("\n")
@@ -84,6 +94,16 @@ def _translation() -> bytes:
         else:
             table[byte] = ord(" ") if byte in _BLANK or 32 < byte < 127 else 0
     return bytes(table)
+
+
+def _read(directory: Path) -> "Derived":
+    """Read a model, or take what another encoder of the same files has read."""
+    files = signature(directory)
+    derived = _LOADED.get(files)
+    if derived is None:
+        derived = Derived(read_model(directory))
+        _LOADED[files] = derived
+    return derived
 
 
 class _Blanks(dict[int, int]):
@@ -106,6 +126,41 @@ _ASCII = _translation()
 _PUNCTUATION = _Blanks()
 _AS_LONG = _LongBlanks()
 _LOWER = bytes(range(128)).lower() + bytes(range(128, 256))
+
+
+class Derived:
+    """What encoders of the same files share: the parts that were read, and what is computed of them."""
+
+    def __init__(self, parts: Parts | None = None) -> None:
+        self.parts = parts
+        self.values: dict[str, Any] = {}
+        self.cuts: dict[str, list[int]] = {}  # the pieces of unknown words
+
+
+_LOADED: WeakValueDictionary[tuple[object, ...], Derived] = WeakValueDictionary()  # by the signature of the files
+
+
+class Shared(Generic[Value]):
+    """A property that is computed once for all encoders of the same files."""
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, encoder: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, encoder: "StaticEncoder", owner: type) -> Value: ...
+
+    def __get__(self, encoder: "StaticEncoder | None", owner: type) -> Value | Self:
+        if encoder is None:
+            return self
+        values = encoder.derived.values
+        if self.compute.__name__ not in values:
+            values[self.compute.__name__] = self.compute(encoder)
+        value: Value = values[self.compute.__name__]
+        return value
 
 
 @dataclass(frozen=True)
@@ -133,6 +188,7 @@ class StaticEncoder(Interface):
         hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
         truncate_dim: The dimensions that are kept, the first ones; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
+        derived: What encoders of the same parts share; by default this one shares nothing.
 
     Example:
         >>> from sentence_distillery import load
@@ -151,7 +207,9 @@ class StaticEncoder(Interface):
         truncate_dim: int | None = None,
         made_from: Mapping[str, object] | None = None,
         terms: list[str] | None = None,
+        derived: Derived | None = None,
     ) -> None:
+        self.derived = derived or Derived()
         self._tokenizer = tokenizer
         self.stored = stored
         self.linear = linear
@@ -159,7 +217,6 @@ class StaticEncoder(Interface):
         self.step = step
         self._tokens = words
         self._listed_terms = terms
-        self._known_cuts: dict[str, list[int]] = {}
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
         self.made_from: Mapping[str, object] = made_from or {}
 
@@ -167,7 +224,8 @@ class StaticEncoder(Interface):
     def from_pretrained(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
         """Load a model that this library, sentence-transformers or model2vec saved.
 
-        The table is memory-mapped: its pages are read when they are needed, and all processes share them.
+        A table below 64 MB is read and compared with its SHA-256. A larger one is memory-mapped: its pages are read
+        when they are needed, and all processes share them. Encoders of the same files share their table.
 
         Args:
             directory: The model's directory, or "released" for the one that comes with the library.
@@ -186,7 +244,9 @@ class StaticEncoder(Interface):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
-        parts = read_model(model_directory(directory))
+        derived = _read(model_directory(directory))
+        parts = derived.parts
+        assert parts is not None
         cut = parts.truncate_dim if truncate_dim is None else truncate_dim
         return cls(
             parts.tokenizer,
@@ -198,6 +258,7 @@ class StaticEncoder(Interface):
             cut,
             parts.made_from,
             parts.terms,
+            derived,
         )
 
     @classmethod
@@ -290,19 +351,19 @@ class StaticEncoder(Interface):
 
     def _twin(self) -> Self:
         parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
-        return type(self)(*parts, truncate_dim=self.truncate_dim, made_from=self.made_from, terms=self._listed_terms)
+        return type(self)(*parts, self.truncate_dim, self.made_from, self._listed_terms, self.derived)
 
-    @cached_property
+    @Shared
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of `tokenizers`."""
         return read_tokenizer(self._tokenizer) if isinstance(self._tokenizer, Path | bytes) else self._tokenizer
 
-    @cached_property
+    @Shared
     def table(self) -> Floats:
         """(tokens, dimension) float32."""
         return self.stored.astype(np.float32, copy=False)
 
-    @cached_property
+    @Shared
     def _levels(self) -> NDArray[np.int16] | None:
         """The table in its levels if it has no more than 255."""
         if self.stored.dtype == np.int8:
@@ -664,7 +725,7 @@ class StaticEncoder(Interface):
             blanked = terms.restore(kept, blanked)
         return blanked, ends + np.cumsum(grown)
 
-    @cached_property
+    @Shared
     def _terms(self) -> Terms | None:
         """The terms of the vocabulary, None if it has none, as those of earlier versions."""
         listed = self._listed_terms
@@ -675,7 +736,7 @@ class StaticEncoder(Interface):
             listed = [content for content in added if is_term(content)]
         return Terms(listed) if listed else None
 
-    @cached_property
+    @Shared
     def _words(self) -> pa.Array:
         """Token strings by id, each followed by a blank.
 
@@ -694,7 +755,7 @@ class StaticEncoder(Interface):
             return words_of(json.loads(self._tokenizer))
         return by_id(self.tokenizer.get_vocab())
 
-    @cached_property
+    @Shared
     def _index(self) -> dict[str, int]:
         """The id of each of `_words`."""
         return {word: index for index, word in enumerate(self._words.to_pylist())}
@@ -713,12 +774,12 @@ class StaticEncoder(Interface):
     def _pieces(self, words: list[str]) -> list[list[int]]:
         """Look up the ids of each word's pieces, and cache them: unknown words recur in later batches."""
         with _CUTTING:
-            if len(self._known_cuts) > KNOWN_CUTS:
-                self._known_cuts.clear()
-            new = [word for word in dict.fromkeys(words) if word not in self._known_cuts]
+            if len(self.derived.cuts) > KNOWN_CUTS:
+                self.derived.cuts.clear()
+            new = [word for word in dict.fromkeys(words) if word not in self.derived.cuts]
             cuts = self.tokenizer.encode_batch_fast(new, add_special_tokens=False)
-            self._known_cuts.update(zip(new, (cut.ids for cut in cuts), strict=True))
-            return [self._known_cuts[word] for word in words]
+            self.derived.cuts.update(zip(new, (cut.ids for cut in cuts), strict=True))
+            return [self.derived.cuts[word] for word in words]
 
 
 def _replaced(data: bytes, spans: list[tuple[int, int]], parts: list[bytes]) -> bytes:
@@ -755,7 +816,10 @@ def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
         data = text.encode()
     except UnicodeEncodeError:
         data = whole_surrogates(text).encode()
-    return data, np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _END)
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _END)
+    if np.diff(ends, prepend=-1).max(initial=0) > LONG_TEXT and _ENDLESS.search(text):
+        return _joined([_ENDLESS.sub(r"\1", sentence) for sentence in sentences])
+    return data, ends
 
 
 def _check_count(name: str, count: int | None) -> None:

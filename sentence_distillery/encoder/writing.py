@@ -13,6 +13,7 @@ the least length that it divides by, 1e-12, is 0, and a text without a word give
 
 import shutil
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from sentence_distillery.encoder.files import (
     MODULES,
     NARROW,
     SETTINGS,
+    SHA256,
     TABLE,
     TOKENIZER,
     WEIGHTS,
@@ -91,7 +93,7 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "max_length": None,  # tokens; model2vec's default is 512
         **card,
     }
-    write_json(directory / CONFIG, config)
+    write_json(directory / CONFIG, config)  # also for the mode of its file
     cut = {} if encoder.kind == "static" or encoder.truncate_dim is None else {"truncate_dim": encoder.truncate_dim}
     write_json(directory / SETTINGS, SENTENCE_TRANSFORMERS | cut)
     tensors: Tensors = {TABLE: table}
@@ -99,7 +101,11 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
     _write_tensors(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
-    _write_modules(_write_layers(encoder, directory), directory / MODULES)
+    layers = _write_layers(encoder, directory)
+    _write_modules(layers, directory / MODULES)
+    weights = [WEIGHTS, *(f"{layer}/{WEIGHTS}" for layer in layers)]
+    config[SHA256] = {name: sha256((directory / name).read_bytes()).hexdigest() for name in weights}
+    write_json(directory / CONFIG, config)
     return config
 
 

@@ -134,7 +134,7 @@ def read_json(path: Path) -> Any:
     """Read a JSON file; raises InputError if it is missing or is not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _cannot_read(path, error) from error
 
 
@@ -208,15 +208,21 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
     return tensors
 
 
-def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tensors:
-    """Read like `read_tensors`, but return read-only views of the file, which the system reads page by page."""
+def map_tensors(
+    path: Path, shapes: Mapping[str, Sequence[int | None]], content: bytes | mmap.mmap | None = None
+) -> Tensors:
+    """Read like `read_tensors`, but return read-only views of the file, which the system reads page by page.
+
+    `content` is the file's content if it has been read or mapped already.
+    """
     names = tensor_names(path)
     if missing := sorted(set(shapes) - set(names)):
         raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(size))
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if content is None:
+        with path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
     tensors = {}
     for name, shape in shapes.items():
         entry = header[name]
