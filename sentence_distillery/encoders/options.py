@@ -1,8 +1,8 @@
 """Options that name a transformer, and the error that says which of them is wrong."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section
@@ -11,10 +11,20 @@ MAXIMUM_LENGTH = 128  # word pieces, unless a teacher says otherwise
 
 
 class Teacher(Section):
+    """A transformer. Few have a prompt, so its two options may be left out: the default prompt of its files counts."""
+
     reference: str = Field(title="package:<name>, a local path, or a hub id")
     revision: str | None = Field(title="the pinned commit of a hub id")
     sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
     maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
+    prompt: str | None = Field(default=None, title="what is put before every text; '' for nothing")
+    prompt_name: str | None = Field(default=None, title="the same, by its name in the encoder's files")
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Self:
+        if self.prompt is not None and self.prompt_name is not None:
+            raise ValueError(f"prompt = {self.prompt!r} and prompt_name = {self.prompt_name!r} are both given; keep one")
+        return self
 
 
 class TeacherError(InputError):
@@ -27,7 +37,7 @@ class TeacherError(InputError):
         self,
         message: str,
         reference: str,
-        field: Literal["reference", "revision", "sha256", "maximum_length"] = "reference",
+        field: Literal["reference", "revision", "sha256", "maximum_length", "prompt_name"] = "reference",
         value: object = None,
     ) -> None:
         super().__init__(message)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -68,7 +68,7 @@ class Encoder:
         """The number of tokens at the start of every sentence that are not pooled: those of a prompt, perhaps."""
         if self.modules.include_prompt or not self.modules.prompt:
             return 0
-        return len(self.tokenizer(self.modules.prompt)["input_ids"]) - 1  # without the token that ends a sentence
+        return len(self.tokenizer(self.modules.text(""))["input_ids"]) - 1  # without the token that ends a sentence
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Look up each sentence's word pieces, special ones and a prompt's included, cut at the maximum length."""
@@ -205,6 +205,8 @@ def load_encoder(teacher: Teacher) -> Encoder:
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
     modules.layers.to(device())
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
+    if teacher.prompt is not None or teacher.prompt_name is not None:
+        fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
     return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length, modules)
 
 
@@ -217,8 +219,25 @@ def refuse_unfit(teacher: Teacher) -> None:
 def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
     """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
     directory = find_model(teacher.reference, teacher.revision)
-    modules = read_modules(directory)
+    modules = _prompted(read_modules(directory), teacher)
     return directory, modules, _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+
+
+def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
+    """Return the modules with the prompt that the teacher asks for; raises TeacherError if they have none of the name."""
+    if teacher.prompt is not None:
+        return replace(modules, prompt=teacher.prompt)
+    if teacher.prompt_name is None:
+        return modules
+    if teacher.prompt_name not in modules.prompts:
+        raise TeacherError(
+            f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}); "
+            "choose one of them, or give the text itself as `prompt`.",
+            teacher.reference,
+            "prompt_name",
+            teacher.prompt_name,
+        )
+    return replace(modules, prompt=modules.prompts[teacher.prompt_name])
 
 
 def _checked_weights(teacher: Teacher, weights: Path) -> str:
