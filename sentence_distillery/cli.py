@@ -55,6 +55,12 @@ def distill(options: argparse.Namespace) -> None:
     """Distil a static encoder from your own text and a teacher."""
     from sentence_distillery.distillation.distill import distill
 
+    if options.list_texts is not None:
+        _list_texts(options)
+        return
+    for name in ("teacher", "output"):
+        if getattr(options, name) is None:
+            raise InputError(f"--{name} is missing; or give --list-texts, which needs neither teacher nor output.")
     encoder = distill(
         _texts(options.texts),
         options.teacher,
@@ -63,12 +69,29 @@ def distill(options: argparse.Namespace) -> None:
         epochs=options.epochs,
         seed=options.seed,
         language=options.language,
+        clean=not options.no_clean,
+        prompt=options.prompt,
+        prompt_name=options.prompt_name,
         text_column=options.text_column,
         held_out=options.held_out,
         working_directory=options.working_directory,
     )
     encoder.save_pretrained(options.output)
     log.info("%r in %s", encoder, options.output)
+
+
+def _list_texts(options: argparse.Namespace) -> None:
+    """Write what a teacher embeds, for vectors that are made elsewhere."""
+    import pyarrow as pa
+
+    from sentence_distillery.distillation.distill import texts_to_embed
+    from sentence_distillery.io.artifacts import write_table
+
+    found = texts_to_embed(
+        _texts(options.texts), language=options.language, clean=not options.no_clean, text_column=options.text_column
+    )
+    write_table(options.list_texts, pa.table({"text": found}))
+    log.info("%s texts to embed in %s: add the column vector", f"{len(found):,}", options.list_texts)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -320,9 +343,21 @@ def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     _texts_arguments(parser)
-    parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
-    parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
-    parser.add_argument("--revision", help="commit of a hub id")
+    parser.add_argument(
+        "--teacher",
+        help="directory, hub id, package:<name>, module:function, or a .parquet file of vectors (text, vector)",
+    )
+    parser.add_argument("--output", type=Path, help="directory of the new encoder")
+    parser.add_argument("--revision", help="commit of a hub id, or your version of a function")
+    parser.add_argument("--prompt", help="put before every text that the teacher embeds; by default as its files say")
+    parser.add_argument("--prompt-name", help="the same, by its name in the teacher's files")
+    parser.add_argument("--no-clean", action="store_true", help="take each text, or each line of .txt, as one sentence")
+    parser.add_argument(
+        "--list-texts",
+        type=Path,
+        metavar="FILE",
+        help="write what a teacher would embed to a .parquet file, to embed it elsewhere, and stop",
+    )
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
     parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
     parser.add_argument("--seed", type=int, default=1)
@@ -347,7 +382,7 @@ def _texts_arguments(parser: argparse.ArgumentParser) -> None:
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
     parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
-    parser.add_argument("--teacher", help="with --texts, what to compare with: directory, package:<name>, hub id")
+    parser.add_argument("--teacher", help="with --texts, what to compare with; as for distill")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
     _text_column_argument(parser)
     parser.add_argument("--maximum", type=int, default=2_000, help="at most so many texts are compared (2,000)")

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
 
@@ -17,7 +17,9 @@ class SoftLabels(Section):
     batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
     minimum_count: Count = Field(title="corpus words that occur at least so often also get a soft label")
     additional_words: Annotated[int, Field(ge=0)] = Field(title="most frequent other words of GloVe that get one too")
-    additional_teachers: list[Teacher] = Field(title="next to `teacher`; the student learns the mean of their cosines")
+    additional_teachers: list[AnyTeacher] = Field(
+        title="next to `teacher`; the student learns the mean of their cosines"
+    )
     precision: Precision
 
 

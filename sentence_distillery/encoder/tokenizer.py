@@ -258,11 +258,11 @@ def _added(term: str) -> AddedToken:
     return AddedToken(term, single_word=not is_emoji(term), normalized=True)
 
 
-def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
+def word_pieces(teacher: Tokenizer | None, counts: Counter[str]) -> list[str]:
     """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
 
     Args:
-        teacher: The teacher's tokenizer.
+        teacher: The teacher's tokenizer; None if it has none that is known, such as one behind an API.
         counts: The words of the corpus.
 
     Returns:
@@ -272,12 +272,14 @@ def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
         >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
         ['storm', '##s']
     """
-    if isinstance(teacher.model, WordPiece):
+    if teacher is not None and isinstance(teacher.model, WordPiece):
         vocabulary = teacher.get_vocab()
         pieces = sorted(vocabulary, key=lambda piece: vocabulary[piece])
     else:
         learnt = Tokenizer(WordPiece(unk_token=UNKNOWN))
-        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False)
+        # The trainer numbers continuations as it meets them, in no fixed order, and breaks ties by their numbers.
+        characters = sorted({f"{CONTINUATION}{character}" for word in counts for character in word[1:]})
+        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False, special_tokens=characters)
         learnt.train_from_iterator(sorted(counts), trainer)
         pieces = sorted(learnt.get_vocab())
     return [piece for piece in pieces if is_word(bare(piece))]

@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 
 from sentence_distillery.encoders.onnx_package import PACKAGES, converted
 from sentence_distillery.encoders.options import AbsentModelError as AbsentModelError
-from sentence_distillery.encoders.options import Teacher, TeacherError
+from sentence_distillery.encoders.options import AnyTeacher, Teacher, TeacherError, transformer
 from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.encoders.sentence_modules import SentenceModules, read_modules
@@ -77,6 +77,10 @@ class Encoder:
         texts = [self.modules.text(sentence) for sentence in sentences]
         encoded = self.tokenizer(texts, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
+
+    def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
+        """Embed texts by the encoder's own pooling, (texts, dimension) float32."""
+        return self.embed(self.token_ids(texts), batch_tokens, precision=precision)[0]
 
     def save(self, directory: Path) -> None:
         """Write the weights, the configuration and the tokenizer, as `load_encoder` reads them."""
@@ -176,20 +180,21 @@ def quiet_libraries() -> Iterator[None]:
             enable_progress_bars()
 
 
-def load_encoder(teacher: Teacher) -> Encoder:
+def load_encoder(given: AnyTeacher) -> Encoder:
     """Load a transformer on the device of this process.
 
     Args:
-        teacher: its reference, and the options that its weights and its tokenizer must match.
+        given: its reference, and the options that its weights and its tokenizer must match.
 
     Returns:
         The encoder, ready to embed.
 
     Raises:
         AbsentModelError: the weights are not on this machine and cannot be fetched.
-        TeacherError: an option of `teacher` does not fit the model.
+        TeacherError: it is not a transformer, or one of its options does not fit the model.
         InputError: the model cannot be read, or is not safe to read (pickled weights).
     """
+    teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
         model, tokenizer = _read(directory / modules.transformer)
@@ -224,15 +229,15 @@ def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
 
 
 def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
-    """Return the modules with the prompt that the teacher asks for; raises TeacherError if they have none of the name."""
+    """Return the modules with the prompt that is asked for; raises TeacherError if they have none of the name."""
     if teacher.prompt is not None:
         return replace(modules, prompt=teacher.prompt)
     if teacher.prompt_name is None:
         return modules
     if teacher.prompt_name not in modules.prompts:
         raise TeacherError(
-            f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}); "
-            "choose one of them, or give the text itself as `prompt`.",
+            f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}"
+            "); choose one of them, or give the text itself as `prompt`.",
             teacher.reference,
             "prompt_name",
             teacher.prompt_name,

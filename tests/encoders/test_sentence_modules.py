@@ -165,17 +165,15 @@ def test_a_default_prompt(pooling: str, included: bool, tmp_path: Path) -> None:
     "given",
     [{"prompt": "Unknown storm: "}, {"prompt": ""}, {"prompt_name": "passage"}, {"prompt_name": "query"}],
 )
-def test_a_prompt_that_is_asked_for(
-    given: dict[str, str], included: bool, default: str | None, tmp_path: Path
-) -> None:
+def test_a_prompt_that_is_asked_for(given: dict[str, Any], included: bool, default: str | None, tmp_path: Path) -> None:
     """In place of the default one, as the same argument of `encode` has it; and no two share their shards."""
     prompts = {"query": "the storm: ", "passage": "ships "}
     modules = [Pooling(16, "mean", include_prompt=included)]
     theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name=default)
     asked = own(tmp_path, TEXTS, **given)
-    np.testing.assert_allclose(asked, theirs.encode(TEXTS, **given), atol=1e-5)  # type: ignore[arg-type]
+    np.testing.assert_allclose(asked, theirs.encode(TEXTS, **given), atol=1e-5)
     assert (np.abs(asked - own(tmp_path, TEXTS)).max() < 1e-6) == (
-        given == {"prompt_name": "query"} and default == "query" or given == {"prompt": ""} and default is None
+        (given, default) in [({"prompt_name": "query"}, "query"), ({"prompt": ""}, None)]
     )
     every = [{}, {"prompt": "a "}, {"prompt": "b "}, {"prompt_name": "passage"}]
     assert len({load_encoder(teacher_of(tmp_path, **each)).fingerprint for each in every}) == len(every)
