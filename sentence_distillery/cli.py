@@ -74,6 +74,9 @@ def distill(options: argparse.Namespace) -> None:
         prompt_name=options.prompt_name,
         text_column=options.text_column,
         held_out=options.held_out,
+        megabytes=options.megabytes,
+        vocabulary=options.vocabulary,
+        table_precision=options.precision,
         working_directory=options.working_directory,
     )
     encoder.save_pretrained(options.output)
@@ -207,19 +210,16 @@ def compress(options: argparse.Namespace) -> None:
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
     """Search the best encoder of a size, and print what was tried."""
-    from sentence_distillery.domain.sizing import fit_to_size
+    from sentence_distillery.domain.sizing import PRECISIONS, fit_to_size, trial_lines
 
     if texts is None or options.dimension is not None or options.vocabulary is not None:
         raise InputError(
             "--megabytes chooses --dimension and --vocabulary itself, on --texts: give it those texts alone."
         )
     smaller, trials = fit_to_size(
-        encoder, options.megabytes, texts, [options.precision] if options.precision else ["int8", "levels"]
+        encoder, options.megabytes, texts, [options.precision] if options.precision else PRECISIONS
     )
-    print("recall@10\tmegabytes\tdimension\ttokens\tprecision")
-    for trial in trials:
-        size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
-        print(f"{trial.recall:.3f}\t{size}")
+    print("\n".join(trial_lines(trials)))
     return smaller
 
 
@@ -359,6 +359,16 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         help="write what a teacher would embed to a .parquet file, to embed it elsewhere, and stop",
     )
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
+    parser.add_argument(
+        "--megabytes",
+        type=float,
+        help="size of the encoder's files: searches how many tokens and dimensions to keep, up to --dimension, on "
+        "held-out texts, and prints what was tried",
+    )
+    parser.add_argument(
+        "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces (all)"
+    )
+    _precision_argument(parser, "float32; with --megabytes the better of int8 and levels")
     parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
@@ -407,11 +417,7 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--megabytes", type=float, help="search the best encoder of this size on --texts, and print what was tried"
     )
-    parser.add_argument(
-        "--precision",
-        choices=("float32", "float16", "int8", "levels"),
-        help="how each number is stored (levels, the 255 levels of int8 in float16)",
-    )
+    _precision_argument(parser, "levels")
     parser.add_argument(
         "--format",
         choices=("model", "onnx"),
@@ -420,6 +426,14 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--texts", help="text file; its words decide which directions are kept")
     _model_argument(parser)
+
+
+def _precision_argument(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "float16", "int8", "levels"),
+        help=f"how each number is stored; levels are the 255 of int8 in float16 ({default})",
+    )
 
 
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,6 +30,7 @@ from sentence_distillery.distillation.options import (
     FineTunedTeacher,
     MlpHead,
     PaperStudentOptions,
+    Size,
     SoftLabels,
     Student,
 )
@@ -85,6 +86,7 @@ class Params(Section):
     soft_labels: SoftLabels
     simcse: Simcse
     student: Student
+    size: Size
     paper_student: PaperStudentOptions
     mlp_head: MlpHead
     fine_tuned_teacher: FineTunedTeacher

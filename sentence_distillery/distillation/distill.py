@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from pydantic import ValidationError
 
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.options import SoftLabels, Student
+from sentence_distillery.distillation.options import Size, SoftLabels, Student
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts, vocabulary
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
+from sentence_distillery.domain.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
@@ -46,6 +47,7 @@ STUDENT = Student(
 SOFT_LABELS = SoftLabels(
     batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
 )
+SIZE = Size(megabytes=None, vocabulary=None, precision=None)
 HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
@@ -75,6 +77,9 @@ def distill(
     text_column: str = "text",
     fingerprints: NDArray[np.uint64] | None = None,
     held_out: float = 0.0,
+    megabytes: float | None = SIZE.megabytes,
+    vocabulary: int | None = SIZE.vocabulary,
+    table_precision: Literal["float32", "float16", "int8", "levels"] | None = SIZE.precision,
     additional_teachers: Sequence[AnyTeacher] = (),
     revision: str | None = None,
     prompt: str | None = None,
@@ -117,6 +122,13 @@ def distill(
         held_out: The share of the sentences, from 0 to 0.5, that is kept out of the training, in whole texts, at most
             2,000 sentences. They are in `<working_directory>/sentences/held_out.parquet`, and `evaluate_on_texts`
             measures the student on them. It needs `clean` and a `working_directory`.
+        megabytes: Of the student's files, in millions of bytes. How many tokens and dimensions to keep is searched, as
+            `fit_to_size` does, on the held-out texts if there are some; what was tried is logged, and written to
+            `<working_directory>/sizes.csv`. `dimension` is the most that it may have.
+        vocabulary: How many tokens are kept, the most frequent ones; words that go are cut into pieces. Not with
+            `megabytes`.
+        table_precision: How the student's numbers are stored, see `compress`; None is "float32", and with `megabytes`
+            the better one of "int8" and "levels".
         additional_teachers: More teachers; the student then learns the mean of their cosines.
         revision: The commit of a teacher that is a hub id, or your version of one that is a function: its vectors are
             made again if its module's source or the version changes.
@@ -137,8 +149,8 @@ def distill(
             line every ten seconds elsewhere.
 
     Returns:
-        The student, with token vectors of (vocabulary, dimension) float32. `save_pretrained` writes it as a directory
-        that sentence-transformers and model2vec load, too.
+        The student, with token vectors of (vocabulary, dimension), in float32 if no size is ordered. `save_pretrained`
+        writes it as a directory that sentence-transformers and model2vec load, too.
 
     Raises:
         InputError: If an option is out of its range, a file or the teacher does not exist or cannot be read, fewer
@@ -172,6 +184,7 @@ def distill(
         additional_words=additional_words,
         precision=precision,
     )
+    size = _options(SIZE, megabytes=megabytes, vocabulary=vocabulary, precision=table_precision)
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
@@ -185,8 +198,12 @@ def distill(
         log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory)
         trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")
-    trained.refuse_collapsed("student")
-    return trained.encoder
+        trained.refuse_collapsed("student")
+        encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
+        if trials:
+            log.info("tried:\n%s", "\n".join(trial_lines(trials)))
+            write_trials(directory / "sizes.csv", trials)
+    return encoder
 
 
 def texts_to_embed(

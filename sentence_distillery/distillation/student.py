@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from sentence_distillery.distillation.estimates import with_estimates
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.soft_labels import (
+    HELD_OUT,
     TEACHER,
     WORDS,
     embedding_array,
+    part_texts,
     sentence_ids,
     soft_label_schema,
     word_schema,
@@ -66,6 +68,13 @@ class LabelledCorpus:
         """The description of the teacher; raises InputError if its file cannot be read."""
         about: dict[str, Any] = read_json(self.soft_labels / TEACHER)
         return about
+
+    def texts(self) -> tuple[Iterator[str], list[str]]:
+        """Return the sentences of the parts, read when they are asked for, and those that are held out."""
+        parts = table_parts(self.sentences)
+        held_out = self.sentences / HELD_OUT
+        apart = part_texts(held_out) if held_out.exists() else []
+        return (text for part in parts for text in part_texts(part)), apart
 
     @property
     def dimension(self) -> int:
