@@ -210,7 +210,7 @@ def compress(options: argparse.Namespace) -> None:
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
     """Search the best encoder of a size, and print what was tried."""
-    from sentence_distillery.domain.sizing import PRECISIONS, fit_to_size, trial_lines
+    from sentence_distillery.distillation.sizing import PRECISIONS, fit_to_size, trial_lines
 
     if texts is None or options.dimension is not None or options.vocabulary is not None:
         raise InputError(

@@ -20,9 +20,9 @@ from pydantic import ValidationError
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import Size, SoftLabels, Student
+from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts, vocabulary
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
-from sentence_distillery.domain.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder

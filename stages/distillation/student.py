@@ -7,6 +7,7 @@ reports/curves/student_size.csv has what was tried.
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
+from sentence_distillery.distillation.sizing import made_to_size, write_trials
 from sentence_distillery.distillation.student import (
     LabelledCorpus,
     card,
@@ -14,7 +15,6 @@ from sentence_distillery.distillation.student import (
     train_static,
     write_curve,
 )
-from sentence_distillery.domain.sizing import made_to_size, write_trials
 from stages import paths
 from stages.stage import stage
 

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from sentence_distillery import cli, load
+from sentence_distillery.distillation import sizing
 from sentence_distillery.distillation.compression import Precision
 from sentence_distillery.distillation.options import Size
-from sentence_distillery.domain import sizing
-from sentence_distillery.domain.sizing import LEAST, fit_to_size, made_to_size, write_trials
+from sentence_distillery.distillation.sizing import LEAST, fit_to_size, made_to_size, write_trials
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting.page import read_trials
 from tests.distillation.conftest import deep_encoder

@@ -26,9 +26,9 @@ from sentence_distillery.distillation.compression import (
     with_fewer_words,
 )
 from sentence_distillery.distillation.options import Size
-from sentence_distillery.domain.neighbours import recalls
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.protocols.neighbours import recalls
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
 LEAST = 16  # dimensions
