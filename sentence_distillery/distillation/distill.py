@@ -21,7 +21,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import Size, SoftLabels, Student
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
-from sentence_distillery.distillation.soft_labels import LabelDirectories, label, part_texts, vocabulary
+from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.student import LabelledCorpus, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
@@ -248,7 +248,7 @@ def texts_to_embed(
         log.info("%s", _summary(counters))
         parts = table_parts(sentences)
         listed = [text for part in parts for text in part_texts(part)]
-        return list(dict.fromkeys([*listed, *map(bare, vocabulary(parts, None, settings))]))
+        return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings))]))
 
 
 def as_teacher(

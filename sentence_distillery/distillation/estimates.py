@@ -6,7 +6,7 @@ s_w is the mean soft label of the n sentences with the word w, s that of all sen
 the teacher did embed, or s if it embedded none. A rare word says little about itself, hence the factor. A piece that no
 sentence has gets the mean of the words that are cut into it, and m if there is none.
 
-It is only a start, from which the student is trained: docs/how-to/choose-a-teacher.md says what it costs.
+It is only a start, from which the student is trained: docs/how-to/choose-a-teacher.md has what came of it.
 """
 
 import numpy as np

@@ -24,7 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
+from sentence_distillery.distillation.expected import expectation, refined, sizes
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.encoder.tokenizer import (
     bare,
@@ -35,6 +37,7 @@ from sentence_distillery.encoder.tokenizer import (
     with_terms,
     word_pieces,
 )
+from sentence_distillery.encoders.cost import tokenizer_file
 from sentence_distillery.encoders.embedder import Embedder
 from sentence_distillery.encoders.functions import FunctionEncoder
 from sentence_distillery.encoders.options import FunctionTeacher, Teacher
@@ -189,25 +192,47 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
     return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(shelves)))
 
 
-def vocabulary(parts: Iterable[Path], encoder: TextEncoder | None, settings: SoftLabels) -> dict[str, int]:
-    """Count each frequent word or term, each word piece and each additional word: they get soft labels like sentences.
+@dataclass(frozen=True)
+class Counted:
+    """What a corpus has: its words and what might be terms, with their counts, and the bytes of each text."""
 
-    Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional word
-    is learnt from its soft label alone, and the student need not cut it into pieces.
-    """
-    words: Counter[str] = Counter()
-    signed: Counter[str] = Counter()
-    for part in parts:
-        texts = part_texts(part)
-        words += count_words(texts)
-        signed += count_terms(texts)
-    terms = choose_terms(signed, words, settings.minimum_count)
-    counts = with_terms(words, terms)
-    frequent = [word for word in counts if word in terms or words[word] >= settings.minimum_count]
-    frequent.sort(key=lambda word: (-counts[word], word))
-    tokenizer = encoder.tokenizer.backend_tokenizer if isinstance(encoder, Encoder) else None
-    known = dict.fromkeys([*frequent, *word_pieces(tokenizer, words)])
-    return {word: counts.get(word, 0) for word in (*known, *additional_words(known, settings.additional_words))}
+    words: Counter[str]
+    signed: Counter[str]
+    sizes: list[int]
+
+    @classmethod
+    def of(cls, parts: Iterable[Path]) -> "Counted":
+        """Count the words of all parts."""
+        words, signed, bytes_of = Counter[str](), Counter[str](), list[int]()
+        for part in parts:
+            texts = part_texts(part)
+            words += count_words(texts)
+            signed += count_terms(texts)
+            bytes_of += sizes(texts)
+        return cls(words, signed, bytes_of)
+
+    def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels) -> dict[str, int]:
+        """Count each frequent word or term, each word piece and each additional word: they get soft labels, too.
+
+        Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional
+        word is learnt from its soft label alone, and the student need not cut it into pieces.
+
+        Args:
+            tokenizer: The teacher's, or None if it is not known; then pieces are learnt from the words.
+            settings: Which words are frequent, and how many are added.
+        """
+        terms = choose_terms(self.signed, self.words, settings.minimum_count)
+        counts = with_terms(self.words, terms)
+        frequent = [word for word in counts if word in terms or self.words[word] >= settings.minimum_count]
+        frequent.sort(key=lambda word: (-counts[word], word))
+        known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
+        added = additional_words(known, settings.additional_words)
+        return {word: counts.get(word, 0) for word in (*known, *added)}
+
+
+def tokenizer_of(encoder: TextEncoder) -> Tokenizer | None:
+    """Return the tokenizer of a transformer; no other teacher has one that is known."""
+    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, Encoder) else None
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:
@@ -279,16 +304,17 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
     """Make the missing shards; return the number of existing ones."""
     missing: list[Source] = []
-    total = 0
+    total = left = 0
     for source in sources:
         texts = source()
         if not shelf.has(texts):
             missing.append(source)
             total += len(shelf.chunks(texts))
+            left += len(texts)
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
     # One process here, whatever shards.processes says: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        shelf.fill(track(embedded, total, "soft labels"))
+        shelf.fill(track(refined(embedded, left), total, "soft labels"))
     return len(sources) - len(missing)
 
 
@@ -317,8 +343,14 @@ def label(
             than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
+    counted = Counted.of(parts)
+    tokenizer = tokenizer_file(teachers[0])
+    words = counted.vocabulary(tokenizer, settings)
+    log.info("%s", expectation(teachers, counted.sizes, sizes(map(bare, words))))
     shelves = [Shelf(load_teacher(teacher), settings.precision, directories.shards) for teacher in teachers]
-    words = vocabulary(parts, shelves[0].encoder, settings)
+    loaded = tokenizer_of(shelves[0].encoder)
+    if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
+        words = counted.vocabulary(loaded, settings)
     held_out = [path for path in (directories.sentences / HELD_OUT,) if path.exists() and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     for shelf in shelves:
