@@ -54,6 +54,8 @@ def similarity(options: argparse.Namespace) -> None:
 def distill(options: argparse.Namespace) -> None:
     """Distil a static encoder from your own text and a teacher."""
     from sentence_distillery.distillation.distill import distill
+    from sentence_distillery.distillation.export import save_with_card
+    from sentence_distillery.encoder.writing import refuse_other_content
 
     if options.list_texts is not None:
         _list_texts(options)
@@ -61,6 +63,7 @@ def distill(options: argparse.Namespace) -> None:
     for name in ("teacher", "output"):
         if getattr(options, name) is None:
             raise InputError(f"--{name} is missing; or give --list-texts, which needs neither teacher nor output.")
+    refuse_other_content(options.output)  # now, and not after the training
     encoder = distill(
         _texts(options.texts),
         options.teacher,
@@ -79,7 +82,7 @@ def distill(options: argparse.Namespace) -> None:
         table_precision=options.precision,
         working_directory=options.working_directory,
     )
-    encoder.save_pretrained(options.output)
+    save_with_card(encoder, options.output)
     log.info("%r in %s", encoder, options.output)
 
 

@@ -22,7 +22,7 @@ from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import Size, SoftLabels, Student
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
-from sentence_distillery.distillation.student import LabelledCorpus, train_static
+from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
@@ -197,13 +197,15 @@ def distill(
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory)
-        trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")
+        used = Counters("sentences")
+        trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
         encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
         if trials:
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
-    return encoder
+        made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept)
+    return StaticEncoder(encoder.tokenizer, encoder.stored, step=encoder.step, made_from=made_from)
 
 
 def texts_to_embed(

@@ -297,9 +297,9 @@ def write_curve(target: Path, curve: Curve) -> None:
 
 
 def card(
-    profile: str, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
+    profile: str | None, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
 ) -> dict[str, object]:
-    """Return the origin of the student, for its config.json and model card."""
+    """Return the origin of the student, for its config.json and model card; `profile` is None outside the pipeline."""
     return {
         "profile": profile,
         "language": language,

@@ -155,6 +155,27 @@ def test_the_command(here: Path, caplog: pytest.LogCaptureFixture) -> None:
         cli.main([*command, "three", "--teacher", "own_teacher:embed", "--prompt", "query: "])
 
 
+def test_the_model_card_of_a_command(here: Path) -> None:
+    """Of its own run, and never in place of other files, which is said before anything is trained."""
+    Path("texts.txt").write_text("\n".join(SENTENCES))
+    command = ["distill", "texts.txt", "--no-clean", "--teacher", "own_teacher:embed", "--dimension", "6"]
+    cli.main([*command, "--epochs", "2", "--seed", "5", "--precision", "int8", "--output", "models/mine"])
+    card = Path("models/mine/README.md").read_text()
+    assert "Made by `sentence-distillery distill`." in card
+    assert f"| trained on | {len(SENTENCES)} sentences, 2 epochs, seed 5 |" in card
+    assert "`own_teacher:embed`, a function, SHA-256" in card and "| dimension | 6 |" in card
+    assert 'SentenceTransformer("models/mine")' in card
+    assert "sentence-distillery evaluate --model models/mine --texts FILE --teacher own_teacher:embed" in card
+    assert "reports/index.html" not in card and "{" not in card
+    made_from = StaticEncoder.load(Path("models/mine")).made_from
+    assert (made_from["sentences"], made_from["epochs"], made_from["seed"]) == (len(SENTENCES), 2, 5)
+    Path("models/mine/notes.txt").touch()
+    asked = list(Path().iterdir())
+    with pytest.raises(SystemExit, match=r"models/mine holds 'notes\.txt', which is not part of a model"):
+        cli.main([*command, "--working-directory", "work", "--output", "models/mine"])
+    assert list(Path().iterdir()) == asked
+
+
 def configure(teacher: dict[str, Any], share: float = 0.0) -> None:
     """params.yaml with an entry of section `encoders` that is no transformer, named by `teacher`."""
     write_params(
