@@ -13,7 +13,7 @@ from sentence_distillery.reporting.tables import label, metric, unique
 HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
 NEIGHBOURS = "neighbours"
 WORDS = "words"
-COUNTED = {"mean": "pairs", "search": "queries"}  # of own labels, by protocol
+COUNTED = {"mean": "pairs", "cosine": "pairs", "search": "queries"}  # of own labels, by protocol
 GROUPS = {
     "random pairs": "Random pairs",
     "near pairs": "Near pairs",
