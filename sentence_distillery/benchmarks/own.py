@@ -164,9 +164,7 @@ def fields_of(path: Path, columns: dict[str, str], names: tuple[str, ...]) -> It
 def _answer(text: str, place: str) -> str:
     """Return 1 or 0 for yes or no."""
     if (answer := ANSWERS.get(text.strip().lower())) is None:
-        raise BadDataError(
-            f"{place}: the label {text!r} is neither yes nor no; write 1 and 0, yes and no, or true and false."
-        )
+        raise BadDataError(f"{place}: the label {text!r} is neither yes nor no; write 1 and 0, or yes and no.")
     return answer
 
 

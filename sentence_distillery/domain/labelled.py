@@ -94,10 +94,7 @@ def _measured(embed: Embed, task: TaskSet, empty: Measure) -> Measure:
         return (_correlated if task.type == "sts" else _decided)(vectors, task.texts, empty)
     if isinstance(task.texts, DocumentSet):
         return replace(empty, value=clustering(vectors, task.texts.labels).v_measure)
-    if isinstance(task.texts, QuerySet):
-        values = _found(vectors, task.texts)
-    else:
-        values = _classified(vectors, task.texts)
+    values = _found(vectors, task.texts) if isinstance(task.texts, QuerySet) else _classified(vectors, task.texts)
     if isinstance(values, Unavailable):
         return replace(empty, value=values)
     low, high = bootstrap.interval(bootstrap.means(values, bootstrap.counts(len(values))))

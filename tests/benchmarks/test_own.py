@@ -225,11 +225,12 @@ def test_average_precision_of_draws() -> None:
     drawn = bootstrap.counts(40, 50)
     left = np.stack([predicted, np.sqrt(1 - predicted**2)], axis=1).astype(np.float32)
     right = np.tile(np.array([1, 0], np.float32), (40, 1))
-    expected = []
+    expected: list[Any] = []
     for draw in drawn.astype(int):
         rows = np.repeat(np.arange(40), draw)
         expected.append(pair_classification(left[rows], right[rows], positive[rows]).ap)
-    np.testing.assert_allclose(precisions_of_draws(cosines(left, right), positive, drawn), expected, atol=1e-5)
+    found: Any = precisions_of_draws(cosines(left, right), positive, drawn)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_vectors_without_a_figure(here: Path) -> None:
@@ -307,7 +308,11 @@ def test_judgements_of_nothing(here: Path) -> None:
         ({"columns": {"sentence1": "a"}}, "mine: columns lacks 'score'; it needs score, sentence1, sentence2"),
         ({"scale": None}, r"mine: scale is \[lowest, highest\] for the task sts, and null for others"),
         ({"scale": [5, 0]}, r"mine: scale = \[5.0, 0.0\] does not begin with the lower score"),
-        ({"task": "clustering"}, "Input should be 'sts', 'classification' or 'retrieval'"),
+        (
+            {"task": "reranking"},
+            "Input should be 'sts', 'pair_classification', 'classification', 'clustering' or 'retrieval'",
+        ),
+        ({"task": "clustering"}, "mine: columns lacks 'label'; it needs label, text"),
         ({"name": "My set"}, "String should match pattern"),
     ],
 )
