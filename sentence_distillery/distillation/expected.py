@@ -10,10 +10,9 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from sentence_distillery.encoders.cost import Cost, cost_of, pieces, seconds_for
 from sentence_distillery.encoders.options import Teacher
@@ -25,7 +24,7 @@ LIBRARIES = 300_000_000  # bytes that transformers and its batches take, measure
 PAGE = 4_096
 SHORT = 10.0  # seconds; less is not worth a line
 
-Halves = NDArray[np.float16]
+Item = TypeVar("Item")
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +77,17 @@ def duration(seconds: float) -> str:
     return f"{minutes / 60:.1f} hours"
 
 
-def refined(chunks: Iterable[tuple[Path, Halves]], texts: int) -> Iterator[tuple[Path, Halves]]:
-    """Yield chunks of vectors, and say after the first one how long the rest of so many texts will take."""
+def refined(chunks: Iterable[Item], work: Sequence[float]) -> Iterator[Item]:
+    """Yield chunks of vectors, and say after the first one how long the rest will take.
+
+    Args:
+        chunks: One after the other, each as soon as it is made.
+        work: Of each chunk, in word pieces; a word is less than a sentence.
+    """
     started = time.monotonic()
     for place, chunk in enumerate(chunks):
-        if place == 0 and len(chunk[1]) < texts:
-            done, elapsed = len(chunk[1]), max(time.monotonic() - started, 1e-3)
-            if (left := elapsed * (texts - done) / done) >= SHORT:
-                log.info("about %s left: %s texts a second", duration(left), f"{done / elapsed:,.0f}")
+        if place == 0 and (left := (time.monotonic() - started) * sum(work[1:]) / work[0]) >= SHORT:
+            log.info("about %s left", duration(left))
         yield chunk
 
 

@@ -37,7 +37,7 @@ from sentence_distillery.encoder.tokenizer import (
     with_terms,
     word_pieces,
 )
-from sentence_distillery.encoders.cost import tokenizer_file
+from sentence_distillery.encoders.cost import pieces, tokenizer_file
 from sentence_distillery.encoders.embedder import Embedder
 from sentence_distillery.encoders.functions import FunctionEncoder
 from sentence_distillery.encoders.options import FunctionTeacher, Teacher
@@ -304,17 +304,16 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
     """Make the missing shards; return the number of existing ones."""
     missing: list[Source] = []
-    total = left = 0
+    work: list[float] = []  # of each chunk, in word pieces
     for source in sources:
         texts = source()
         if not shelf.has(texts):
             missing.append(source)
-            total += len(shelf.chunks(texts))
-            left += len(texts)
+            work += [pieces(len(chunk), sum(sizes(chunk))) for _, chunk in shelf.chunks(texts)]
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
     # One process here, whatever shards.processes says: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        shelf.fill(track(refined(embedded, left), total, "soft labels"))
+        shelf.fill(track(refined(embedded, work), len(work), "soft labels"))
     return len(sources) - len(missing)
 
 
@@ -367,7 +366,8 @@ def label(
         labels = sentence_labels(shelves, part)
         known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
         counters.keep(known)
-        counters.drop("no vector", len(labels) - known)
+        if known < len(labels):  # only a file of vectors lacks some
+            counters.drop("no vector", len(labels) - known)
         write_table(directories.soft_labels / part.name, labels)
     for path in held_out:
         write_table(directories.soft_labels / path.name, sentence_labels(shelves, path))

@@ -132,7 +132,8 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
         rows = np.flatnonzero(labelled & worded)
         counters.keep(len(rows))
         counters.drop("no known word", int((labelled & ~worded).sum()))
-        counters.drop("no vector", int((~labelled).sum()))
+        if not labelled.all():  # only a file of vectors lacks some
+            counters.drop("no vector", int((~labelled).sum()))
         tokens.append(part_tokens.take(rows))
         targets.append(embeddings[rows])
     if counters.kept < 2:
