@@ -19,7 +19,7 @@ from benchmarks.encoding import machine
 from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.distillation.soft_labels import Shelf
 from sentence_distillery.encoders.embedder import Embedder
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import Teacher, transformer
 from sentence_distillery.encoders.transformer import find_model, load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.io.artifacts import InputError, write_json
@@ -74,7 +74,7 @@ def main() -> None:
     try:
         params, corpus = load_params(), read_corpus(paths.SENTENCES)
         drawn = np.random.default_rng(SEED).permutation(len(corpus))[: options.sentences]
-        found = compare(own(params), encode(params.teacher), [corpus[row] for row in drawn], options.runs)
+        found = compare(own(params), encode(transformer(params.teacher)), [corpus[row] for row in drawn], options.runs)
     except InputError as error:
         sys.exit(f"label_bench: {error}")
     about = {"sentences": len(drawn), "runs": options.runs, "batch_tokens": params.soft_labels.batch_tokens}

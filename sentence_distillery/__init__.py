@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet
     from sentence_distillery.distillation.compression import compress
-    from sentence_distillery.distillation.distill import distill
-    from sentence_distillery.domain.sizing import fit_to_size
+    from sentence_distillery.distillation.distill import distill, texts_to_embed
+    from sentence_distillery.distillation.sizing import fit_to_size
     from sentence_distillery.encoder.precision import quantize_embeddings
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.evaluate import evaluate
@@ -35,8 +35,9 @@ _HOMES = {
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
     "evaluate_on_texts": ("domain.texts", "distill"),
-    "fit_to_size": ("domain.sizing", ""),
+    "fit_to_size": ("distillation.sizing", ""),
     "quantize_embeddings": ("encoder.precision", ""),
+    "texts_to_embed": ("distillation.distill", "distill"),
 }
 
 
@@ -101,4 +102,5 @@ __all__ = [
     "fit_to_size",
     "load",
     "quantize_embeddings",
+    "texts_to_embed",
 ]

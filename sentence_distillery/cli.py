@@ -54,7 +54,16 @@ def similarity(options: argparse.Namespace) -> None:
 def distill(options: argparse.Namespace) -> None:
     """Distil a static encoder from your own text and a teacher."""
     from sentence_distillery.distillation.distill import distill
+    from sentence_distillery.distillation.export import save_with_card
+    from sentence_distillery.encoder.writing import refuse_other_content
 
+    if options.list_texts is not None:
+        _list_texts(options)
+        return
+    for name in ("teacher", "output"):
+        if getattr(options, name) is None:
+            raise InputError(f"--{name} is missing; or give --list-texts, which needs neither teacher nor output.")
+    refuse_other_content(options.output)  # now, and not after the training
     encoder = distill(
         _texts(options.texts),
         options.teacher,
@@ -63,12 +72,32 @@ def distill(options: argparse.Namespace) -> None:
         epochs=options.epochs,
         seed=options.seed,
         language=options.language,
+        clean=not options.no_clean,
+        prompt=options.prompt,
+        prompt_name=options.prompt_name,
         text_column=options.text_column,
         held_out=options.held_out,
+        megabytes=options.megabytes,
+        vocabulary=options.vocabulary,
+        table_precision=options.precision,
         working_directory=options.working_directory,
     )
-    encoder.save_pretrained(options.output)
+    save_with_card(encoder, options.output)
     log.info("%r in %s", encoder, options.output)
+
+
+def _list_texts(options: argparse.Namespace) -> None:
+    """Write what a teacher embeds, for vectors that are made elsewhere."""
+    import pyarrow as pa
+
+    from sentence_distillery.distillation.distill import texts_to_embed
+    from sentence_distillery.io.artifacts import write_table
+
+    found = texts_to_embed(
+        _texts(options.texts), language=options.language, clean=not options.no_clean, text_column=options.text_column
+    )
+    write_table(options.list_texts, pa.table({"text": found}))
+    log.info("%s texts to embed in %s: add the column vector", f"{len(found):,}", options.list_texts)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -184,19 +213,16 @@ def compress(options: argparse.Namespace) -> None:
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
     """Search the best encoder of a size, and print what was tried."""
-    from sentence_distillery.domain.sizing import fit_to_size
+    from sentence_distillery.distillation.sizing import PRECISIONS, fit_to_size, trial_lines
 
     if texts is None or options.dimension is not None or options.vocabulary is not None:
         raise InputError(
             "--megabytes chooses --dimension and --vocabulary itself, on --texts: give it those texts alone."
         )
     smaller, trials = fit_to_size(
-        encoder, options.megabytes, texts, [options.precision] if options.precision else ["int8", "levels"]
+        encoder, options.megabytes, texts, [options.precision] if options.precision else PRECISIONS
     )
-    print("recall@10\tmegabytes\tdimension\ttokens\tprecision")
-    for trial in trials:
-        size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
-        print(f"{trial.recall:.3f}\t{size}")
+    print("\n".join(trial_lines(trials)))
     return smaller
 
 
@@ -320,10 +346,32 @@ def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     _texts_arguments(parser)
-    parser.add_argument("--teacher", required=True, help="directory, hub id, or package:<name>")
-    parser.add_argument("--output", type=Path, required=True, help="directory of the new encoder")
-    parser.add_argument("--revision", help="commit of a hub id")
+    parser.add_argument(
+        "--teacher",
+        help="directory, hub id, package:<name>, module:function, or a .parquet file of vectors (text, vector)",
+    )
+    parser.add_argument("--output", type=Path, help="directory of the new encoder")
+    parser.add_argument("--revision", help="commit of a hub id, or your version of a function")
+    parser.add_argument("--prompt", help="put before every text that the teacher embeds; by default as its files say")
+    parser.add_argument("--prompt-name", help="the same, by its name in the teacher's files")
+    parser.add_argument("--no-clean", action="store_true", help="take each text, or each line of .txt, as one sentence")
+    parser.add_argument(
+        "--list-texts",
+        type=Path,
+        metavar="FILE",
+        help="write what a teacher would embed to a .parquet file, to embed it elsewhere, and stop",
+    )
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
+    parser.add_argument(
+        "--megabytes",
+        type=float,
+        help="size of the encoder's files: searches how many tokens and dimensions to keep, up to --dimension, on "
+        "held-out texts, and prints what was tried",
+    )
+    parser.add_argument(
+        "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces (all)"
+    )
+    _precision_argument(parser, "float32; with --megabytes the better of int8 and levels")
     parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
@@ -347,7 +395,7 @@ def _texts_arguments(parser: argparse.ArgumentParser) -> None:
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
     parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
-    parser.add_argument("--teacher", help="with --texts, what to compare with: directory, package:<name>, hub id")
+    parser.add_argument("--teacher", help="with --texts, what to compare with; as for distill")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
     _text_column_argument(parser)
     parser.add_argument("--maximum", type=int, default=2_000, help="at most so many texts are compared (2,000)")
@@ -372,11 +420,7 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--megabytes", type=float, help="search the best encoder of this size on --texts, and print what was tried"
     )
-    parser.add_argument(
-        "--precision",
-        choices=("float32", "float16", "int8", "levels"),
-        help="how each number is stored (levels, the 255 levels of int8 in float16)",
-    )
+    _precision_argument(parser, "levels")
     parser.add_argument(
         "--format",
         choices=("model", "onnx"),
@@ -385,6 +429,14 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--texts", help="text file; its words decide which directions are kept")
     _model_argument(parser)
+
+
+def _precision_argument(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "float16", "int8", "levels"),
+        help=f"how each number is stored; levels are the 255 of int8 in float16 ({default})",
+    )
 
 
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,11 +30,12 @@ from sentence_distillery.distillation.options import (
     FineTunedTeacher,
     MlpHead,
     PaperStudentOptions,
+    Size,
     SoftLabels,
     Student,
 )
 from sentence_distillery.domain.options import Domain
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import KINDS, AnyTeacher, Encoders, Teacher, kind_of
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section, Seed
@@ -81,10 +82,11 @@ class Params(Section):
     refine: Refine
     contrastive: Contrastive
     repulsion: Repulsion
-    teacher: Teacher
+    teacher: AnyTeacher
     soft_labels: SoftLabels
     simcse: Simcse
     student: Student
+    size: Size
     paper_student: PaperStudentOptions
     mlp_head: MlpHead
     fine_tuned_teacher: FineTunedTeacher
@@ -92,7 +94,7 @@ class Params(Section):
     seeds: Seeds
     evaluate: Evaluate
     domain: Domain
-    encoders: dict[str, Teacher]
+    encoders: Encoders
     pairs: Pairs
     pair_grid: PairGrid
     metric_learning: MetricLearning
@@ -124,10 +126,24 @@ class Params(Section):
                 given = [section.teacher]
             case _:
                 given = section.encoders
-        known = info.data.get("encoders", given)
-        if unknown := [name for name in given if name not in known]:
-            raise ValueError(f"unknown encoder {', '.join(unknown)}; known encoders: {', '.join(known)}")
+        known: Encoders | None = info.data.get("encoders")
+        if known is not None and (unknown := [name for name in given if name not in known]):
+            transformers = ", ".join(known.transformers())
+            raise ValueError(f"unknown encoder {', '.join(unknown)}; known encoders: {transformers}")
         return section
+
+    @model_validator(mode="after")
+    def _only_transformers_are_fine_tuned(self) -> Self:
+        tuned = self.fine_tuned_teacher.enabled and self.fine_tuned_student.enabled
+        others = [
+            each for each in (self.teacher, *self.soft_labels.additional_teachers) if not isinstance(each, Teacher)
+        ]
+        if tuned and others:
+            raise ValueError(
+                f"{others[0].reference} is {kind_of(others[0])}, which cannot be fine-tuned; set "
+                "fine_tuned_teacher.enabled and fine_tuned_student.enabled to false"
+            )
+        return self
 
     @field_validator("combinations")
     @classmethod
@@ -212,7 +228,7 @@ def load_params(path: Path = PARAMS) -> Params:
 
 
 def _problem(detail: dict[str, Any]) -> str:
-    place = ".".join(str(part) for part in detail["loc"])
+    place = ".".join(str(part) for part in detail["loc"] if part not in KINDS)
     if detail["type"] == "extra_forbidden":
         return f"{place}: unknown key{_suggestion(detail['loc'])}"
     if detail["type"] == "missing":
@@ -226,6 +242,9 @@ def _suggestion(location: tuple[str | int, ...]) -> str:
     """Suggest the known key nearest to the unknown one at `location`."""
     model: Any = Params
     for part in location[:-1]:
+        if part in KINDS:
+            model = KINDS[str(part)]
+            continue
         field = model.model_fields.get(part) if isinstance(part, str) else None
         model = field.annotation if field else model
         model = model if hasattr(model, "model_fields") else model.__args__[0]

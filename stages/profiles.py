@@ -19,6 +19,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
@@ -27,7 +28,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from sentence_distillery.corpus.readers import files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
-from sentence_distillery.encoders.options import MAXIMUM_LENGTH, Teacher
+from sentence_distillery.encoders.options import MAXIMUM_LENGTH, AnyTeacher, FunctionTeacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
 from stages import paths
 from stages.params import PARAMS, read_params
@@ -119,8 +120,9 @@ class Own:
 
     Attributes:
         texts: A file or a directory; one that is not below data/external is copied there.
-        teacher: A name of section `encoders`, "package:<name>", a directory, or a hub id with `revision`.
-        revision: The commit of a hub id.
+        teacher: A name of section `encoders`, "package:<name>", a directory, a hub id with `revision`, a function
+            module:function, or a Parquet file of vectors; one that is not below data/external is copied there.
+        revision: The commit of a hub id, or your version of a function.
         text_column: The column that has the text, in files with columns.
         language: ISO 639-1 code; documents in other languages are dropped.
     """
@@ -145,8 +147,9 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     path, encoders = _path(name), _read(paths.CONF / "base.yaml")["encoders"]
     _refuse_edits(read_params())
     number, place = _readable_texts(own), _place(own.texts, name)
-    teacher = own.teacher if own.teacher in encoders else _teacher(own)
-    _refuse_unfit(encoders[teacher] if isinstance(teacher, str) else teacher)
+    teacher = own.teacher if own.teacher in encoders else _teacher(own, name)
+    if isinstance(teacher, str):
+        _refuse_unfit(encoders[teacher])
     texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
@@ -158,6 +161,8 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     if path.exists() and plain(_read(path)) != content:
         raise InputError(f"{path} is there and says something else; give another name, or delete it.")
     _copy(own.texts, place)
+    if isinstance(teacher, dict) and "vectors" in teacher:
+        _copy(Path(own.teacher), Path(teacher["vectors"]).parent)
     if not path.exists():
         write_profile(path, NEW.format(name=name), content)
     write(compose(name))
@@ -176,16 +181,33 @@ def _readable_texts(own: Own) -> int:
     return number
 
 
-def _teacher(own: Own) -> dict[str, Any]:
-    known = {"sha256": None, "maximum_length": MAXIMUM_LENGTH}
-    return {"reference": own.teacher, "revision": own.revision, **known}
+def _teacher(own: Own, name: str) -> dict[str, Any]:
+    """Return the options of a teacher that is no entry of `encoders`; raises InputError if it cannot be loaded.
+
+    The hash of a function's source and of a file of vectors is pinned: it is how DVC notices another one.
+    """
+    from sentence_distillery.distillation.distill import as_teacher  # takes two seconds
+    from sentence_distillery.encoders.functions import load_function_encoder
+    from sentence_distillery.encoders.teachers import refuse_unfit
+    from sentence_distillery.encoders.vectors import check_vectors
+
+    teacher = as_teacher(own.teacher, own.revision, MAXIMUM_LENGTH)
+    refuse_unfit(teacher)
+    if isinstance(teacher, FunctionTeacher):
+        return teacher.model_dump() | {"sha256": load_function_encoder(teacher).sha256}
+    if isinstance(teacher, VectorTeacher):
+        place = _place(Path(own.teacher), f"{name}-teacher")
+        place = place if place.suffix else place / Path(own.teacher).name
+        return {"vectors": str(place), "sha256": check_vectors(teacher)}
+    return {"reference": own.teacher, "revision": own.revision, "sha256": None, "maximum_length": MAXIMUM_LENGTH}
 
 
 def _refuse_unfit(teacher: Mapping[str, Any]) -> None:
     """Look at the teacher's files now, not after the corpus was cleaned; raises InputError."""
-    from sentence_distillery.encoders.transformer import refuse_unfit  # takes two seconds
+    from sentence_distillery.encoders.teachers import refuse_unfit  # takes two seconds
 
-    refuse_unfit(Teacher(**teacher))
+    adapter: TypeAdapter[AnyTeacher] = TypeAdapter(AnyTeacher)
+    refuse_unfit(adapter.validate_python(plain(teacher)))
 
 
 def _path(name: str) -> Path:

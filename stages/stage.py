@@ -67,7 +67,8 @@ def _place(error: TeacherError) -> str:
     names = [
         f"{place}.{error.field}"
         for place, section in _sections(read_params(), "")
-        if section.get("reference") == error.reference and section.get(error.field) == error.value
+        if error.reference in (section.get(kind) for kind in ("reference", "function", "vectors"))
+        and section.get(error.field) == error.value
     ]
     return f" {PARAMS} has it as {', '.join(names)}." if names else ""
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from sentence_distillery.crawl import snapshot
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Switchable
 from sentence_distillery.io.unavailable import Unavailable
@@ -95,6 +95,46 @@ def test_encoders_are_named_once(tmp_path: Path) -> None:
 
 def pin(encoder: Teacher) -> tuple[str, str | None]:
     return encoder.reference, encoder.sha256
+
+
+FUNCTION = {"function": "use:embed", "version": None, "sha256": None}
+VECTORS = {"vectors": "data/external/vectors.parquet", "sha256": None}
+
+
+def with_entry(entry: dict[str, Any], *overrides: str) -> dict[str, Any]:
+    content = composed("demo", "fine_tuned_teacher.enabled=false", *overrides)
+    return content | {"encoders": content["encoders"] | {"mine": entry}}
+
+
+def test_every_kind_of_teacher(tmp_path: Path) -> None:
+    """An entry is recognised by its first key."""
+    prompted = composed("demo")["encoders"]["minilm-l6"] | {"prompt": "query: "}
+    for entry, kind in ((FUNCTION, FunctionTeacher), (VECTORS, VectorTeacher), (prompted, Teacher)):
+        params = load(tmp_path, with_entry(entry, "teacher=mine", "soft_labels.additional_teachers=[minilm-l3, mine]"))
+        assert type(params.teacher) is kind
+        assert params.soft_labels.additional_teachers[1] == params.teacher
+        assert {name: value for name, value in params.teacher.model_dump().items() if name in entry} == entry
+    assert isinstance(params.teacher, Teacher) and params.teacher.prompt == "query: "
+
+
+@pytest.mark.parametrize(
+    ("entry", "overrides", "problem"),
+    [
+        (FUNCTION | {"version": 1}, [], "encoders.mine.version = 1: Input should be a valid string"),
+        (FUNCTION | {"revision": None}, [], "encoders.mine.revision: unknown key; did you mean 'version'?"),
+        (FUNCTION | {"function": "embed"}, [], "encoders.mine.function = 'embed': String should match pattern"),
+        ({"vectors": "a.parquet"}, [], "encoders.mine.sha256: missing"),
+        ({"refrence": "a"}, [], "encoders.mine.reference: missing"),
+        (FUNCTION, ["pair_cost.encoder=mine"], "pair_cost: unknown encoder mine; known encoders: "),
+        (
+            VECTORS,
+            ["teacher=mine", "fine_tuned_teacher.enabled=true"],
+            "data/external/vectors.parquet is a file of vectors, which cannot be fine-tuned; set fine_tuned_te",
+        ),
+    ],
+)
+def test_teachers_that_cannot_be(entry: dict[str, Any], overrides: list[str], problem: str, tmp_path: Path) -> None:
+    assert any(found.startswith(problem) for found in problems(tmp_path, with_entry(entry, *overrides)))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Profiles and edits of params.yaml: nothing that a user has written is lost."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -7,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sentence_distillery.encoders.options import FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError
 from stages import profiles
 from stages.params import PARAMS, load_params, main, read_params
@@ -170,6 +174,7 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     (given,) = params.crawl.inputs
     assert (given.path, given.columns.text, given.columns.title) == ("data/external/mine", "body", None)
     assert (tiny / given.path / "a.csv").read_bytes() == (tiny / "mine/a.csv").read_bytes()
+    assert isinstance(params.teacher, Teacher)
     assert (params.teacher.reference, params.teacher.maximum_length) == ("teacher", 128)
     assert not params.fine_tuned_teacher.enabled
     written = Path("conf/profile/mine.yaml")
@@ -177,6 +182,36 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     before = written.read_bytes()
     new("--language", "de")  # again, after more text was added
     assert written.read_bytes() == before
+
+
+def test_a_profile_with_a_file_of_vectors(tiny: Path) -> None:
+    """It is copied as the texts are, and pinned."""
+    table = pa.table({"text": ["The storm."], "vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32()))})
+    pq.write_table(table, "api.parquet")
+    new(teacher="api.parquet")
+    teacher = load_params().teacher
+    assert isinstance(teacher, VectorTeacher)
+    assert teacher.vectors == "data/external/mine-teacher/api.parquet"
+    assert Path(teacher.vectors).read_bytes() == Path("api.parquet").read_bytes()
+    assert teacher.sha256 == hashlib.sha256(Path("api.parquet").read_bytes()).hexdigest()
+    before = Path("conf/profile/mine.yaml").read_bytes()
+    new(teacher="api.parquet")
+    assert Path("conf/profile/mine.yaml").read_bytes() == before
+    Path(teacher.vectors).rename("data/external/other.parquet")
+    new(name="other", teacher="data/external/other.parquet")
+    assert load_params().teacher == teacher.model_copy(update={"vectors": "data/external/other.parquet"})
+
+
+def test_a_profile_with_a_function(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the hash of its source, so that DVC notices another one."""
+    monkeypatch.syspath_prepend(tiny)
+    monkeypatch.delitem(sys.modules, "profiled_teacher", raising=False)
+    source = b"def embed(texts):\n    return [[1.0, 2.0] for _ in texts]\n"
+    Path("profiled_teacher.py").write_bytes(source)
+    new("--revision", "2", teacher="profiled_teacher:embed")
+    found = load_params().teacher
+    sha256 = hashlib.sha256(source).hexdigest()
+    assert found == FunctionTeacher(function="profiled_teacher:embed", version="2", sha256=sha256)
 
 
 def test_texts_that_are_there_are_not_copied(tiny: Path) -> None:

@@ -6,11 +6,13 @@ from pydantic import Field, field_validator, model_validator
 
 from sentence_distillery.io.options import Section
 
-OwnTask = Literal["sts", "classification", "retrieval"]
+OwnTask = Literal["sts", "pair_classification", "classification", "clustering", "retrieval"]
 # task -> (files that it needs, files that it may have, columns of these)
 NEEDS: dict[OwnTask, tuple[set[str], set[str], set[str]]] = {
     "sts": ({"test"}, {"dev"}, {"sentence1", "sentence2", "score"}),
+    "pair_classification": ({"test"}, {"dev"}, {"sentence1", "sentence2", "label"}),
     "classification": ({"train", "test"}, {"dev"}, {"text", "label"}),
+    "clustering": ({"test"}, {"dev"}, {"text", "label"}),
     "retrieval": ({"queries", "documents", "judgements"}, set(), {"id", "text", "query", "document", "grade"}),
 }
 

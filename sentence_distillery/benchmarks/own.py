@@ -1,9 +1,11 @@
 """Sets of the user's own labels, in the form of all others: `benchmarks.own` of params.yaml names their files.
 
-    sts             pairs of texts with a score         files: test, perhaps dev
-    classification  texts with a label                  files: train, test, perhaps dev
-    retrieval       queries, documents, and which       files: queries, documents, judgements
-                    document answers which query
+    sts                  pairs of texts with a score         files: test, perhaps dev
+    pair_classification  pairs with yes or no                files: test, perhaps dev
+    classification       texts with a label                  files: train, test, perhaps dev
+    clustering           texts with the group of each        files: test, perhaps dev
+    retrieval            queries, documents, and which       files: queries, documents, judgements
+                         document answers which query
 
 A file has a row for each, in .csv, .tsv (both with a header), .jsonl or .parquet. Nothing is repaired or left out: a
 row that does not fit is an error. The texts of dev and test are taken out of the training text like those of any set;
@@ -43,8 +45,14 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 BATCH = 1_000  # rows of a Parquet file in memory
 KINDS: dict[OwnTask, tuple[Kind, MainMetric]] = {
     "sts": ("pairs", "spearman"),
+    "pair_classification": ("pairs", "ap"),
     "classification": ("documents", "accuracy"),
+    "clustering": ("documents", "v_measure"),
     "retrieval": ("queries", "ndcg_at_10"),
+}
+ANSWERS = {  # label of a pair -> as sets of this library have it
+    **dict.fromkeys(("1", "1.0", "yes", "true"), "1"),
+    **dict.fromkeys(("0", "0.0", "no", "false"), "0"),
 }
 
 Fields = tuple[str, dict[str, str]]  # the place of a row, and its fields by name
@@ -83,7 +91,7 @@ def own_benchmark(option: OwnBenchmark) -> Benchmark:
         read,
         rows,
         (option.scale[0], option.scale[1]) if option.scale else None,
-        tuple(sorted({row.label for row in found if isinstance(row, Document)})),
+        tuple(sorted({row.label for row in found if isinstance(row, Document | Pair) and row.label is not None})),
         main_metric,
         option.task,
         passages=passages,
@@ -129,6 +137,9 @@ def _rows_of(option: OwnBenchmark, part: str, path: Path) -> Iterator[Row]:
         case _ if option.task == "sts":
             for place, row in fields_of(path, option.columns, ("sentence1", "sentence2", "score")):
                 yield Pair(place, part, row["sentence1"], row["sentence2"], number(row["score"], place))
+        case _ if option.task == "pair_classification":
+            for place, row in fields_of(path, option.columns, ("sentence1", "sentence2", "label")):
+                yield Pair(place, part, row["sentence1"], row["sentence2"], None, _answer(row["label"], place))
         case _:
             for place, row in fields_of(path, option.columns, ("text", "label")):
                 yield Document(place, part, row["text"], row["label"])
@@ -150,9 +161,16 @@ def fields_of(path: Path, columns: dict[str, str], names: tuple[str, ...]) -> It
         yield place, {name: _text(row, columns[name], place) for name in names}
 
 
+def _answer(text: str, place: str) -> str:
+    """Return 1 or 0 for yes or no."""
+    if (answer := ANSWERS.get(text.strip().lower())) is None:
+        raise BadDataError(f"{place}: the label {text!r} is neither yes nor no; write 1 and 0, or yes and no.")
+    return answer
+
+
 def _text(row: dict[str, object], column: str, place: str) -> str:
     value = row.get(column)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float):
         raise BadDataError(f"{place}: column '{column}' has {value!r}, which is neither a text nor a number.")
     return str(value)
 

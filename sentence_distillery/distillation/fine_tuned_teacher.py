@@ -15,7 +15,7 @@ from sentence_distillery.component_focus.training import Cell, fingerprint, toke
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.distillation.fine_tuning import BENCHMARK, training_pairs
 from sentence_distillery.distillation.options import FineTunedTeacher
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import Encoder, load_encoder
 from sentence_distillery.io.artifacts import InputError
@@ -24,7 +24,7 @@ from sentence_distillery.io.unavailable import Unavailable
 
 
 def tune_teachers(
-    teachers: list[Teacher],
+    teachers: list[AnyTeacher],
     training: FineTunedTeacher,
     data: BenchmarkData,
     directory: Path,

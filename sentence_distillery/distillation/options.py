@@ -1,10 +1,10 @@
 """Options of soft labels and students."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
 
@@ -17,7 +17,9 @@ class SoftLabels(Section):
     batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
     minimum_count: Count = Field(title="corpus words that occur at least so often also get a soft label")
     additional_words: Annotated[int, Field(ge=0)] = Field(title="most frequent other words of GloVe that get one too")
-    additional_teachers: list[Teacher] = Field(title="next to `teacher`; the student learns the mean of their cosines")
+    additional_teachers: list[AnyTeacher] = Field(
+        title="next to `teacher`; the student learns the mean of their cosines"
+    )
     precision: Precision
 
 
@@ -40,6 +42,27 @@ class Student(Section):
         """
         batch_size = self.batch_size or (SMALL_BATCH if sentences < MANY else LARGE_BATCH)
         return self.epochs or min(max(round(STEPS * batch_size / sentences), 5), 20), batch_size
+
+
+class Size(Section):
+    """What is given up after training, so that the student's files are small; all null: nothing."""
+
+    megabytes: Positive | None = Field(
+        title="millions of bytes of the student's files; tokens and dimensions to keep are searched on held-out texts"
+    )
+    vocabulary: Count | None = Field(title="tokens to keep, the most frequent ones; not with megabytes")
+    precision: Literal["float32", "float16", "int8", "levels"] | None = Field(
+        title="how a number is stored; null: float32, or with megabytes the better one of int8 and levels"
+    )
+
+    @model_validator(mode="after")
+    def _megabytes_choose_the_vocabulary(self) -> Self:
+        if self.megabytes is not None and self.vocabulary is not None:
+            raise ValueError(
+                f"megabytes = {self.megabytes:g} chooses the vocabulary itself, but vocabulary = {self.vocabulary} is "
+                "given; leave one of them out"
+            )
+        return self
 
 
 class PaperStudentOptions(Section):

@@ -5,12 +5,16 @@ If there are several teachers, their embeddings are concatenated.
 Embeddings are kept between runs as shards, one for each part of the corpus, under the hash of the teacher's files and
 the texts. An interrupted run resumes after its last complete shard, and for a larger corpus only new parts are
 embedded. A finished run removes the shards that it did not use.
+
+A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
+sentence, and the vector of such a word is estimated from the sentences (distillation/estimates.py).
 """
 
 import hashlib
 import itertools
+import logging
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
+from sentence_distillery.distillation.expected import expectation, refined, sizes
 from sentence_distillery.distillation.options import SoftLabels
 from sentence_distillery.encoder.tokenizer import (
     bare,
@@ -31,9 +37,13 @@ from sentence_distillery.encoder.tokenizer import (
     with_terms,
     word_pieces,
 )
+from sentence_distillery.encoders.cost import pieces, tokenizer_file
 from sentence_distillery.encoders.embedder import Embedder
-from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.transformer import Encoder, load_encoder
+from sentence_distillery.encoders.functions import FunctionEncoder
+from sentence_distillery.encoders.options import FunctionTeacher, Teacher
+from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
+from sentence_distillery.encoders.transformer import Encoder
+from sentence_distillery.encoders.vectors import VectorTable
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Precision
@@ -47,9 +57,14 @@ WORDS = "words.parquet"
 TEACHER = "teacher.json"
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
 READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
+ABSENT = 0.1  # share of the sentences that may have no vector
+NAMED = 3  # of them in a message
+SHOWN = 60  # characters of one
 CHUNK = 2_000  # sentences to embed, or join, at a time; batches of similar length are made within
 
 Source = Callable[[], list[str]]  # reads the texts of one shard
+
+log = logging.getLogger(__name__)
 
 
 def sentence_ids(document: pa.ChunkedArray, position: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -94,7 +109,7 @@ class LabelDirectories:
 class Shelf:
     """The shards of one teacher, those kept and those made in this run."""
 
-    encoder: Encoder
+    encoder: TextEncoder
     precision: Precision
     directory: Path
     used: set[Path] = field(default_factory=set)
@@ -145,7 +160,8 @@ def forget_unused(shelves: list[Shelf], directory: Path) -> None:
 def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
     """Read the soft label of each text: its embedding, or those of several teachers, concatenated, at unit length each.
 
-    Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines.
+    Each is divided by the root of their number, so that a cosine is the mean of the teachers' cosines. The soft label
+    of a text for which one of them has no vector is zero.
     """
     if len(shelves) == 1:
         return shelves[0].embeddings(texts)
@@ -153,7 +169,8 @@ def joined(shelves: list[Shelf], texts: list[str]) -> pa.ChunkedArray:
     columns = []
     for start in range(0, len(texts) or 1, CHUNK):
         parts = [unit_rows(array[start : start + CHUNK].astype(np.float32)) for array in arrays]
-        columns.append(embedding_column(np.concatenate(parts, axis=1) / np.sqrt(len(parts))))
+        known = np.logical_and.reduce([part.any(axis=1) for part in parts])
+        columns.append(embedding_column(known[:, None] * np.concatenate(parts, axis=1) / np.sqrt(len(parts))))
     return pa.chunked_array(columns)
 
 
@@ -175,24 +192,47 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
     return pa.Table.from_arrays([ids, embeddings], schema=soft_label_schema(dimension(shelves)))
 
 
-def vocabulary(parts: list[Path], encoder: Encoder, settings: SoftLabels) -> dict[str, int]:
-    """Count each frequent word or term, each word piece and each additional word: they get soft labels like sentences.
+@dataclass(frozen=True)
+class Counted:
+    """What a corpus has: its words and what might be terms, with their counts, and the bytes of each text."""
 
-    Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional word
-    is learnt from its soft label alone, and the student need not cut it into pieces.
-    """
-    words: Counter[str] = Counter()
-    signed: Counter[str] = Counter()
-    for part in parts:
-        texts = part_texts(part)
-        words += count_words(texts)
-        signed += count_terms(texts)
-    terms = choose_terms(signed, words, settings.minimum_count)
-    counts = with_terms(words, terms)
-    frequent = [word for word in counts if word in terms or words[word] >= settings.minimum_count]
-    frequent.sort(key=lambda word: (-counts[word], word))
-    known = dict.fromkeys([*frequent, *word_pieces(encoder.tokenizer.backend_tokenizer, words)])
-    return {word: counts.get(word, 0) for word in (*known, *additional_words(known, settings.additional_words))}
+    words: Counter[str]
+    signed: Counter[str]
+    sizes: list[int]
+
+    @classmethod
+    def of(cls, parts: Iterable[Path]) -> "Counted":
+        """Count the words of all parts."""
+        words, signed, bytes_of = Counter[str](), Counter[str](), list[int]()
+        for part in parts:
+            texts = part_texts(part)
+            words += count_words(texts)
+            signed += count_terms(texts)
+            bytes_of += sizes(texts)
+        return cls(words, signed, bytes_of)
+
+    def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels) -> dict[str, int]:
+        """Count each frequent word or term, each word piece and each additional word: they get soft labels, too.
+
+        Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional
+        word is learnt from its soft label alone, and the student need not cut it into pieces.
+
+        Args:
+            tokenizer: The teacher's, or None if it is not known; then pieces are learnt from the words.
+            settings: Which words are frequent, and how many are added.
+        """
+        terms = choose_terms(self.signed, self.words, settings.minimum_count)
+        counts = with_terms(self.words, terms)
+        frequent = [word for word in counts if word in terms or self.words[word] >= settings.minimum_count]
+        frequent.sort(key=lambda word: (-counts[word], word))
+        known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
+        added = additional_words(known, settings.additional_words)
+        return {word: counts.get(word, 0) for word in (*known, *added)}
+
+
+def tokenizer_of(encoder: TextEncoder) -> Tokenizer | None:
+    """Return the tokenizer of a transformer; no other teacher has one that is known."""
+    return encoder.tokenizer.backend_tokenizer if isinstance(encoder, Encoder) else None
 
 
 def additional_words(known: Container[str], count: int) -> list[str]:
@@ -211,36 +251,78 @@ def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=word_schema(dimension(shelves)))
 
 
-def card(teacher: Teacher, encoder: Encoder) -> dict[str, object]:
-    """Return the entries of a teacher for teacher.json."""
-    return {
-        "reference": teacher.reference,
-        "revision": teacher.revision,
+def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
+    """Return the entries of a teacher for teacher.json; what only a transformer has is null in others."""
+    about: dict[str, object] = {
+        "reference": encoder.reference,
+        "revision": None,
         "sha256": encoder.sha256,
-        "pooling": "+".join(encoder.modules.poolings),
-        "maximum_length": teacher.maximum_length,
+        "pooling": None,
+        "maximum_length": encoder.maximum_length,
         "dimension": encoder.dimension,
     }
+    if isinstance(teacher, Teacher) and isinstance(encoder, Encoder):
+        about |= {"revision": teacher.revision, "pooling": "+".join(encoder.modules.poolings)}
+        asked = teacher.prompt is not None or teacher.prompt_name is not None
+        return about | ({"prompt": encoder.modules.prompt} if asked else {})
+    if isinstance(teacher, FunctionTeacher | FunctionEncoder):
+        return about | {"revision": teacher.version, "kind": "function"}
+    return about | {"kind": "file of vectors"}
+
+
+def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterable[str]) -> None:
+    """Say how many texts a file of vectors lacks; raises InputError if it lacks more than a tenth of the sentences.
+
+    Args:
+        encoder: A teacher; only a file of vectors can lack something.
+        sources: The sentences.
+        words: The words and pieces, as the teacher embeds them.
+    """
+    if not isinstance(encoder, VectorTable):
+        return
+    total, absent, named = 0, 0, list[str]()
+    for source in sources:
+        texts = source()
+        missing = encoder.absent(texts)
+        total, absent = total + len(texts), absent + len(missing)
+        named += missing[: NAMED - len(named)]
+    if absent:
+        such = ", ".join(repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...") for text in named)
+        message = f"{absent:,} of {total:,} sentences have no vector in {encoder.reference}, such as {such}"
+        if absent > ABSENT * total:
+            raise InputError(
+                f"{message}; at most {ABSENT:.0%} may lack one. `sentence-distillery distill ... --list-texts FILE` "
+                "lists what to embed. If the vectors are of whole texts, take these as they are: --no-clean, or "
+                "distill(clean=False)."
+            )
+        log.warning("%s; no student is trained on these", message)
+    listed = list(words)
+    if unknown := len(encoder.absent(listed)):
+        log.info("%s of %s words have no vector; it is estimated from sentences", f"{unknown:,}", f"{len(listed):,}")
 
 
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:
     """Make the missing shards; return the number of existing ones."""
     missing: list[Source] = []
-    total = 0
+    work: list[float] = []  # of each chunk, in word pieces
     for source in sources:
         texts = source()
         if not shelf.has(texts):
             missing.append(source)
-            total += len(shelf.chunks(texts))
+            work += [pieces(len(chunk), sum(sizes(chunk))) for _, chunk in shelf.chunks(texts)]
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
     # One process here, whatever shards.processes says: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
-        shelf.fill(track(embedded, total, "soft labels"))
+        shelf.fill(track(refined(embedded, work), len(work), "soft labels"))
     return len(sources) - len(missing)
 
 
 def label(
-    teachers: list[Teacher], settings: SoftLabels, where: Shards, directories: LabelDirectories, counters: Counters
+    teachers: Sequence[GivenTeacher],
+    settings: SoftLabels,
+    where: Shards,
+    directories: LabelDirectories,
+    counters: Counters,
 ) -> None:
     """Write the soft labels of a corpus, of its held-out sentences and of its words.
 
@@ -252,17 +334,26 @@ def label(
         settings: batches, precision, and which words get their own soft label.
         where: whether a cluster embeds.
         directories: the directories to read and write.
-        counters: counts the sentences.
+        counters: counts the sentences, those without a vector as dropped.
 
     Raises:
         TeacherError: a teacher does not exist, or does not match its options.
-        InputError: the corpus cannot be read, or an embedding is not finite in float16.
+        InputError: the corpus cannot be read, an embedding is not finite in float16, or a file of vectors lacks more
+            than a tenth of the sentences.
     """
     parts = table_parts(directories.sentences)
-    shelves = [Shelf(load_encoder(teacher), settings.precision, directories.shards) for teacher in teachers]
-    words = vocabulary(parts, shelves[0].encoder, settings)
+    counted = Counted.of(parts)
+    tokenizer = tokenizer_file(teachers[0])
+    words = counted.vocabulary(tokenizer, settings)
+    log.info("%s", expectation(teachers, counted.sizes, sizes(map(bare, words))))
+    shelves = [Shelf(load_teacher(teacher), settings.precision, directories.shards) for teacher in teachers]
+    loaded = tokenizer_of(shelves[0].encoder)
+    if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
+        words = counted.vocabulary(loaded, settings)
     held_out = [path for path in (directories.sentences / HELD_OUT,) if path.exists() and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
+    for shelf in shelves:
+        refuse_absent(shelf.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
     kept = 0
     for teacher, shelf in zip(teachers, shelves, strict=True):
@@ -273,7 +364,10 @@ def label(
     counters.details["words"] = len(words)
     for part in parts:
         labels = sentence_labels(shelves, part)
-        counters.keep(len(labels))
+        known = int(embedding_array(labels["embedding"]).any(axis=1).sum())
+        counters.keep(known)
+        if known < len(labels):  # only a file of vectors lacks some
+            counters.drop("no vector", len(labels) - known)
         write_table(directories.soft_labels / part.name, labels)
     for path in held_out:
         write_table(directories.soft_labels / path.name, sentence_labels(shelves, path))

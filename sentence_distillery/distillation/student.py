@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,15 @@ from torch import nn
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
+from sentence_distillery.distillation.estimates import with_estimates
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.soft_labels import (
+    HELD_OUT,
     TEACHER,
     WORDS,
     embedding_array,
+    part_texts,
     sentence_ids,
     soft_label_schema,
     word_schema,
@@ -66,6 +69,13 @@ class LabelledCorpus:
         about: dict[str, Any] = read_json(self.soft_labels / TEACHER)
         return about
 
+    def texts(self) -> tuple[Iterator[str], list[str]]:
+        """Return the sentences of the parts, read when they are asked for, and those that are held out."""
+        parts = table_parts(self.sentences)
+        held_out = self.sentences / HELD_OUT
+        apart = part_texts(held_out) if held_out.exists() else []
+        return (text for part in parts for text in part_texts(part)), apart
+
     @property
     def dimension(self) -> int:
         """The dimension of a soft label."""
@@ -103,7 +113,9 @@ class TrainedStudent:
 
 
 def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Counters) -> Labelled:
-    """Pair each part of the corpus with its shard of soft labels; drop and count a sentence without a known token.
+    """Pair each part of the corpus with its shard of soft labels.
+
+    A sentence without a known token, or without a soft label, is dropped and counted.
 
     Raises InputError if a shard belongs to other sentences, or fewer than two sentences are left.
     """
@@ -115,14 +127,18 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
             raise InputError(f"{corpus.soft_labels / part.name} was not made from {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
-        rows = np.flatnonzero(part_tokens.without(UNKNOWN_ID).lengths)
+        embeddings = embedding_array(labels["embedding"])
+        labelled, worded = embeddings.any(axis=1), part_tokens.without(UNKNOWN_ID).lengths > 0
+        rows = np.flatnonzero(labelled & worded)
         counters.keep(len(rows))
-        counters.drop("no known word", len(part_tokens) - len(rows))
+        counters.drop("no known word", int((labelled & ~worded).sum()))
+        if not labelled.all():  # only a file of vectors lacks some
+            counters.drop("no vector", int((~labelled).sum()))
         tokens.append(part_tokens.take(rows))
-        targets.append(embedding_array(labels["embedding"])[rows])
+        targets.append(embeddings[rows])
     if counters.kept < 2:
         raise InputError(
-            f"{counters.kept} sentences of {corpus.sentences} have a known word, but a student needs at least 2; "
+            f"{counters.kept} sentences of {corpus.sentences} have a known word and a vector, but a student needs 2; "
             "bring more text."
         )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
@@ -177,13 +193,16 @@ def train_static(
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
     labelled = read_labelled(encoder, corpus, counters)
     directions = principal_directions(labelled.targets, params.dimension)
-    start = initial_table(embedding_array(words["embedding"]) @ directions, words["count"].to_numpy())
+    targets = project(labelled.targets, directions)
+    vectors = embedding_array(words["embedding"]) @ directions
+    vectors = with_estimates(vectors, words["word"].to_pylist(), labelled.tokens, targets)
+    start = initial_table(vectors, words["count"].to_numpy())
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(
         model,
         labelled.tokens.without(UNKNOWN_ID),
-        project(labelled.targets, directions),
+        targets,
         params.relational_weight,
         params.temperature,
     )
@@ -279,9 +298,9 @@ def write_curve(target: Path, curve: Curve) -> None:
 
 
 def card(
-    profile: str, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
+    profile: str | None, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
 ) -> dict[str, object]:
-    """Return the origin of the student, for its config.json and model card."""
+    """Return the origin of the student, for its config.json and model card; `profile` is None outside the pipeline."""
     return {
         "profile": profile,
         "language": language,

@@ -41,4 +41,7 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
     if not sentence_ids(table["document"], table["position"]).equals(found["sentence"]):
         raise InputError(f"{labels} was not made from {sentences}; label the corpus again.", labels)
     vectors = embedding_array(found["embedding"]).astype(np.float32)
-    return Reference.of(table["text"].to_pylist(), vectors, options)
+    rows = np.flatnonzero(vectors.any(axis=1))  # the others have no vector: the teacher is a file that lacks them
+    if len(rows) < FEWEST:
+        return Unavailable(f"{len(rows)} held-out texts have a vector of the teacher, but {FEWEST} are needed")
+    return Reference.of(table["text"].take(rows).to_pylist(), vectors[rows], options)

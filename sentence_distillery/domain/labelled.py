@@ -1,11 +1,14 @@
 """Score an encoder on sets of the user's own labels: the main figure of each, with its interval.
 
-    sts              Spearman of the cosines and the scores       drawn again: pairs
-    classification   accuracy of a logistic regression            drawn again: test texts
-    retrieval        nDCG@10 of an exact search                   drawn again: queries
+    sts                  Spearman of the cosines and the scores       drawn again: pairs
+    pair_classification  average precision of the cosines             drawn again: pairs
+    classification       accuracy of a logistic regression            drawn again: test texts
+    clustering           V-measure of k-means                         no interval
+    retrieval            nDCG@10 of an exact search                   drawn again: queries
 
 The figures are those of the same protocols in the stage `evaluate`, which scores all systems on these sets, and has no
-intervals. Each interval holds 95 % of 2,000 draws with replacement.
+intervals. Each interval holds 95 % of 2,000 draws with replacement. V-measure is the mean of ten clusterings of texts
+that are drawn already.
 """
 
 from dataclasses import replace
@@ -20,11 +23,22 @@ from sentence_distillery.domain.measures import Measure
 from sentence_distillery.domain.scoring import as_result
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.tasks import TASKS, Documents, Embed, TaskSet, check, checked_scores, read_task
+from sentence_distillery.evaluation.tasks import (
+    POSITIVE,
+    TASKS,
+    Documents,
+    Embed,
+    TaskSet,
+    check,
+    checked_scores,
+    read_task,
+)
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.classification import Labelled, predictions
 from sentence_distillery.protocols.classification import why_unavailable as why_not_classified
+from sentence_distillery.protocols.clustering import clustering
+from sentence_distillery.protocols.pair_classification import pair_classification, precisions_of_draws
 from sentence_distillery.protocols.retrieval import searched
 from sentence_distillery.protocols.retrieval import why_unavailable as why_not_searched
 from sentence_distillery.protocols.similarity import correlations, cosines
@@ -64,7 +78,9 @@ def _place(task: TaskSet) -> tuple[str, str]:
     """Return the protocol and the metric of the main figure."""
     match task.tested:
         case PairSet():
-            return "mean", "spearman"
+            return ("mean", "spearman") if task.type == "sts" else ("cosine", "ap")
+        case DocumentSet() if task.type == "clustering":
+            return "k-means", "v_measure"
         case DocumentSet():
             return "full", "accuracy"
         case QuerySet():
@@ -75,12 +91,10 @@ def _measured(embed: Embed, task: TaskSet, empty: Measure) -> Measure:
     """Return `empty` with the figure of an encoder and its interval, or with the reason why there is none."""
     vectors = TASKS[task.type].embed(embed, task.texts)
     if isinstance(task.texts, PairSet):
-        return _correlated(vectors, task.texts, empty)
-    if isinstance(task.texts, QuerySet):
-        values = _found(vectors, task.texts)
-    else:
-        assert isinstance(task.texts, tuple), "a clustering has no interval, and no set of own labels is one"
-        values = _classified(vectors, task.texts)
+        return (_correlated if task.type == "sts" else _decided)(vectors, task.texts, empty)
+    if isinstance(task.texts, DocumentSet):
+        return replace(empty, value=clustering(vectors, task.texts.labels).v_measure)
+    values = _found(vectors, task.texts) if isinstance(task.texts, QuerySet) else _classified(vectors, task.texts)
     if isinstance(values, Unavailable):
         return replace(empty, value=values)
     low, high = bootstrap.interval(bootstrap.means(values, bootstrap.counts(len(values))))
@@ -95,6 +109,17 @@ def _correlated(vectors: Two, pairs: PairSet, empty: Measure) -> Measure:
         return replace(empty, value=value)
     drawn = bootstrap.counts(len(scores))
     low, high = bootstrap.interval(bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn))
+    return replace(empty, value=value, low=low, high=high)
+
+
+def _decided(vectors: Two, pairs: PairSet, empty: Measure) -> Measure:
+    """Tell pairs that belong together from others by their cosines."""
+    positive = np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool)
+    value = pair_classification(*vectors, positive).ap
+    if isinstance(value, Unavailable):
+        return replace(empty, value=value)
+    drawn = bootstrap.counts(len(positive))
+    low, high = bootstrap.interval(precisions_of_draws(cosines(*vectors), positive, drawn))
     return replace(empty, value=value, low=low, high=high)
 
 

@@ -26,6 +26,7 @@ from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.options import PeerName
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import AbsentModelError, Teacher
+from sentence_distillery.encoders.teachers import GivenTeacher
 from sentence_distillery.encoders.transformer import NO_WEIGHTS, load_encoder
 from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.io.artifacts import atomic_directory, read_table, table_parts
@@ -56,7 +57,7 @@ class Comparison:
     """
 
     released: Path | str
-    teacher: Teacher
+    teacher: GivenTeacher
     dimension: int
     corpus: LabelledCorpus
     seed: int
@@ -104,13 +105,13 @@ PEERS: dict[PeerName, Callable[[Comparison], Encoder | Unavailable]] = {
 }
 
 
-def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
+def distilled(teacher: GivenTeacher, dimension: int) -> Encoder | Unavailable:
     """Distil a teacher by model2vec.
 
     The result is kept in the cache of this library, since every token of the teacher has to be embedded.
 
     Args:
-        teacher: A transformer.
+        teacher: A transformer; model2vec cannot distil anything else.
         dimension: Of the vectors, at most the teacher's.
 
     Returns:
@@ -119,6 +120,8 @@ def distilled(teacher: Teacher, dimension: int) -> Encoder | Unavailable:
     Raises:
         InputError: If the teacher cannot be read.
     """
+    if not isinstance(teacher, Teacher):
+        return Unavailable(f"it needs a transformer, but the teacher is {teacher.reference}")
     try:
         from model2vec import StaticModel
         from model2vec.distill import distill_from_model

@@ -1,5 +1,6 @@
 """Measure any encoder on your own texts, without labels and without a run of the pipeline."""
 
+import logging
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +12,7 @@ from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.domain.scoring import scored
 from sentence_distillery.encoders.options import MAXIMUM_LENGTH
-from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.encoders.teachers import load_teacher
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import InputError
@@ -21,6 +22,8 @@ from sentence_distillery.runtime.progress import progress, track
 DATASET = "texts"
 DOMAIN = Domain(peers=[], neighbours=10, random_pairs=10, seed=1)
 AT_ONCE = 256  # texts that the teacher reads between two signs of progress
+
+log = logging.getLogger(__name__)
 
 
 def evaluate_on_texts(
@@ -44,7 +47,7 @@ def evaluate_on_texts(
         encoder: An object whose `encode` takes a list of texts and returns (texts, dimension) numbers.
         texts: An iterable of str; or the path of a file or a directory, or several `Path`s, as for `distill`. Each row,
             and each line of a .txt file, is one text. Blank and repeated texts are left out.
-        teacher: As for `distill`, or an object like `encoder`.
+        teacher: As for `distill`, or an object like `encoder`. Texts that a file of vectors lacks are left out.
         name: The encoder's name in the results.
         maximum: At most so many texts are compared, drawn by their words and the seed.
         seed: Of that draw and of the random pairs.
@@ -77,6 +80,11 @@ def evaluate_on_texts(
         raise InputError(f"{len(chosen)} different texts, but at least {FEWEST} are needed; bring more.")
     with progress(show_progress):
         vectors = _vectors(teacher, chosen, revision, maximum_length)
+    if len(rows := np.flatnonzero(vectors.any(axis=1))) < len(chosen):
+        log.warning("%s of %s texts have no vector of the teacher", f"{len(chosen) - len(rows):,}", f"{len(chosen):,}")
+        if len(rows) < FEWEST:
+            raise InputError(f"{len(rows)} texts have a vector of the teacher, but at least {FEWEST} are needed.")
+        chosen, vectors = [chosen[row] for row in rows], vectors[rows]
     options = DOMAIN.model_copy(update={"seed": seed})
     return list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
 
@@ -98,10 +106,10 @@ def _vectors(teacher: AnyTeacher | Encoder, texts: list[str], revision: str | No
     """Return the teacher's vectors of the texts, (texts, dimension) float32."""
     if hasattr(teacher, "encode") and not isinstance(teacher, str):
         return embed(teacher, texts)
-    found = load_encoder(as_teacher(teacher, revision, maximum_length))
+    found = load_teacher(as_teacher(teacher, revision, maximum_length))
     starts = range(0, len(texts), AT_ONCE)
     parts = [
-        found.embed(found.token_ids(texts[start : start + AT_ONCE]), SOFT_LABELS.batch_tokens)[0]
+        found.vectors(texts[start : start + AT_ONCE], SOFT_LABELS.batch_tokens, SOFT_LABELS.precision)
         for start in track(starts, len(starts), "teacher")
     ]
     return np.concatenate(parts)

@@ -42,7 +42,7 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
-from sentence_distillery.encoder.tokenizer import NORMALIZER, is_emoji, is_term
+from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.ragged import Floats
 
@@ -77,7 +77,7 @@ _BERT: dict[str, object] = {
 _EARLIER_STEPS = json.loads(NORMALIZER.__getstate__())["normalizers"][:-1]  # its state is its JSON
 _EXPECTED_TEXT: dict[str, dict[str, object]] = {
     "pre_tokenizer": {"type": "BertPreTokenizer"},
-    "model": {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100},
+    "model": {"type": "WordPiece", "continuing_subword_prefix": "##"},
 }
 
 
@@ -350,6 +350,8 @@ def words_of(content: Any) -> list[str]:
     _check_normalizer(content["normalizer"])
     for part, expected in _EXPECTED_TEXT.items():
         _check(part, content[part], expected)
+    if (longest := content["model"].get("max_input_chars_per_word")) not in (LONGEST, LONGEST_RUN):
+        raise ValueError(f"its model has the max_input_chars_per_word {longest!r}, not {LONGEST} or {LONGEST_RUN}")
     words = by_id(content["model"]["vocab"])
     if words[:1] != [content["model"]["unk_token"]]:
         raise ValueError(f"its first token is {words[:1]}, expected the unknown one")

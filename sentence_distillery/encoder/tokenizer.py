@@ -35,6 +35,10 @@ UNKNOWN_ID = 0
 CONTINUATION = "##"
 LEARNT_PIECES = 10_000
 LONGEST = 100  # characters; WordPiece treats a longer word as unknown, even if it is in the vocabulary
+LONGEST_RUN = 400  # the same without blanks; WordPiece's time grows with the square
+# Letters of languages that are written without blanks: Thai, Lao, Burmese, Khmer, kana. BERT cuts Chinese characters.
+UNSPACED: Final = re.compile("[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff]")
+_RUN: Final = re.compile(f"{UNSPACED.pattern}+")
 
 # NFKC makes letters of trade marks, and "51/2" of 5½, so these are replaced first. It leaves a hyphen and a slash of
 # their own, which are not those that people type.
@@ -68,6 +72,8 @@ _RATE: Final = 0.1  # a term is kept if at least so many of its rarest part's oc
 def words(text: str) -> list[str]:
     """Cut a text into lower-cased words; punctuation is left out, and so are words of more than 100 characters.
 
+    What a language without blanks has between two signs is one word, of at most 400 characters.
+
     Args:
         text: Any text.
 
@@ -79,7 +85,11 @@ def words(text: str) -> list[str]:
         ['don', 't', 'panic']
     """
     marks = SPLITTER.pre_tokenize_str(NORMALIZER.normalize_str(text))
-    return [mark for mark, _ in marks if len(mark) <= LONGEST and not is_punctuation(mark)]
+    return [mark for mark, _ in marks if _short(mark) and not is_punctuation(mark)]
+
+
+def _short(word: str) -> bool:
+    return len(word) <= LONGEST or (len(word) <= LONGEST_RUN and UNSPACED.search(word) is not None)
 
 
 def is_word(text: str) -> bool:
@@ -258,29 +268,58 @@ def _added(term: str) -> AddedToken:
     return AddedToken(term, single_word=not is_emoji(term), normalized=True)
 
 
-def word_pieces(teacher: Tokenizer, counts: Counter[str]) -> list[str]:
+def word_pieces(teacher: Tokenizer | None, counts: Counter[str]) -> list[str]:
     """Take the teacher's word pieces, or learn pieces from the corpus if the teacher has none.
 
     Args:
-        teacher: The teacher's tokenizer.
+        teacher: The teacher's tokenizer; None if it has none that is known, such as one behind an API.
         counts: The words of the corpus.
 
     Returns:
-        Pieces, without those that no text can match (special tokens, capitals, punctuation).
+        Pieces, without those that no text can match (special tokens, capitals, punctuation). Words that are written
+        without blanks are cut into the teacher's pieces, whatever its tokenizer.
 
     Example:
         >>> word_pieces(static_tokenizer(["[UNK]", "storm", "Port", "##s"]), Counter())
         ['storm', '##s']
     """
-    if isinstance(teacher.model, WordPiece):
+    if teacher is not None and isinstance(teacher.model, WordPiece):
         vocabulary = teacher.get_vocab()
         pieces = sorted(vocabulary, key=lambda piece: vocabulary[piece])
     else:
         learnt = Tokenizer(WordPiece(unk_token=UNKNOWN))
-        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False)
+        # The trainer numbers continuations as it meets them, in no fixed order, and breaks ties by their numbers.
+        characters = sorted({f"{CONTINUATION}{character}" for word in counts for character in word[1:]})
+        trainer = trainers.WordPieceTrainer(vocab_size=LEARNT_PIECES, show_progress=False, special_tokens=characters)
         learnt.train_from_iterator(sorted(counts), trainer)
         pieces = sorted(learnt.get_vocab())
-    return [piece for piece in pieces if is_word(bare(piece))]
+    kept = [piece for piece in pieces if is_word(bare(piece))]
+    unspaced = _unspaced_pieces(teacher, counts)
+    if teacher is not None and unspaced:  # learnt pieces join words that stand side by side
+        kept = [piece for piece in kept if not UNSPACED.search(piece)]
+    return list(dict.fromkeys([*kept, *unspaced]))
+
+
+def _unspaced_pieces(teacher: Tokenizer | None, counts: Mapping[str, int]) -> list[str]:
+    """Return the teacher's pieces into which words without blanks are cut, the longest first, and their characters.
+
+    The teacher's own text is taken, without marks of its tokenizer. A piece may begin a word or continue it.
+    """
+    runs = sorted(word for word in counts if UNSPACED.search(word))
+    if not runs:
+        return []
+    characters = {character for word in runs for character in word}
+    texts = set() if teacher is None else {_plain(teacher.decode([place])) for place in range(teacher.get_vocab_size())}
+    bodies = sorted(characters | {text for text in texts if _RUN.fullmatch(text) and is_word(text)})
+    every = [*bodies, *(f"{CONTINUATION}{body}" for body in bodies)]
+    cut = static_tokenizer([UNKNOWN, *every])
+    used = {token for encoding in cut.encode_batch(runs) for token in encoding.tokens}
+    alone = characters | {f"{CONTINUATION}{character}" for character in characters}
+    return [piece for piece in every if piece in used | alone]
+
+
+def _plain(piece: str) -> str:
+    return NORMALIZER.normalize_str(bare(piece.strip())).strip()
 
 
 def bare(piece: str) -> str:
@@ -319,7 +358,13 @@ def static_tokenizer(vocabulary: Sequence[str]) -> Tokenizer:
     """
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
-    tokenizer = Tokenizer(WordPiece({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
+    unspaced = any(token.startswith(CONTINUATION) and UNSPACED.search(token) for token in vocabulary)
+    model = WordPiece(
+        {token: index for index, token in enumerate(vocabulary)},
+        unk_token=UNKNOWN,
+        max_input_chars_per_word=LONGEST_RUN if unspaced else LONGEST,
+    )
+    tokenizer = Tokenizer(model)
     tokenizer.normalizer = NORMALIZER
     tokenizer.pre_tokenizer = SPLITTER
     tokenizer.add_tokens([_added(token) for token in vocabulary if is_term(token)])

@@ -53,7 +53,7 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
     Raises:
         InputError: If the directory holds anything other than a model, or cannot be written.
     """
-    _refuse_other_content(directory)
+    refuse_other_content(directory)
     made_from = encoder.made_from
     if encoder.truncate_dim is not None:  # its figures are of all dimensions
         made_from = {key: value for key, value in made_from.items() if key != "figures"}
@@ -61,7 +61,7 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
         write_model(encoder, made_from, partial)
 
 
-def _refuse_other_content(directory: Path) -> None:
+def refuse_other_content(directory: Path) -> None:
     """Raise InputError if the directory holds anything other than a model: it is replaced as a whole."""
     if not directory.exists():
         return

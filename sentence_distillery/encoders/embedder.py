@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.transformer import Encoder, load_encoder
+from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
 
@@ -22,8 +21,8 @@ _ONE_AT_A_TIME = threading.Lock()
 class Embedder:
     """An encoder that travels to another process as the name and the fingerprint of its teacher."""
 
-    encoder: Encoder | None
-    teacher: Teacher
+    encoder: TextEncoder | None
+    teacher: GivenTeacher
     fingerprint: str
     batch_tokens: int
     precision: Precision
@@ -39,7 +38,7 @@ class Embedder:
         shard, texts = chunk
         with _ONE_AT_A_TIME:
             encoder = self.encoder or _same_encoder(self.teacher, self.fingerprint)
-            vectors = encoder.embed(encoder.token_ids(texts), self.batch_tokens, precision=self.precision)[0]
+            vectors = encoder.vectors(texts, self.batch_tokens, self.precision)
         finite = (np.abs(vectors) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
         if not finite.all():
             raise InputError(
@@ -50,9 +49,9 @@ class Embedder:
 
 
 @lru_cache(maxsize=1)
-def _same_encoder(teacher: Teacher, fingerprint: str) -> Encoder:
+def _same_encoder(teacher: GivenTeacher, fingerprint: str) -> TextEncoder:
     """Load this worker's copy of the teacher, once; raises InputError if its files are not those of the caller."""
-    encoder = load_encoder(teacher)
+    encoder = load_teacher(teacher)
     if encoder.fingerprint != fingerprint:
         raise InputError(
             f"A worker has other files of the teacher {teacher.reference} than the machine that asks it; "

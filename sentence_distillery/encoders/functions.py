@@ -6,21 +6,125 @@
     import tensorflow_hub                  use.py
     embed = tensorflow_hub.load("https://tfhub.dev/google/universal-sentence-encoder/4")
 
-It gets a list of texts, some hundreds at a time, and returns a row of numbers for each. It is identified by its name
-alone, so the pipeline does not notice a change of its code.
+It gets a list of texts, some hundreds at a time, and returns a row of numbers for each. Paper 3 identifies it by its
+name alone, so its stages do not notice a change of its code.
+
+A teacher that is a function is identified by its name, the source of its module and a version that its user may give.
+So an edit of the module makes new soft labels. What the module imports, and weights that it loads, do not count: give
+another version if these change.
 """
 
+import hashlib
+import inspect
+import marshal
 import pkgutil
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sentence_distillery.encoders.options import FunctionTeacher, TeacherError
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats
 
 CHUNK = 512  # texts that a function gets at a time
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionEncoder:
+    """A function as a teacher.
+
+    Attributes:
+        reference: Its name, module:function.
+        sha256: Of the source of its module.
+        fingerprint: Of all that identifies its vectors.
+        dimension: Of its vectors.
+        function: Checks what the function returns.
+        version: What its user calls this state of it.
+        maximum_length: None; the function knows what it reads.
+    """
+
+    reference: str
+    sha256: str
+    fingerprint: str
+    dimension: int
+    function: Embed
+    version: str | None = None
+    maximum_length: None = None
+
+    def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
+        """Embed texts, (texts, dimension) float32; the function chooses its batches and its precision."""
+        return self.function(texts)
+
+
+def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
+    """Load a teacher that is a function, and call it once.
+
+    Raises:
+        InputError: the function cannot be imported, or does not return a row of numbers for a text.
+        TeacherError: another SHA-256 of the source is pinned.
+    """
+    found = function_encoder(_resolved(teacher.function), teacher.version, teacher.function)
+    if teacher.sha256 not in (None, found.sha256):
+        raise TeacherError(
+            f"The source of {teacher.function} has the SHA-256 {found.sha256}, but {teacher.sha256} is pinned. Restore "
+            "it, or pin the new hash if the change is meant.",
+            teacher.function,
+            "sha256",
+            teacher.sha256,
+        )
+    return found
+
+
+def function_encoder(function: Callable[..., object], version: str | None, name: str | None = None) -> FunctionEncoder:
+    """Make a teacher of a function, and call it once.
+
+    Args:
+        function: Takes a list of texts, and returns a row of numbers for each.
+        version: What its user calls this state of it.
+        name: Its name; None takes module:function.
+
+    Raises:
+        InputError: The function has no source and no version, or does not return a row of numbers for a text.
+
+    Example:
+        >>> def lengths(texts):
+        ...     return [[len(text), 1.0] for text in texts]
+        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").tolist()
+        [[5.0, 1.0], [4.0, 1.0]]
+    """
+    called = (
+        name or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
+    )
+    sha256 = _source_hash(function, version, called)
+    embed = _checked(function, called)
+    dimension = embed([]).shape[1]
+    if dimension == 0:
+        raise InputError(f"{called} returns rows without numbers; it has to return a vector for each text.")
+    fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
+    return FunctionEncoder(called, sha256, fingerprint, dimension, embed, version)
+
+
+def _source_hash(function: Callable[..., object], version: str | None, name: str) -> str:
+    """Hash the source of the function's module, or its byte code if it was typed into a session."""
+    plain = inspect.unwrap(function)
+    plain = getattr(plain, "__func__", plain)
+    home = plain if inspect.isroutine(plain) or inspect.isclass(plain) else type(plain)
+    try:
+        return hashlib.sha256(Path(inspect.getsourcefile(home) or "").read_bytes()).hexdigest()
+    except (OSError, TypeError):  # built in, or of no file
+        if (code := getattr(plain, "__code__", None)) is not None:
+            return hashlib.sha256(marshal.dumps(code)).hexdigest()
+    if version is None:
+        raise InputError(
+            f"{name} has no source that says whether it has changed; wrap it in a function of yours, or give a version."
+        )
+    return hashlib.sha256(version.encode()).hexdigest()
 
 
 def load_function(reference: str) -> Embed:
@@ -35,13 +139,28 @@ def load_function(reference: str) -> Embed:
     Raises:
         InputError: the function cannot be imported; later, at a call, it fails or its result is not such an array.
     """
+    return _checked(_resolved(reference), reference)
+
+
+def _resolved(reference: str) -> Callable[..., object]:
+    """Import `module:name`; a command that pip installs does not look into the working directory by itself."""
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)  # after installed modules, none of which it hides
     try:
-        function = pkgutil.resolve_name(reference)
+        function: Callable[..., object] = pkgutil.resolve_name(reference)
     except (ImportError, AttributeError) as error:
         raise InputError(
             f"The function {reference} cannot be imported ({error}); put its module in the working directory, install "
             "it, or name another one."
         ) from error
+    if not callable(function):
+        raise InputError(f"{reference} is {function!r}, not a function; name one that takes a list of texts.")
+    return function
+
+
+def _checked(function: Callable[..., object], reference: str) -> Embed:
+    """Return the function, called in chunks, with its result checked."""
 
     def rows(texts: list[str]) -> Floats:
         try:

@@ -1,24 +1,126 @@
-"""Options that name a transformer, and the error that says which of them is wrong."""
+"""Options that name a teacher, and the error that says which of them is wrong.
 
-from typing import Annotated, Literal
+    Teacher           a transformer, run here
+    FunctionTeacher   a Python function from texts to vectors
+    VectorTeacher     a Parquet file of vectors that were made elsewhere, such as by an API
 
-from pydantic import Field
+Each is recognised by its first field, which no other has: `reference`, `function` or `vectors`.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, model_validator
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section
 
 MAXIMUM_LENGTH = 128  # word pieces, unless a teacher says otherwise
+FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
 class Teacher(Section):
+    """A transformer. Few have a prompt, so its two options may be left out: the default prompt of its files counts."""
+
     reference: str = Field(title="package:<name>, a local path, or a hub id")
     revision: str | None = Field(title="the pinned commit of a hub id")
     sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
     maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
+    prompt: str | None = Field(default=None, title="what is put before every text; '' for nothing")
+    prompt_name: str | None = Field(default=None, title="the same, by its name in the encoder's files")
+
+    @model_validator(mode="after")
+    def _one_prompt(self) -> Self:
+        if self.prompt is not None and self.prompt_name is not None:
+            raise ValueError(
+                f"prompt = {self.prompt!r} and prompt_name = {self.prompt_name!r} are both given; keep one"
+            )
+        return self
+
+
+class FunctionTeacher(Section):
+    """A function that gets a list of texts and returns a row of numbers for each."""
+
+    function: str = Field(pattern=FUNCTION, title="module:function, installed or in the working directory")
+    version: str | None = Field(
+        title="yours: give another one if vectors change, but the source of the module does not"
+    )
+    sha256: str | None = Field(title="SHA-256 of the module's source; null accepts any")
+
+    @property
+    def reference(self) -> str:
+        """How messages and model cards name it."""
+        return self.function
+
+
+class VectorTeacher(Section):
+    """Vectors by text; it knows no other text."""
+
+    vectors: str = Field(title="Parquet file with the columns text (string) and vector (list of numbers)")
+    sha256: str | None = Field(title="SHA-256 of the file; null accepts any")
+
+    @property
+    def reference(self) -> str:
+        """How messages and model cards name it."""
+        return self.vectors
+
+
+KINDS: dict[str, type[Section]] = {  # by the name that an error may give; no option has such a name
+    "a transformer": Teacher,
+    "a function": FunctionTeacher,
+    "a file of vectors": VectorTeacher,
+}
+
+
+def kind_of(value: Any) -> str:
+    """Return the key of KINDS that a mapping of options, or a teacher, is one of."""
+    for name, kind in KINDS.items():
+        first = next(iter(kind.model_fields))
+        if isinstance(value, kind) or (isinstance(value, dict) and first in value):
+            return name
+    return "a transformer"  # whose missing fields the error names
+
+
+AnyTeacher = Annotated[
+    Annotated[Teacher, Tag("a transformer")]
+    | Annotated[FunctionTeacher, Tag("a function")]
+    | Annotated[VectorTeacher, Tag("a file of vectors")],
+    Discriminator(kind_of),
+]
+
+
+def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher:
+    """Return a teacher that is a transformer; raises TeacherError if it is something else."""
+    if isinstance(teacher, Teacher):
+        return teacher
+    field = next(iter(type(teacher).model_fields))
+    raise TeacherError(
+        f"{teacher.reference} is {kind_of(teacher)}, but a transformer is needed here; name one, or leave this out.",
+        teacher.reference,
+        field,
+        teacher.reference,
+    )
+
+
+class Encoders(RootModel[dict[str, AnyTeacher]]):
+    """Encoders by name. A name stands for a transformer, unless the place that names it takes any teacher."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    def __getitem__(self, name: str) -> Teacher:
+        """Return a transformer; raises KeyError, or TeacherError if the entry is something else."""
+        return transformer(self.root[name])
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a transformer."""
+        return isinstance(self.root.get(str(name)), Teacher)
+
+    def transformers(self) -> list[str]:
+        """List the names of the transformers."""
+        return [name for name in self.root if name in self]
 
 
 class TeacherError(InputError):
-    """An option of a `Teacher` does not match the model that its reference names.
+    """An option of a teacher does not match the model that its reference names.
 
     `field` is the wrong option and `value` its value, so that code that read the options from a file can name the key.
     """
@@ -27,7 +129,7 @@ class TeacherError(InputError):
         self,
         message: str,
         reference: str,
-        field: Literal["reference", "revision", "sha256", "maximum_length"] = "reference",
+        field: str = "reference",
         value: object = None,
     ) -> None:
         super().__init__(message)

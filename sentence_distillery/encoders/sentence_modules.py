@@ -19,7 +19,7 @@ The pooled vector of n tokens with the outputs h_1 ... h_n is
     weightedmean           sum i h_i / sum i
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,7 @@ class SentenceModules:
         layers: Dense layers, and normalisations that a dense layer follows.
         normalize: Whether the vector has unit length in the end.
         prompt: The text before every text.
+        prompts: The encoder's own prompts by name.
         include_prompt: Whether the prompt's tokens are pooled.
         lower_case: Whether texts are lower-cased.
         transformer: The folder of the transformer below that of the encoder.
@@ -88,6 +89,7 @@ class SentenceModules:
     layers: nn.Sequential = field(default_factory=nn.Sequential)
     normalize: bool = False
     prompt: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
     include_prompt: bool = True
     lower_case: bool = False
     transformer: str = ""
@@ -106,7 +108,8 @@ class SentenceModules:
 
     def text(self, text: str) -> str:
         """Return what the tokenizer gets."""
-        return self.prompt + (text.lower() if self.lower_case else text)
+        prompted = self.prompt + text
+        return prompted.lower() if self.lower_case else prompted
 
     def pool(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Pool token outputs, and apply the layers.
@@ -166,6 +169,7 @@ def read_modules(directory: Path) -> SentenceModules:
         layers=nn.Sequential(*(after[:-1] if normalize else after)),
         normalize=normalize,
         prompt=_default_prompt(prompts, directory),
+        prompts=dict(prompts.get("prompts") or {}),
         include_prompt=bool(pooled.get("include_prompt", True)),
         lower_case=bool(about.get("do_lower_case", False)),
         transformer=kinds[0][1],

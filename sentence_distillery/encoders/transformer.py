@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 
 from sentence_distillery.encoders.onnx_package import PACKAGES, converted
 from sentence_distillery.encoders.options import AbsentModelError as AbsentModelError
-from sentence_distillery.encoders.options import Teacher, TeacherError
+from sentence_distillery.encoders.options import AnyTeacher, Teacher, TeacherError, transformer
 from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.encoders.sentence_modules import SentenceModules, read_modules
@@ -68,7 +68,7 @@ class Encoder:
         """The number of tokens at the start of every sentence that are not pooled: those of a prompt, perhaps."""
         if self.modules.include_prompt or not self.modules.prompt:
             return 0
-        return len(self.tokenizer(self.modules.prompt)["input_ids"]) - 1  # without the token that ends a sentence
+        return len(self.tokenizer(self.modules.text(""))["input_ids"]) - 1  # without the token that ends a sentence
 
     def token_ids(self, sentences: list[str]) -> list[list[int]]:
         """Look up each sentence's word pieces, special ones and a prompt's included, cut at the maximum length."""
@@ -77,6 +77,10 @@ class Encoder:
         texts = [self.modules.text(sentence) for sentence in sentences]
         encoded = self.tokenizer(texts, truncation=True, max_length=self.maximum_length)
         return list(encoded["input_ids"])
+
+    def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
+        """Embed texts by the encoder's own pooling, (texts, dimension) float32."""
+        return self.embed(self.token_ids(texts), batch_tokens, precision=precision)[0]
 
     def save(self, directory: Path) -> None:
         """Write the weights, the configuration and the tokenizer, as `load_encoder` reads them."""
@@ -176,20 +180,21 @@ def quiet_libraries() -> Iterator[None]:
             enable_progress_bars()
 
 
-def load_encoder(teacher: Teacher) -> Encoder:
+def load_encoder(given: AnyTeacher) -> Encoder:
     """Load a transformer on the device of this process.
 
     Args:
-        teacher: its reference, and the options that its weights and its tokenizer must match.
+        given: its reference, and the options that its weights and its tokenizer must match.
 
     Returns:
         The encoder, ready to embed.
 
     Raises:
         AbsentModelError: the weights are not on this machine and cannot be fetched.
-        TeacherError: an option of `teacher` does not fit the model.
+        TeacherError: it is not a transformer, or one of its options does not fit the model.
         InputError: the model cannot be read, or is not safe to read (pickled weights).
     """
+    teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
         model, tokenizer = _read(directory / modules.transformer)
@@ -205,6 +210,8 @@ def load_encoder(teacher: Teacher) -> Encoder:
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
     modules.layers.to(device())
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
+    if teacher.prompt is not None or teacher.prompt_name is not None:
+        fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
     return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length, modules)
 
 
@@ -217,8 +224,25 @@ def refuse_unfit(teacher: Teacher) -> None:
 def _checked(teacher: Teacher) -> tuple[Path, SentenceModules, str]:
     """Return the directory of a teacher, its modules and the SHA-256 of its weights."""
     directory = find_model(teacher.reference, teacher.revision)
-    modules = read_modules(directory)
+    modules = _prompted(read_modules(directory), teacher)
     return directory, modules, _checked_weights(teacher, directory / modules.transformer / WEIGHTS)
+
+
+def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
+    """Return the modules with the prompt that is asked for; raises TeacherError if they have none of the name."""
+    if teacher.prompt is not None:
+        return replace(modules, prompt=teacher.prompt)
+    if teacher.prompt_name is None:
+        return modules
+    if teacher.prompt_name not in modules.prompts:
+        raise TeacherError(
+            f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}"
+            "); choose one of them, or give the text itself as `prompt`.",
+            teacher.reference,
+            "prompt_name",
+            teacher.prompt_name,
+        )
+    return replace(modules, prompt=modules.prompts[teacher.prompt_name])
 
 
 def _checked_weights(teacher: Teacher, weights: Path) -> str:

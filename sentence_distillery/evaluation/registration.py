@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.evaluation.systems import StudentSystem, System
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable
@@ -22,7 +22,7 @@ class SystemOptions:
     """The options that loading the systems depends on; each system says which it needs."""
 
     batch_tokens: int
-    teacher: Teacher | None = None
+    teacher: AnyTeacher | None = None
     evaluate: Evaluate | None = None
     skipgram: Skipgram | None = None
     fasttext: Fasttext | None = None

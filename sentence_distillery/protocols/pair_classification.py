@@ -18,6 +18,8 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure, Unavailable
 from sentence_distillery.protocols.similarity import cosines, why_not_predicted
 
+DRAWN_AT_ONCE = 1_000_000  # numbers
+
 
 @dataclass(frozen=True)
 class PairClassification:
@@ -56,6 +58,34 @@ def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]
     accuracy, f1 = (hits + negatives) / len(positive), 2 * hits / (found + positives)
     ap = float((np.diff(hits, prepend=0) / positives * (hits / found)).sum())
     return PairClassification(ap, float(accuracy[:-1].max()), float(f1[:-1].max()))
+
+
+def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: Floats) -> Floats:
+    """Compute the average precision of pairs that are drawn again and again.
+
+    Args:
+        predicted: The cosines, (pairs,) float32.
+        positive: (pairs,) bool, whether the texts belong together; at least one is positive.
+        drawn: How often each pair is in each draw, (draws, pairs).
+
+    Returns:
+        That of each draw that has a positive pair, (at most draws,) float32.
+
+    Example:
+        >>> once = np.ones((1, 3), np.float32)
+        >>> precisions_of_draws(np.array([0.9, 0.8, 0.3], np.float32), np.array([True, False, True]), once).round(2)
+        array([0.83], dtype=float32)
+    """
+    order = np.argsort(-predicted, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(predicted[order])), len(order) - 1)
+    found = []
+    for rows in np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE)):
+        hits = np.cumsum(rows[:, order] * positive[order], axis=1, dtype=np.float64)[:, ends]
+        counts = np.cumsum(rows[:, order], axis=1, dtype=np.float64)[:, ends]
+        has = hits[:, -1] > 0
+        precisions = hits[has] / np.maximum(counts[has], 1)
+        found.append((np.diff(hits[has], axis=1, prepend=0) * precisions).sum(axis=1) / hits[has, -1])
+    return np.concatenate(found).astype(np.float32)
 
 
 def _why_unavailable(predicted: Floats, positive: NDArray[np.bool_]) -> Unavailable | None:

@@ -29,7 +29,7 @@ from sentence_distillery.distillation.compression import Precision, compressed, 
 from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.similarity import Encode, scores
 from sentence_distillery.evaluation.systems import WordSystem
@@ -160,7 +160,7 @@ def glove_rows(content_only: bool, workload: Workload) -> Iterator[Row]:
     yield _row("GloVe", "peer", shape, lambda: _Words(WordSystem("GloVe", load_glove(), content_only)), workload)
 
 
-def teacher_rows(options: Teacher, batch_tokens: int, workload: Workload) -> Iterator[Row]:
+def teacher_rows(options: AnyTeacher, batch_tokens: int, workload: Workload) -> Iterator[Row]:
     """Yield a row for the teacher, timed on TEACHER_SENTENCES."""
     teacher = _Teacher(options, batch_tokens)
     size = round(sum(tensor.numel() for tensor in teacher.encoder.model.parameters()) * 4 / 1e6, 2)
@@ -181,7 +181,7 @@ class _Words:
 class _Teacher:
     """The teacher, with the same `encode` as the others."""
 
-    def __init__(self, options: Teacher, batch_tokens: int) -> None:
+    def __init__(self, options: AnyTeacher, batch_tokens: int) -> None:
         self.encoder = load_encoder(options)
         self.budget = batch_tokens
 

@@ -13,7 +13,7 @@ from sentence_distillery.reporting.tables import label, metric, unique
 HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
 NEIGHBOURS = "neighbours"
 WORDS = "words"
-COUNTED = {"mean": "pairs", "search": "queries"}  # of own labels, by protocol
+COUNTED = {"mean": "pairs", "cosine": "pairs", "search": "queries"}  # of own labels, by protocol
 GROUPS = {
     "random pairs": "Random pairs",
     "near pairs": "Near pairs",
@@ -62,13 +62,23 @@ class DomainSection:
     found: float | None = None  # of the teacher's ten nearest texts, by the student
 
 
-def domain_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]]) -> DomainSection:
-    """Make the tables and charts of reports/domain.csv; `seeds` are the figures of each other seed."""
+def domain_section(
+    rows: Sequence[Result], seeds: Sequence[Sequence[Result]], trials: Sequence[Mapping[str, str]] = ()
+) -> DomainSection:
+    """Make the tables and charts of reports/domain.csv.
+
+    Args:
+        rows: Its figures.
+        seeds: Those of each other seed.
+        trials: Rows of reports/curves/student_size.csv: the students of the size that was ordered, if one was.
+    """
     own = [row for row in rows if row.dataset == HELD_OUT]
     known = [row for row in own if row.number is not None]
     spreads = {(row.system, row.dataset, row.protocol, row.metric): row.spread for row in over_seeds(rows, seeds)}
     sets = unique(row.dataset for row in rows if row.dataset != HELD_OUT)
     labelled = [domain_table([row for row in rows if row.dataset == name], name, spreads) for name in sets]
+    if trials:
+        labelled.append(size_table(trials))
     if not known:
         reasons = unique(row.value.reason for row in own if isinstance(row.value, Unavailable))
         return DomainSection("", None, [], labelled, "; ".join(reasons))
@@ -122,6 +132,29 @@ def domain_table(
     counts = sorted({row.n for row in rows if row.protocol not in ("random pairs", "near pairs")})
     size = f"{counts[-1]:,} {COUNTED.get(protocols[-1], 'texts')}; ×100, with 95% intervals"
     return DomainTable(caption, size, groups, lines, notes)
+
+
+def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
+    """Make a table of the students of a size that were tried, the chosen one first.
+
+    >>> row = dict(tokens="900", dimension="64", precision="int8", megabytes="0.1", recall_at_10="0.912")
+    >>> [cell.text for cell in size_table([row]).lines[0][1]]
+    ['91.2', '0.1', '900', '64']
+    """
+    lines = [
+        (
+            f"{'chosen, ' if place == 0 else ''}{row['precision']}",
+            [
+                Cell(_hundredfold(float(row["recall_at_10"])), best=place == 0),
+                Cell(f"{float(row['megabytes']):.1f}"),
+                Cell(f"{int(row['tokens']):,}"),
+                Cell(row["dimension"]),
+            ],
+        )
+        for place, row in enumerate(trials)
+    ]
+    groups = [("Agreement with the full student", ["Recall@10"]), ("Size", ["Megabytes", "Tokens", "Dimension"])]
+    return DomainTable("Students of the size that was ordered", "recall ×100", groups, lines, [])
 
 
 def panels(rows: Sequence[Result]) -> list[charts.Intervals]:

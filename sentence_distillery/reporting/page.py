@@ -64,8 +64,8 @@ class RunReport:
 
     `rows` are the figures of results.csv, `domain` those of domain.csv, `seeds` those of each other seed; `counters` is
     {stage: its counters} in the order of the stages; `curves` has student; `student` is its config.json, `provenance`
-    that of the benchmark sets; `systems` says what each system is, by its name; `pareto` and `cleaning` are rows of
-    their tables.
+    that of the benchmark sets; `systems` says what each system is, by its name; `pareto`, `cleaning` and
+    `trials` (of students of a size) are rows of their tables.
     """
 
     profile: str
@@ -80,6 +80,7 @@ class RunReport:
     corpus: Mapping[str, Any]
     pareto: Sequence[Mapping[str, str]]
     cleaning: Sequence[Mapping[str, str]]
+    trials: Sequence[Mapping[str, str]] = ()
 
 
 def read_curve(path: Path) -> dict[str, list[float]]:
@@ -91,6 +92,18 @@ def read_curve(path: Path) -> dict[str, list[float]]:
     except (OSError, TypeError, ValueError, IndexError) as error:
         reason = "it has no rows" if isinstance(error, IndexError) else str(error)
         raise InputError(f"{path} cannot be read: {reason}. A training curve is a CSV table of numbers.") from error
+
+
+def read_trials(path: Path) -> list[dict[str, str]]:
+    """Read the students that were tried for a size; raises InputError if the table is missing or lacks a column."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        for row in rows:
+            float(row["recall_at_10"]), float(row["megabytes"]), int(row["tokens"]), row["dimension"], row["precision"]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error!r}.", path) from error
+    return rows
 
 
 def read_cleaning(path: Path) -> list[dict[str, str]]:
@@ -170,7 +183,7 @@ def context(run: RunReport) -> dict[str, Any]:
     """Compute the content of the header and of the page's own sections."""
     sets = run.provenance["sets"]
     figures = headline(run.rows, sets)
-    domain = domain_section(run.domain, run.seeds)
+    domain = domain_section(run.domain, run.seeds, run.trials)
     return {
         "profile": run.profile,
         "student": run.student,

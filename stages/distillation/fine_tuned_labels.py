@@ -5,21 +5,21 @@ data/fine_tuned_labels; its variant.json has null, or the reason why this run ha
 """
 
 from sentence_distillery.encoder.static_encoder import VARIANT
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import AnyTeacher, Teacher, transformer
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import read_unavailable, to_json
 from stages import paths
 from stages.stage import stage
 
 
-def tuned_teachers(teachers: list[Teacher]) -> list[Teacher]:
+def tuned_teachers(teachers: list[AnyTeacher]) -> list[Teacher]:
     """Return the teachers that the stage `fine_tuned_teacher` wrote."""
     return [
         Teacher(
             reference=str(paths.FINE_TUNED_TEACHER / str(number)),
             revision=None,
             sha256=None,
-            maximum_length=teacher.maximum_length,
+            maximum_length=transformer(teacher).maximum_length,
         )
         for number, teacher in enumerate(teachers)
     ]

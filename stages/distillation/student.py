@@ -1,11 +1,13 @@
 """The stage `student`: train a student on the teacher's soft labels and save it as a sentence-transformers model.
 
 Reads data/corpus/sentences, data/soft_labels and data/benchmarks. Writes models/student, and reports/curves/student.csv
-with the losses and dev scores of each epoch.
+with the losses and dev scores of each epoch. If section `size` orders a size, the student is made as small, and
+reports/curves/student_size.csv has what was tried.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import export
+from sentence_distillery.distillation.sizing import made_to_size, write_trials
 from sentence_distillery.distillation.student import (
     LabelledCorpus,
     card,
@@ -18,6 +20,7 @@ from stages.stage import stage
 
 CHECKPOINT = paths.MODEL_CHECKPOINTS / "student.safetensors"
 CURVE = paths.CURVES / "student.csv"
+SIZES = paths.CURVES / "student_size.csv"
 
 
 def main() -> None:
@@ -32,7 +35,9 @@ def main() -> None:
         made_from = card(
             params.name, params.clean.language, params.student.seed, len(trained.curve), corpus.teacher, counters.kept
         )
-        export(trained.encoder, made_from, paths.STUDENT)
+        encoder, trials = made_to_size(trained.encoder, params.size, *corpus.texts())
+        write_trials(SIZES, trials)
+        export(encoder, made_from, paths.STUDENT)
         CHECKPOINT.unlink(missing_ok=True)
 
 

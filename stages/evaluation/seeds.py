@@ -59,7 +59,8 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
     if taken := [name for name, section in sections.items() if section.model_dump()["seed"] == seed]:
         raise InputError(f"the seed {seed} is {taken[0]}.seed, the run's own; give others.")
     content = read_params()
-    return content | {name: content[name] | {"seed": seed} for name in sections}
+    same = {"size": params.size.model_dump()}  # which has no seed, but makes another student
+    return content | same | {name: content[name] | {"seed": seed} for name in sections}
 
 
 def make_workspace(directory: Path, content: dict[str, Any]) -> None:

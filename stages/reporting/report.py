@@ -9,7 +9,7 @@ from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.papers.registry import PAPERS
-from sentence_distillery.reporting.page import Link, RunReport, read_cleaning, read_curve, render
+from sentence_distillery.reporting.page import Link, RunReport, read_cleaning, read_curve, read_trials, render
 from sentence_distillery.reporting.sizes import read_pareto
 from stages import paths
 from stages.params import Params
@@ -44,6 +44,7 @@ def read_run(params: Params) -> RunReport:
         corpus=read_json(paths.CORPUS_OVERVIEW),
         pareto=read_pareto(paths.PARETO),
         cleaning=read_cleaning(paths.CORPUS_QUALITY),
+        trials=read_trials(paths.CURVES / "student_size.csv"),
     )
 
 

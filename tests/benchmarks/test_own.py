@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, QuerySet
 from sentence_distillery.benchmarks.options import Benchmarks, OwnBenchmark
 from sentence_distillery.corpus.fingerprints import fingerprint
@@ -20,6 +21,8 @@ from sentence_distillery.evaluation.data import pair_sets, task_sets
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.pair_classification import pair_classification, precisions_of_draws
+from sentence_distillery.protocols.similarity import cosines
 from stages import paths
 from stages.benchmarks import benchmarks as stage
 from tests.benchmarks.conftest import ROOT
@@ -57,6 +60,22 @@ FAQ: dict[str, Any] = {
 }
 
 
+SAME: dict[str, Any] = {
+    "name": "same",
+    "task": "pair_classification",
+    "files": {"test": "same.csv"},
+    "columns": {"sentence1": "a", "sentence2": "b", "label": "together"},
+    "scale": None,
+}
+GROUPS: dict[str, Any] = {
+    "name": "groups",
+    "task": "clustering",
+    "files": {"test": "test.tsv"},
+    "columns": {"text": "question", "label": "intent"},
+    "scale": None,
+}
+
+
 class Bag:
     """A count of each word of WORDS, at unit length."""
 
@@ -86,6 +105,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     paths.SAMPLES.parent.mkdir(parents=True)
     paths.SAMPLES.symlink_to(ROOT / paths.SAMPLES)
     write("mine.csv", PAIRS)
+    write("same.csv", [row | {"together": "yes" if int(row["rating"]) > 0 else "No"} for row in PAIRS])
     write("train.jsonl", LABELLED[::2])
     write("test.tsv", LABELLED[1::2])
     write("queries.csv", [{"id": f"q{row}", "text": f"Where is the {word}?"} for row, word in enumerate(WORDS)])
@@ -164,6 +184,55 @@ def test_figures_with_intervals(here: Path) -> None:
     assert {scored_on_labels("gone", reason, task).value for task in own_tasks(data)} == {reason}
 
 
+def test_pairs_with_yes_or_no_and_groups(here: Path) -> None:
+    """The values are those of `evaluate`; average precision has an interval, and the V-measure has none."""
+    data = run(SAME, GROUPS)
+    assert [task.type for task in own_tasks(data)] == ["pair_classification", "clustering"]
+    expected = {(row.dataset, row.metric): row for row in evaluate(Bag(), own_tasks(data))}
+    same, groups = [scored_on_labels("bag", Bag(), task) for task in own_tasks(data)]
+    assert (same.protocol, same.metric, same.n) == ("cosine", "ap", len(PAIRS))
+    assert (groups.protocol, groups.metric, groups.n) == ("k-means", "v_measure", len(LABELLED[1::2]))
+    for row in (same, groups):
+        assert row.value == expected[row.dataset, row.metric].value
+    assert same.low is not None and same.high is not None and same.low <= float(str(same.value)) <= same.high
+    assert (groups.low, groups.high) == (None, None)
+    marks = set(data.fingerprints().tolist())
+    assert {fingerprint(PAIRS[0]["a"]), fingerprint(LABELLED[1]["question"])} <= marks
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("TRUE", "False"), (True, False), (1.0, 0.0), (1, 0)])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_ways_to_say_yes_and_no(yes: Any, no: Any, suffix: str, here: Path) -> None:
+    rows = [row | {"together": yes if int(row["rating"]) > 0 else no} for row in PAIRS]
+    write(f"same{suffix}", rows)
+    labels = run(SAME | {"files": {"test": f"same{suffix}"}}).pairs("same", "test").labels
+    assert labels == ["1" if int(row["rating"]) > 0 else "0" for row in PAIRS]
+
+
+def test_pairs_of_one_label_and_of_another(here: Path) -> None:
+    write("same.csv", [row | {"together": "1"} for row in PAIRS])
+    (row,) = [scored_on_labels("bag", Bag(), task) for task in own_tasks(run(SAME))]
+    assert (row.value, row.low) == (Unavailable("all pairs have one label"), None)
+    write("same.csv", [row | {"together": "maybe"} for row in PAIRS])
+    assert "same.csv, line 2: the label 'maybe' is neither yes nor no; write 1 and 0" in problem(SAME)
+
+
+def test_average_precision_of_draws() -> None:
+    """Each draw as the protocol scores it, equal cosines and all."""
+    rng = np.random.default_rng(3)
+    predicted = rng.integers(0, 8, 40).astype(np.float32) / 8
+    positive = rng.random(40) < 0.4
+    drawn = bootstrap.counts(40, 50)
+    left = np.stack([predicted, np.sqrt(1 - predicted**2)], axis=1).astype(np.float32)
+    right = np.tile(np.array([1, 0], np.float32), (40, 1))
+    expected: list[Any] = []
+    for draw in drawn.astype(int):
+        rows = np.repeat(np.arange(40), draw)
+        expected.append(pair_classification(left[rows], right[rows], positive[rows]).ap)
+    found: Any = precisions_of_draws(cosines(left, right), positive, drawn)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_vectors_without_a_figure(here: Path) -> None:
     class Zeros:
         def encode(self, sentences: list[str]) -> Floats:
@@ -239,7 +308,11 @@ def test_judgements_of_nothing(here: Path) -> None:
         ({"columns": {"sentence1": "a"}}, "mine: columns lacks 'score'; it needs score, sentence1, sentence2"),
         ({"scale": None}, r"mine: scale is \[lowest, highest\] for the task sts, and null for others"),
         ({"scale": [5, 0]}, r"mine: scale = \[5.0, 0.0\] does not begin with the lower score"),
-        ({"task": "clustering"}, "Input should be 'sts', 'classification' or 'retrieval'"),
+        (
+            {"task": "reranking"},
+            "Input should be 'sts', 'pair_classification', 'classification', 'clustering' or 'retrieval'",
+        ),
+        ({"task": "clustering"}, "mine: columns lacks 'label'; it needs label, text"),
         ({"name": "My set"}, "String should match pattern"),
     ],
 )

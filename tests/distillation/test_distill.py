@@ -1,5 +1,6 @@
 """The public `distill`: the bytes of the stages, every kind of text, and a killed call that resumes."""
 
+import csv
 import doctest
 import json
 import logging
@@ -18,7 +19,7 @@ from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.corpus_files import CLEAN
-from sentence_distillery.distillation.distill import HELD_OUT, SOFT_LABELS, STUDENT, as_teacher, distill
+from sentence_distillery.distillation.distill import HELD_OUT, SIZE, SOFT_LABELS, STUDENT, as_teacher, distill
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.files import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -27,7 +28,8 @@ from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, write_table
 from stages import paths
 from stages.corpus import clean
-from stages.distillation import soft_labels, student
+from stages.distillation import soft_labels
+from stages.distillation import student as student_stage
 from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT, write_params
@@ -52,7 +54,9 @@ def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:
     return (directory / WEIGHTS).read_bytes()
 
 
-def through_the_stages(tiny: Path, evaluated: list[str], share: float = 0.0) -> bytes:
+def through_the_stages(
+    tiny: Path, evaluated: list[str], share: float = 0.0, student: dict[str, Any] | None = None, **sections: Any
+) -> bytes:
     """The weights of the student that the stages make of TEXTS."""
     teacher = {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}
     write_params(
@@ -60,7 +64,8 @@ def through_the_stages(tiny: Path, evaluated: list[str], share: float = 0.0) -> 
         clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
         held_out={"share": share},
         soft_labels={"minimum_count": 3},
-        student={"dimension": 6, "epochs": 3, "batch_size": 32},
+        student={"dimension": 6, "epochs": 3, "batch_size": 32} | (student or {}),
+        **sections,
     )
     rows = [{"url": str(number), "source": "texts", "text": text} for number, text in enumerate(TEXTS)]
     write_table(paths.ARTICLES / "part-00000.parquet", pa.Table.from_pylist(rows, schema=ARTICLES))
@@ -68,7 +73,7 @@ def through_the_stages(tiny: Path, evaluated: list[str], share: float = 0.0) -> 
     marks = pa.array(fingerprints(evaluated), pa.uint64())
     target = paths.BENCHMARKS / "evaluation_fingerprints.parquet"
     write_table(target, pa.table([marks], schema=EVALUATION_FINGERPRINTS))
-    for stage in (clean, soft_labels, student):
+    for stage in (clean, soft_labels, student_stage):
         stage.main()
     return (paths.STUDENT / WEIGHTS).read_bytes()
 
@@ -102,7 +107,9 @@ def test_held_out_texts(tiny: Path) -> None:
     assert 0.1 * len(SENTENCES) < len(table) <= 0.2 * len(SENTENCES)
     labels = pq.read_table(paths.SOFT_LABELS / "held_out.parquet")
     assert labels["sentence"].to_pylist() == sentence_ids(table["document"], table["position"]).to_pylist()
-    encoder = load_encoder(as_teacher(tiny, None, 32))
+    teacher = as_teacher(tiny, None, 32)
+    assert isinstance(teacher, Teacher)
+    encoder = load_encoder(teacher)
     (vectors,) = encoder.embed(encoder.token_ids(table["text"].to_pylist()), 10_000)
     np.testing.assert_allclose(embedding_array(labels["embedding"]), vectors, atol=2e-3)
 
@@ -119,10 +126,33 @@ def test_held_out_texts_that_cannot_be(options: dict[str, Any], problem: str, ti
         distill(TEXTS, tiny, held_out=0.2, **options, **SMALL)
 
 
+def test_a_size_is_ordered(tiny: Path) -> None:
+    """In the call and in the stage: the same bytes, and the same table of what was tried."""
+    options = SMALL | {"dimension": 20}
+    full = distill(TEXTS, tiny, **options)
+    full.save_pretrained("full")
+    whole = (
+        sum(path.stat().st_size for path in Path("full").iterdir() if path.name in (WEIGHTS, "tokenizer.json")) / 1e6
+    )
+    ordered: dict[str, Any] = {"megabytes": round(whole * 0.6, 4), "table_precision": "int8"}
+    smaller = distill(TEXTS, tiny, held_out=0.2, working_directory="kept", **options, **ordered)
+    smaller.save_pretrained("smaller")
+    size = sum(path.stat().st_size for path in Path("smaller").iterdir() if path.name in (WEIGHTS, "tokenizer.json"))
+    assert size / 1e6 <= ordered["megabytes"] and smaller.stored.dtype == np.int8
+    with Path("kept/sizes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert int(rows[0]["dimension"]) == smaller.dimension
+    size_of_stage = {"megabytes": ordered["megabytes"], "precision": "int8"}
+    expected = through_the_stages(tiny, [], 0.2, size=size_of_stage, student={"dimension": 20})
+    assert saved(smaller) == expected
+    assert (paths.CURVES / "student_size.csv").read_bytes() == Path("kept/sizes.csv").read_bytes()
+
+
 def test_the_defaults_are_those_of_the_base_configuration() -> None:
     """One truth: conf/base.yaml, from which params.yaml is made."""
     base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
     assert STUDENT.model_dump() == base["student"]
+    assert SIZE.model_dump() == base["size"]
     assert SOFT_LABELS.model_dump() == base["soft_labels"]
     assert CLEAN.model_dump() == base["clean"]
     assert HELD_OUT.model_dump() == base["held_out"]

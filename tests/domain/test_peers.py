@@ -88,6 +88,7 @@ def test_model2vec(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> N
 @WITH_MODEL2VEC
 @pytest.mark.filterwarnings("default")
 def test_a_teacher_that_is_not_here(comparison: Comparison) -> None:
+    assert isinstance(comparison.teacher, Teacher)
     absent = comparison.teacher.model_copy(update={"reference": "./nowhere"})
     assert peers.distilled(absent, 8) == NO_WEIGHTS
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
@@ -35,7 +36,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from sentence_distillery.encoders.options import Teacher
+from sentence_distillery.encoders.options import Teacher, TeacherError
 from sentence_distillery.encoders.sentence_modules import POOLINGS, read_modules
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError
@@ -104,10 +105,13 @@ def saved(directory: Path, architecture: str, modules: Sequence[Any], **options:
     return SentenceTransformer(str(directory / "encoder"), device="cpu")
 
 
-def own(directory: Path, texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+def teacher_of(directory: Path, **prompt: str) -> Teacher:
+    return Teacher(reference=str(directory / "encoder"), revision=None, sha256=None, maximum_length=32, **prompt)
+
+
+def own(directory: Path, texts: list[str], **prompt: str) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Embed as a teacher does, and scale to unit length if the encoder does that."""
-    teacher = Teacher(reference=str(directory / "encoder"), revision=None, sha256=None, maximum_length=32)
-    encoder = load_encoder(teacher)
+    encoder = load_encoder(teacher_of(directory, **prompt))
     (vectors,) = encoder.embed(encoder.token_ids(texts), 256)
     assert vectors.shape == (len(texts), encoder.dimension)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True) if encoder.modules.normalize else vectors
@@ -153,6 +157,42 @@ def test_a_default_prompt(pooling: str, included: bool, tmp_path: Path) -> None:
     modules = [Pooling(16, pooling, include_prompt=included)]
     theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name="query")
     np.testing.assert_allclose(own(tmp_path, TEXTS), theirs.encode(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize("default", [None, "query"])
+@pytest.mark.parametrize("included", [True, False])
+@pytest.mark.parametrize(
+    "given",
+    [{"prompt": "Unknown storm: "}, {"prompt": ""}, {"prompt_name": "passage"}, {"prompt_name": "query"}],
+)
+def test_a_prompt_that_is_asked_for(given: dict[str, Any], included: bool, default: str | None, tmp_path: Path) -> None:
+    """In place of the default one, as the same argument of `encode` has it; and no two share their shards."""
+    prompts = {"query": "the storm: ", "passage": "ships "}
+    modules = [Pooling(16, "mean", include_prompt=included)]
+    theirs = saved(tmp_path, "bert", modules, prompts=prompts, default_prompt_name=default)
+    asked = own(tmp_path, TEXTS, **given)
+    np.testing.assert_allclose(asked, theirs.encode(TEXTS, **given), atol=1e-5)
+    assert (np.abs(asked - own(tmp_path, TEXTS)).max() < 1e-6) == (
+        (given, default) in [({"prompt_name": "query"}, "query"), ({"prompt": ""}, None)]
+    )
+    every = [{}, {"prompt": "a "}, {"prompt": "b "}, {"prompt_name": "passage"}]
+    assert len({load_encoder(teacher_of(tmp_path, **each)).fingerprint for each in every}) == len(every)
+
+
+def test_a_prompt_that_is_not_there(tmp_path: Path) -> None:
+    saved(tmp_path, "bert", [Pooling(16, "mean")], prompts={"query": "q: "})
+    with pytest.raises(TeacherError, match=r"has no prompt 'passage' \(it has .*query.*\); choose one of them, or"):
+        load_encoder(teacher_of(tmp_path, prompt_name="passage"))
+    with pytest.raises(ValidationError, match="prompt = 'a' and prompt_name = 'query' are both given; keep one"):
+        teacher_of(tmp_path, prompt="a", prompt_name="query")
+
+
+def test_a_prompt_and_lower_case(tmp_path: Path) -> None:
+    saved(tmp_path, "roberta", [Pooling(16, "mean")])
+    path = tmp_path / "encoder/sentence_bert_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": True}))
+    theirs = SentenceTransformer(str(tmp_path / "encoder"), device="cpu").encode(TEXTS, prompt="The Storm: ")
+    np.testing.assert_allclose(own(tmp_path, TEXTS, prompt="The Storm: "), theirs, atol=1e-5)
 
 
 def test_lower_case(tmp_path: Path) -> None:

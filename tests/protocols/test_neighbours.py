@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sentence_distillery.domain import neighbours
-from sentence_distillery.domain.neighbours import cosine_blocks, memberships, nearest, recalls
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.protocols import neighbours
+from sentence_distillery.protocols.neighbours import cosine_blocks, memberships, nearest, recalls
 
 
 def vectors(seed: int, texts: int = 60, dimension: int = 8) -> Floats:

@@ -4,13 +4,16 @@
     each such student                                 recall@10: how many of the full student's ten nearest texts of a
                                                       text are among its own
 
-The best one is taken, of equal ones the smallest. The texts need no labels. Every other text is compared, and the rest
-decides which words and directions a student that is tried keeps: a word that only compared texts have may be missing,
-as it will be in texts to come. The student that is returned has those of all texts.
+The best one is taken, of equal ones the smallest. The texts need no labels. Held-out texts are compared if there are
+some, else every other text, and the rest decides which words and directions a student that is tried keeps: a word that
+only compared texts have may be missing, as it will be in texts to come. The student that is returned has those of all
+texts.
 """
 
+import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import Literal
 
 from sentence_distillery.distillation.compression import (
@@ -22,9 +25,10 @@ from sentence_distillery.distillation.compression import (
     token_counts,
     with_fewer_words,
 )
-from sentence_distillery.domain.neighbours import recalls
+from sentence_distillery.distillation.options import Size
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.protocols.neighbours import recalls
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
 LEAST = 16  # dimensions
@@ -35,6 +39,10 @@ COMPARED = 2_000  # texts
 BYTES = {Precision.FLOAT32: (4, 0), Precision.FLOAT16: (2, 2), Precision.LEVELS: (2, 2), Precision.INT8: (1, 4)}
 OTHER_FILES = 1_000  # bytes
 MEGABYTE = 1_000_000
+COLUMNS = ("tokens", "dimension", "precision", "megabytes", "recall_at_10")  # the fields of a Trial, in a file
+
+StoredAs = Literal["float32", "float16", "int8", "levels"]
+PRECISIONS: tuple[StoredAs, ...] = ("int8", "levels")  # that are tried by default
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,8 @@ def fit_to_size(
     encoder: StaticEncoder,
     megabytes: float,
     texts: Iterable[str],
-    precisions: Sequence[Literal["float32", "float16", "int8", "levels"]] = ("int8", "levels"),
+    precisions: Sequence[StoredAs] = PRECISIONS,
+    held_out: Sequence[str] = (),
 ) -> tuple[StaticEncoder, list[Trial]]:
     """Make a student of at most a given size, the one that agrees best with the full student on texts.
 
@@ -70,6 +79,7 @@ def fit_to_size(
         texts: Texts of your domain, at least 22 different ones, better some thousands. Their words are kept, and up to
             2,000 of them are compared.
         precisions: How the table may be stored, see `compress`.
+        held_out: Further texts, on which the students are compared in place of `texts`, if there are at least 11.
 
     Returns:
         The student, and what was tried, the best first.
@@ -85,14 +95,17 @@ def fit_to_size(
         True
     """
     refuse_layers(encoder)
-    listed = list(dict.fromkeys(texts))
+    listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
     if len(listed) < FEWEST:
         raise InputError(f"{len(listed)} different texts; give at least {FEWEST}, better some thousands.")
     stored = Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
     fixed, each = _sizes(encoder, stored)
     if (size := fixed + each * encoder.dimension) <= megabytes:
         return encoder, [Trial(len(encoder.stored), encoder.dimension, stored, size, 1.0)]
-    compared, others = listed[::2][:COMPARED], [*listed[1::2], *listed[::2][COMPARED:]]
+    if len(apart) > NEIGHBOURS:
+        compared, others = apart[:COMPARED], listed
+    else:
+        compared, others = listed[::2][:COMPARED], [*listed[1::2], *listed[::2][COMPARED:]]
     full = encoder.encode(compared)
     trials = []
     for smaller, precision, size in _candidates(encoder, megabytes, others, [Precision(name) for name in precisions]):
@@ -105,6 +118,48 @@ def fit_to_size(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed
     )
     return smaller, trials
+
+
+def made_to_size(
+    encoder: StaticEncoder, size: Size, texts: Iterable[str], held_out: Sequence[str]
+) -> tuple[StaticEncoder, list[Trial]]:
+    """Make a trained student as small as it is ordered.
+
+    Args:
+        encoder: The full student.
+        size: What is ordered.
+        texts: Those that it was trained on; their words and directions are kept.
+        held_out: Those that it was not trained on; without enough of them, students are compared on `texts`.
+
+    Returns:
+        The student, and what was tried, the best first; the same student and nothing if no size is ordered.
+
+    Raises:
+        InputError: If there are too few texts, or no student is as small.
+    """
+    if size.megabytes is not None:
+        precisions = [size.precision] if size.precision else PRECISIONS
+        return fit_to_size(encoder, size.megabytes, texts, precisions, held_out)
+    if size.vocabulary is None and size.precision is None:
+        return encoder, []
+    smaller = compress(encoder, vocabulary=size.vocabulary, precision=size.precision or "float32", texts=texts)
+    return smaller, []
+
+
+def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
+    """Yield a table for a terminal, its header first."""
+    yield "recall@10\tmegabytes\tdimension\ttokens\tprecision"
+    for trial in trials:
+        size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
+        yield f"{trial.recall:.3f}\t{size}"
+
+
+def write_trials(target: Path, trials: Iterable[Trial]) -> None:
+    """Write a CSV file with a row for each trial, the best first; with its header alone if nothing was tried."""
+    with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(astuple(trial) for trial in trials)
 
 
 def _sizes(encoder: StaticEncoder, precision: Precision) -> tuple[float, float]:
