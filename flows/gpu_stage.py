@@ -1,4 +1,4 @@
-"""The flow that a GPU worker runs, in its own clone: one stage of somebody else's graph, as flows/handoff.py sends it.
+"""The flow that a GPU worker runs, in its own clone: one stage of another clone, as flows/gpu/handoff.py sends it.
 
     python -m flows.gpu_stage     starts a worker; run it in the clone that the worker is to use
 
@@ -25,11 +25,11 @@ from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from flows.gpu_pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
-from flows.handoff import deliver, give_seconds, step
-from flows.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
-from flows.process import held
-from flows.reproduce import Children, StageError, reproduce
+from flows.execution.process import held
+from flows.execution.reproduce import Children, StageError, reproduce
+from flows.gpu.handoff import deliver, give_seconds, step
+from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"

@@ -14,10 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
-from flows.graph import GraphError, Stage
-from flows.reproduce import MEANING, Outcome
-from flows.run import PipelineError, Run, open_run, summary
-from flows.settings import SettingsError, assignments
+from flows.execution.graph import GraphError, Stage
+from flows.execution.reproduce import MEANING, Outcome
+from flows.execution.run import PipelineError, Run, open_run, summary
+from flows.execution.settings import SettingsError, assignments
 from flows.worktree import WorktreeError, bring_back
 
 

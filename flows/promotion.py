@@ -37,11 +37,11 @@ from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from flows.cache import cache_of, remove_broken
-from flows.comparison import METRICS, PROVENANCE, Figures, current
-from flows.process import held
-from flows.registry import damaged_tags
-from flows.stored import missing
+from flows.execution.cache import cache_of, remove_broken
+from flows.execution.process import held
+from flows.registry.comparison import METRICS, PROVENANCE, Figures, current
+from flows.registry.stored import missing
+from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 
 LOCK = Path(".dvc/tmp/promotion.lock")

@@ -27,20 +27,12 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 from prefect.states import Completed
 
-from flows.comparison import (
-    METRICS,
-    PROVENANCE,
-    TOLERANCES,
-    Figures,
-    Tolerance,
-    ToleranceError,
-    check_tolerances,
-    compare,
-    table,
-)
-from flows.graph import GraphError
+from flows.execution.graph import GraphError
+from flows.execution.process import HeldError, held
+from flows.execution.reproduce import Outcome
+from flows.execution.run import GpuPolicy, Log, PipelineError, Run, open_run
+from flows.execution.settings import PARAMS, SettingsError, assignments, flat
 from flows.pipeline import run_in_threads, stop
-from flows.process import HeldError, held
 from flows.promotion import (
     Channel,
     PromotionError,
@@ -54,9 +46,17 @@ from flows.promotion import (
     read_figures,
     same_model,
 )
-from flows.reproduce import Outcome
-from flows.run import GpuPolicy, Log, PipelineError, Run, open_run
-from flows.settings import PARAMS, SettingsError, assignments, flat
+from flows.registry.comparison import (
+    METRICS,
+    PROVENANCE,
+    TOLERANCES,
+    Figures,
+    Tolerance,
+    ToleranceError,
+    check_tolerances,
+    compare,
+    table,
+)
 from flows.tasks import AS_IT_STANDS, Profile, run_as_tasks
 from flows.worktree import END, WorktreeError, git
 

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from flows.comparison import METRICS
-from flows.reproduce import Outcome
-from flows.run import Run
-from flows.settings import PARAMS, flat
+from flows.execution.reproduce import Outcome
+from flows.execution.run import Run
+from flows.execution.settings import PARAMS, flat
+from flows.registry.comparison import METRICS
 from flows.worktree import END, WorktreeError, git
 
 REPORT = "reports/index.html"

@@ -14,10 +14,10 @@ from prefect.states import Completed
 from prefect.utilities.annotations import quote
 from pydantic import WithJsonSchema
 
-from flows.graph import Stage
-from flows.reproduce import MEANING, Outcome
-from flows.run import GpuPolicy, Run, open_run, summary
-from flows.settings import profiles
+from flows.execution.graph import Stage
+from flows.execution.reproduce import MEANING, Outcome
+from flows.execution.run import GpuPolicy, Run, open_run, summary
+from flows.execution.settings import profiles
 from flows.show import publish
 from flows.worktree import bring_back
 

@@ -23,7 +23,7 @@ from typing import NoReturn
 import httpx
 
 from flows.deploy import DeployError, deploy
-from flows.process import bound
+from flows.execution.process import bound
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from flows.worktree import END, git
 

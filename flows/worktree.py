@@ -25,7 +25,7 @@ from pathlib import Path
 from dvc.config import Config
 from dvc.lock import make_lock
 
-from flows.process import without_git
+from flows.execution.process import without_git
 
 RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches

@@ -18,7 +18,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 
-from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
+from flows.gpu.pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage
 from flows.server import origin_of, read_key
 from tests.sockets import free_port

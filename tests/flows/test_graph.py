@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo
 
-from flows.graph import GraphError, Stage, read_graph, unchanged
+from flows.execution.graph import GraphError, Stage, read_graph, unchanged
 
 from .conftest import CHAIN, make_repository, pipeline, set_param, stage, write_yaml
 

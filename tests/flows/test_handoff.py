@@ -22,12 +22,12 @@ from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from flows import gpu_pool, handoff, order
-from flows.gpu_pool import Errand, Limits
+from flows.execution.reproduce import Children, Outcome, StageError
+from flows.gpu import handoff, order, pool
+from flows.gpu.handoff import fetch, give, hand_off, key_of, opened
+from flows.gpu.order import HandoffError
+from flows.gpu.pool import Errand, Limits
 from flows.gpu_stage import gpu_stage
-from flows.handoff import fetch, give, hand_off, key_of, opened
-from flows.order import HandoffError
-from flows.reproduce import Children, Outcome, StageError
 from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
@@ -167,7 +167,7 @@ def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With an online worker, and stage g to be run."""
     monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
-    monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
+    monkeypatch.setattr(pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     shared_site.ran_at_home.unlink(missing_ok=True)
     shared_site.start_worker()
     shared_site.change()
@@ -351,7 +351,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
 def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """regression: the work of a worker that was cut off was done a second time. It is asked by key once it is back."""
     limits = Limits(silence=LIMIT)
-    monkeypatch.setattr(gpu_pool, "LIMITS", limits)
+    monkeypatch.setattr(pool, "LIMITS", limits)
     before, stopped = site.runs_there(), list[int]()
 
     def stop_the_run() -> None:  # the stage itself goes on, as it does while the link is down
@@ -376,7 +376,7 @@ def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest
 
 def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The remote loses it between the worker and home: a failure of the hand-off, and nothing half-restored."""
-    run_order = gpu_pool.run_order
+    run_order = pool.run_order
 
     def run_and_lose(*arguments: Any) -> Any:
         entry, outcome = run_order(*arguments)
@@ -385,7 +385,7 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
                 file.unlink()
         return entry, outcome
 
-    monkeypatch.setattr(gpu_pool, "run_order", run_and_lose)
+    monkeypatch.setattr(pool, "run_order", run_and_lose)
     with pytest.raises(HandoffError, match="Hand-off failed at 'fetch'"):
         site.hand_off()
     site.assert_clean()
@@ -439,7 +439,7 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
     limits = Limits(silence=LIMIT, absence=0)
-    monkeypatch.setattr(gpu_pool, "LIMITS", limits)
+    monkeypatch.setattr(pool, "LIMITS", limits)
 
     def strike() -> None:
         assert site.worker is not None
@@ -501,7 +501,7 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
-# dvc/stage/cache.py, change flows/handoff.py, and raise PROTOCOL if keys or entries have changed.
+# dvc/stage/cache.py, change flows/gpu/handoff.py, and raise PROTOCOL if keys or entries have changed.
 PRIVATE = {
     "dvc.stage.cache:_can_hash": ["stage"],
     "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
@@ -532,9 +532,9 @@ def test_private_names_of_dvc(name: str) -> None:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/handoff.py uses: {error}")
+        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/gpu/handoff.py uses: {error}")
     parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
-    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/handoff.py uses."
+    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/gpu/handoff.py uses."
 
 
 def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
@@ -588,7 +588,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     before = git(site.clone, "for-each-ref"), site.runs_there()
     sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
     with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
-        gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+        pool.run_order(order.PROTOCOL, sent, print, lambda: False)
     for ref in git(site.home, "for-each-ref", "--format=%(refname)", order.REFS).split():
         git(site.home, "update-ref", "-d", ref)
     assert told in str(raised.value)
@@ -600,7 +600,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
         git(site.clone, "remote", "add", "hostile", str(hostile))
         try:
-            _, outcome = gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+            _, outcome = pool.run_order(order.PROTOCOL, sent, print, lambda: False)
         finally:
             git(site.clone, "remote", "remove", "hostile")
         assert outcome is Outcome.RAN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.order import LISTED, REFS, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.order import LISTED, REFS, HandoffError, Order, code_remote, data_remote, read_order
 
 from .conftest import git, make_repository, stage
 

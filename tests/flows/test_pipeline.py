@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.settings import assignments
+from flows.execution.settings import assignments
 from flows.worktree import RUNS
 from tests.waiting import LIMIT, wait_until
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.comparison import ToleranceError
+from flows.execution.settings import SettingsError
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel, PromotionError, promoted, registered, rollback
+from flows.registry.comparison import ToleranceError
 from flows.retrain import Decision, Order, Verdict, day_in, retrain_once
-from flows.settings import SettingsError
 from flows.worktree import RUNS, git
 from tests.waiting import FOREVER, LIMIT
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.settings import SettingsError, configure
+from flows.execution.settings import SettingsError, configure
 
 from .conftest import make_repository, pipeline, stage, write_yaml
 

@@ -18,8 +18,8 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelling, Crashed
 from prefect.types import DateTime
 
-from flows.order import HandoffError
-from flows.reproduce import Outcome, StageError
+from flows.execution.reproduce import Outcome, StageError
+from flows.gpu.order import HandoffError
 
 POOL = "gpu"
 DEPLOYMENT = "gpu-stage/gpu-stage"

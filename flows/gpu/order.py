@@ -17,7 +17,7 @@ from typing import Any
 
 from dvc.config import Config
 
-from flows.reproduce import StageError
+from flows.execution.reproduce import StageError
 from flows.worktree import END, git
 
 PROTOCOL = 2  # version of Order and of the steps on both sides; raise it when either changes
@@ -68,7 +68,7 @@ def read_order(given: Mapping[str, Any]) -> Order:
     Example:
         >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        flows.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision, versions; bring ...
+        flows.gpu.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision, ...
     """
     names = {field.name for field in fields(Order)}
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 from dvc.repo import Repo
 
-from flows.cache import cache_of, forget, remove_broken
-from flows.graph import Stage, lost, read_graph, unchanged
-from flows.handoff import hand_off
-from flows.order import HandoffError
-from flows.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
-from flows.settings import SettingsError, configure
+from flows.execution.cache import cache_of, forget, remove_broken
+from flows.execution.graph import Stage, lost, read_graph, unchanged
+from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
+from flows.execution.settings import SettingsError, configure
+from flows.gpu.handoff import hand_off
+from flows.gpu.order import HandoffError
 from flows.worktree import keep, prune, snapshot, worktree
 
 GpuPolicy = Literal["prefer", "require", "local"]

@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from threading import Lock
 
-from flows.process import bound, without_git
+from flows.execution.process import bound, without_git
 
 SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error

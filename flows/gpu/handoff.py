@@ -10,7 +10,7 @@
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
 the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step is a separate process (`python -m flows.handoff send ...`), which can be ended while a remote hangs. The
+Each step is a separate process (`python -m flows.gpu.handoff send ...`), which can be ended while a remote hangs. The
 worker offers its result again and again until the remote takes it. If the worker falls silent, home asks again once one
 is back: a stage that has run there is in its run-cache, and is only sent.
 """
@@ -39,9 +39,9 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
-from flows.order import PROTOCOL, REFS, HandoffError, Order, read_order
-from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
-from flows.versions import different, versions
+from flows.execution.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
+from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
 from flows.worktree import REFS as KEPT
 
@@ -51,7 +51,7 @@ GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # the worker's setting: how long it of
 GIVE_DEFAULT = 3600.0
 LONGEST_PAUSE = 60.0  # seconds between two offers
 ASKED_AGAIN = 3  # times
-CLONE = Path(__file__).parents[1]
+CLONE = Path(__file__).parents[2]
 Log = Callable[[str], None]
 
 
@@ -66,7 +66,7 @@ def hand_off(
     `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
     if the hand-off failed, and StageError if the stage did.
     """
-    from flows.gpu_pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
+    from flows.gpu.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
 
     why_not = obstacle()
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
@@ -87,7 +87,7 @@ def hand_off(
 
 def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
     """Let a worker carry out `order`, and ask again if contact was lost and a worker is back; not if it is forced."""
-    from flows.gpu_pool import LostError, is_back, run_order
+    from flows.gpu.pool import LostError, is_back, run_order
 
     for _ in range(0 if order.force else ASKED_AGAIN):
         try:
@@ -156,7 +156,7 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
 def step(children: Children, log: Log, *arguments: str) -> str:
     """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
     lines: deque[str] = deque(maxlen=REMEMBERED)
-    command = [sys.executable, "-m", "flows.handoff", *arguments]
+    command = [sys.executable, "-m", "flows.gpu.handoff", *arguments]
     with children.start(command, CLONE, dict(os.environ)) as process:
         assert process.stdout is not None
         lines.extend(line.rstrip() for line in process.stdout if line.strip())
@@ -381,7 +381,7 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m flows.handoff", description="A step of a hand-off.")
+    parser = argparse.ArgumentParser(prog="python -m flows.gpu.handoff", description="A step of a hand-off.")
     parser.add_argument("step", choices=("send", "fetch", "take", "give"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("stage")
