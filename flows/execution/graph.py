@@ -1,4 +1,4 @@
-"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and which need a GPU.
+"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and their needs.
 
     crawl -> clean -> skipgram -> refine      read_graph(repo, "refine") == [crawl, clean, skipgram, refine]
 
@@ -6,11 +6,14 @@
 """
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import networkx as nx
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
+
+from flows.execution.needs import Needs, NeedsError, read_needs
 
 
 class GraphError(Exception):
@@ -23,7 +26,7 @@ class Stage:
 
     name: str
     upstream: tuple[str, ...]
-    gpu: bool
+    needs: Needs = field(default_factory=Needs)
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
@@ -43,14 +46,16 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
     order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
     return [
-        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs_gpu(node.meta))
+        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs(node))
         for node in order
     ]
 
 
-def _needs_gpu(meta: object) -> bool:
-    """Return whether dvc.yaml says `meta: {resources: gpu}`."""
-    return isinstance(meta, dict) and meta.get("resources") == "gpu"
+def _needs(node: Any) -> Needs:
+    try:
+        return read_needs(node.meta)
+    except NeedsError as error:
+        raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
 
 
 def _unknown(target: str, names: list[str]) -> str:

@@ -7,11 +7,12 @@ plain threads.
 import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import Any, Literal
 
 from dvc.repo import Repo
@@ -20,12 +21,14 @@ from flows.execution.cache import cache_of, forget, remove_broken
 from flows.execution.graph import Stage, lost, read_graph, unchanged
 from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
 from flows.execution.settings import SettingsError, configure
+from flows.execution.slots import Slots, alone
 from flows.gpu.handoff import hand_off
 from flows.gpu.order import HandoffError
 from flows.worktree import keep, prune, snapshot, worktree
 
 GpuPolicy = Literal["prefer", "require", "local"]
 Log = Callable[[str], None]
+MUTEXES = Path(".dvc/tmp/mutexes")
 
 
 class PipelineError(Exception):
@@ -47,7 +50,7 @@ class Run:
     lost: set[str]  # stages with outputs in dvc.lock that the cache lacks
     force: bool
     gpu: GpuPolicy
-    slots: BoundedSemaphore  # of stages at a time
+    slots: Slots  # of stages at a time
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
@@ -70,6 +73,20 @@ class Run:
         return self.outcomes[stage.name]
 
     def _reproduce(self, stage: Stage, log: Log) -> Outcome:
+        """Run a stage, as often as its `retries` allow; a hand-off has attempts of its own."""
+        attempts = stage.needs.retries + 1
+        for attempt in range(1, attempts):
+            try:
+                return self._attempt(stage, log)
+            except HandoffError:
+                raise
+            except StageError as error:
+                if self.children.closed:
+                    raise
+                log(f"Warning: {error}\nAttempt {attempt} of {attempts} of {stage.name} has failed; the next begins.")
+        return self._attempt(stage, log)
+
+    def _attempt(self, stage: Stage, log: Log) -> Outcome:
         outcome = self._run(stage, log, force=self.force)
         if outcome is Outcome.RAN:
             return outcome
@@ -80,22 +97,41 @@ class Run:
         return self._run(stage, log, force=True)
 
     def _run(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
-        """Run a stage: on a GPU worker if the stage and the policy want one, otherwise here."""
-        if stage.gpu and self.gpu != "local":
-            remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
-            try:
-                return hand_off(self.children, self.root, self.directory, stage.name, log, remote=remote, force=force)
-            except HandoffError as error:
-                if self.gpu == "require":
-                    raise
-                log(f"Warning: {error}\n{stage.name} runs here instead.")
-        with self.slots:
-            if self.remote and self._pulls:
+        """Run a stage: on a worker if the stage and the policy want one, otherwise here."""
+        with self._mutex(stage):
+            if stage.needs.labels and self.gpu != "local":
                 try:
-                    return reproduce(self.children, self.directory, stage.name, log, force=force, pull=True)
-                except NotStartedError as error:
-                    self._work_without_remote(stage, log, error)
-            return reproduce(self.children, self.directory, stage.name, log, force=force)
+                    with self.slots.hold(stage.name, stage.needs, away=True):
+                        return self._hand_off(stage, log, force=force)
+                except HandoffError as error:
+                    if self.gpu == "require":
+                        raise
+                    log(f"Warning: {error}\n{stage.name} runs here instead.")
+            with self.slots.hold(stage.name, stage.needs):
+                return self._run_here(stage, log, force=force)
+
+    def _mutex(self, stage: Stage) -> AbstractContextManager[None]:
+        if stage.needs.mutex is None:
+            return contextlib.nullcontext()
+        holder = f"stage '{stage.name}' of run {self.name}"
+        return alone(self.root / MUTEXES / f"{stage.needs.mutex}.lock", holder, lambda: self.children.closed)
+
+    def _hand_off(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+        remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
+        return hand_off(
+            self.children, self.root, self.directory, stage.name, log, needs=stage.needs, remote=remote, force=force
+        )
+
+    def _run_here(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+        run = partial(
+            reproduce, self.children, self.directory, stage.name, log, force=force, timeout=stage.needs.timeout
+        )
+        if self.remote and self._pulls:
+            try:
+                return run(pull=True)
+            except NotStartedError as error:
+                self._work_without_remote(stage, log, error)
+        return run()
 
     def _work_without_remote(self, stage: Stage, log: Log, error: NotStartedError) -> None:
         """Pull no more in this run, and say so once: DVC gives a stage up if the remote does not answer."""
@@ -168,7 +204,7 @@ def open_run(
                 lost=gone,
                 force=force,
                 gpu=gpu,
-                slots=BoundedSemaphore(parallel),
+                slots=Slots(parallel),
             )
         try:
             yield run

@@ -39,6 +39,7 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
+from flows.execution.needs import Needs
 from flows.execution.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.gpu.versions import different, versions
@@ -59,16 +60,24 @@ Log = Callable[[str], None]
 
 
 def hand_off(
-    children: Children, root: Path, directory: Path, name: str, log: Log, *, remote: str | None, force: bool
+    children: Children,
+    root: Path,
+    directory: Path,
+    name: str,
+    log: Log,
+    *,
+    needs: Needs,
+    remote: str | None,
+    force: bool,
 ) -> Outcome:
-    """Run stage `name` of the worktree `directory` on a GPU worker, unless its result is there already.
+    """Run stage `name` of the worktree `directory` on a worker that has its `needs`, unless it has a result already.
 
     `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
     if the hand-off failed, and StageError if the stage did.
     """
     from flows.gpu.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
 
-    why_not = obstacle()
+    why_not = obstacle(needs.resources)
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
     sent = json.loads(step(children, log, "send", *where, name, *flags))
@@ -78,7 +87,8 @@ def hand_off(
         raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
     _refuse_uncommitted(directory)
     with _published(root, sent["revision"], log) as (code, ref):
-        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **sent)
+        limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
+        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
         entry, outcome = _ask(order, log, lambda: children.closed)
     step(children, log, "fetch", *where, name, "--entry", entry, *flags)
     _restore(children, directory, name, log)
@@ -93,7 +103,7 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
         try:
             return run_order(PROTOCOL, asdict(order), log, stopped)
         except LostError as lost:
-            if not is_back(stopped):
+            if not is_back(order.resources, stopped):
                 raise
             log(f"Warning: {lost}\nA worker is online, and is asked for the result of stage '{order.stage}'.")
     return run_order(PROTOCOL, asdict(order), log, stopped)
@@ -102,7 +112,7 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
 def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
     """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
     try:
-        return reproduce(children, directory, name, log, SHELL=NO_SHELL)
+        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL})
     except StageError as error:
         raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
 

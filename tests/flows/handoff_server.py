@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 
 from flows.gpu.pool import DEPLOYMENT, PAGE, POOL
-from flows.gpu_stage import COMMAND, gpu_stage
+from flows.gpu_stage import COMMAND, gpu_stage, queue_of
 from flows.server import origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
@@ -111,8 +110,10 @@ def _make_database(home: Path) -> None:
 @contextmanager
 def worker(server: Server, clone: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a worker of the pool in `clone`, and wait until it is online."""
-    process = spawn(["flows.gpu_stage"], clone, server.environment | environment, clone.parent / "worker.log")
-    name = f"{socket.gethostname()}-{clone.name}-{process.pid}"
+    offer = {"DISTILLERY_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
+    settings = server.environment | offer | environment
+    process = spawn(["flows.gpu_stage"], clone, settings, clone.parent / "worker.log")
+    name = f"{queue_of(clone)}-{process.pid}"
 
     def online() -> bool:
         with server.client() as client:

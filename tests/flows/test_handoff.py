@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,22 @@ from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
+from flows.execution.needs import Needs
 from flows.execution.reproduce import Children, Outcome, StageError
 from flows.gpu import handoff, order, pool
 from flows.gpu.handoff import fetch, give, hand_off, key_of, opened
+from flows.gpu.offer import Offer
 from flows.gpu.order import HandoffError
 from flows.gpu.pool import Errand, Limits
-from flows.gpu_stage import gpu_stage
+from flows.gpu_stage import gpu_stage, offer_queue, queue_of
 from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
 from .handoff_server import Server, clone_of, kill, worker
+
+GPU = Needs({"gpu": 1})
+LIMITED: dict[str, Any] = {"resources": {"gpu": 1}, "timeout": None}
 
 
 class Site:
@@ -94,7 +100,7 @@ class Site:
     def hand_off(
         self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
     ) -> Outcome:
-        given = {"remote": None, "force": False} | options
+        given = {"needs": GPU, "remote": None, "force": False} | options
         return hand_off(children or Children(), self.home, self.home, "g", log, **given)
 
     def runs_there(self) -> int:
@@ -195,8 +201,32 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
     assert "gpu | g: at work" in lines
     site.assert_clean()
     with site.server.client() as client:
-        errand = Errand(client, site.server.runs()[-1].id, print, Limits())
+        errand = Errand(client, site.server.runs()[-1].id, print, Limits(), queue_of(site.clone))
         assert errand._end(Crashed(message="late")).type is StateType.COMPLETED
+
+
+def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
+    """regression: each member of the pool got GPU stages. Home asks none without one, and a worker refuses, too."""
+    runs = len(site.server.runs())
+    offered = Offer(cards=(0,), cpus=2, memory=8 * 10**9)
+    try:
+        offer_queue(site.clone, Offer(cpus=2, memory=8 * 10**9))
+        with pytest.raises(
+            HandoffError, match=r"no online worker has gpu: 1; there are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
+        ):
+            site.hand_off()
+        offer_queue(site.clone, offered)
+        with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; there"):
+            site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
+        assert len(site.server.runs()) == runs
+        offer_queue(site.clone, replace(offered, others={"tpu": 1}))
+        with pytest.raises(
+            HandoffError, match=r"Refused: Stage 'g' needs tpu: 1, and this worker has gpu: 1, cpus: \d"
+        ):
+            site.hand_off(needs=Needs({"tpu": 1}))
+    finally:
+        offer_queue(site.clone, offered)
+    site.assert_clean()
 
 
 def test_force_runs_again(site: Site) -> None:
@@ -338,7 +368,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, force=False)
+    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
     told: list[str] = []
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
         handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 3)
@@ -559,7 +589,7 @@ def order_of(home: Path, **fields: object) -> dict[str, Any]:
     assert sent is not None
     ref = f"{order.REFS}/{uuid.uuid4().hex}"
     git(home, "update-ref", ref, sent["revision"])
-    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **sent} | fields
+    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **LIMITED, **sent} | fields
 
 
 def hostile_repository(site: Site, root: Path, mark: Path) -> None:

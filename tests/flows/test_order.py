@@ -20,6 +20,8 @@ ORDER = Order(
     code="origin",
     remote=None,
     force=False,
+    resources={"gpu": 1},
+    timeout=None,
 )
 
 
@@ -50,6 +52,11 @@ def test_an_order_is_read() -> None:
         ("inputs", {"a": 1}),
         ("versions", {"numpy": 2}),
         ("force", "yes"),
+        ("resources", ["gpu"]),
+        ("resources", {"gpu": "1"}),
+        ("resources", {"../gpu": 1}),
+        ("timeout", "3h"),
+        ("timeout", -1),
     ],
 )
 def test_a_field_of_another_form_is_refused(field: str, value: Any) -> None:
