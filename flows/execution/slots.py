@@ -99,6 +99,33 @@ class Slots:
 
 
 @contextmanager
+def queued(directory: Path, most: int, holder: str, log: Callable[[str], None]) -> Iterator[None]:
+    """Wait until fewer than `most` others hold a place in `directory`, and hold one; whoever is killed holds none.
+
+    Example:
+        with queued(root / ".dvc/tmp/queue", 3, "python -m flows.pipeline (process 71)", print):
+            ...  # at most three at a time
+    """
+    told = False
+    with ExitStack() as stack:
+        while True:
+            others = list[str]()
+            for number in range(most):
+                try:
+                    stack.enter_context(held(directory / f"{number}.lock", holder))
+                    break
+                except HeldError as other:
+                    others.append(str(other))
+            if len(others) < most:
+                break
+            if not told:
+                log(f"Waiting, since {most} runs are under way: {'; '.join(others)}.")
+                told = True
+            time.sleep(POLL_SECONDS)
+        yield
+
+
+@contextmanager
 def alone(path: Path, holder: str, stopped: Callable[[], bool]) -> Iterator[None]:
     """Hold the lock of a mutex, also against other runs; raises StageError if this run is stopped meanwhile."""
     with ExitStack() as stack:

@@ -17,6 +17,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 
+from flows.database import URL
 from flows.gpu.pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage, queue_of
 from flows.server import origin_of, read_key
@@ -49,7 +50,8 @@ class Server:
         self.log = home / "server.log"
 
     def start(self) -> None:
-        _make_database(self.log.parent)
+        if URL not in os.environ:  # SQLite
+            _make_database(self.log.parent)
         self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
         wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 

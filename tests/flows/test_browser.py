@@ -48,7 +48,11 @@ def entrance(workspace: Path) -> Iterator[str]:
     """The link to Prefect's page that `python -m flows.ui` prints once everything is up."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "flows.ui", "--port", str(port)], cwd=workspace, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "flows.ui", "--port", str(port)],
+        cwd=workspace,
+        env=os.environ | {"DISTILLERY_RESOURCES": "gpu: 1"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     with process.stdout as output:
