@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from flows.database import RUNS, DatabaseError, most_runs
+from flows.hosting.database import RUNS, DatabaseError, most_runs
 
 RUNS_POOL = "distillery"
 POOLS = (RUNS_POOL, "gpu")

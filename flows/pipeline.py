@@ -14,12 +14,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
-from flows.database import RETRIES, DatabaseError, most_runs
 from flows.execution.graph import GraphError, Stage
 from flows.execution.reproduce import MEANING, Outcome
 from flows.execution.run import PipelineError, Run, open_run, summary
 from flows.execution.settings import SettingsError, assignments
 from flows.execution.slots import queued
+from flows.hosting.database import RETRIES, DatabaseError, most_runs
 from flows.worktree import WorktreeError, bring_back
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs that a Prefect server sees: SQLite bears only a few at a time
@@ -71,7 +71,9 @@ def main() -> None:
                 os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
                 from flows.tasks import pipeline
 
-                pipeline(**named, overrides=overrides, apply=apply)
+                state = pipeline(**named, overrides=overrides, apply=apply, return_state=True)
+            if not state.is_completed():
+                sys.exit(f"pipeline: {state.message}")
             return
         root = Path.cwd()
         with open_run(root, **options, overrides=overrides, log=print) as run:

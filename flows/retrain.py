@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import yaml
 from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
@@ -32,6 +31,7 @@ from flows.execution.process import HeldError, held
 from flows.execution.reproduce import Outcome
 from flows.execution.run import GpuPolicy, Log, PipelineError, Run, open_run
 from flows.execution.settings import PARAMS, SettingsError, assignments, flat
+from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads, stop
 from flows.promotion import (
     Channel,
@@ -158,7 +158,7 @@ def _with_snapshot(order: Order, params: str, log: Log) -> dict[str, Any]:
     overrides, day = flat(order.overrides), order.snapshot or order.day
     if day is None or order.snapshot_key in overrides:
         return overrides
-    if order.snapshot_key in flat(yaml.safe_load(params)):
+    if order.snapshot_key in flat(read_yaml(params)):
         return {order.snapshot_key: day.isoformat(), **overrides}
     if order.snapshot is not None:
         raise SettingsError(
@@ -282,7 +282,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = vars(arguments())
     pairs = [pair.rpartition("=") for pair in options.pop("tolerance")]
-    options["tolerances"] = {pattern: yaml.safe_load(loss) for pattern, _, loss in pairs} or None
+    options["tolerances"] = {pattern: read_yaml(loss) for pattern, _, loss in pairs} or None
     signal.signal(signal.SIGTERM, stop)
     try:
         options["overrides"] = assignments(options.pop("set"))

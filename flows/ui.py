@@ -22,9 +22,9 @@ from typing import NoReturn
 
 import httpx
 
-from flows.database import RETRIES, URL, Database, DatabaseError, postgresql
 from flows.deploy import DeployError, deploy
 from flows.execution.process import bound
+from flows.hosting.database import RETRIES, URL, Database, DatabaseError, postgresql
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from flows.worktree import END, git
 

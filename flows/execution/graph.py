@@ -6,7 +6,9 @@
 """
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -14,6 +16,7 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
 from flows.execution.needs import Needs, NeedsError, read_needs
+from flows.execution.yaml_reader import read_yaml
 
 
 class GraphError(Exception):
@@ -56,6 +59,25 @@ def _needs(node: Any) -> Needs:
         return read_needs(node.meta)
     except NeedsError as error:
         raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
+
+
+def targets(directory: Path) -> list[str]:
+    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load."""
+    path = directory / "dvc.yaml"
+    content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return sorted(content.get("stages", {}))
+
+
+def makers(directory: Path, path: str) -> set[str]:
+    """Return the stages of dvc.yaml that write the file `path`; a cell of a matrix counts under the matrix's name."""
+    content = read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8"))
+    return {name for name, entry in content.get("stages", {}).items() if path in _written(entry)}
+
+
+def _written(entry: dict[str, Any]) -> Iterator[str]:
+    for kind in ("outs", "metrics", "plots"):
+        for out in entry.get(kind, []):
+            yield from [out] if isinstance(out, str) else out
 
 
 def _unknown(target: str, names: list[str]) -> str:

@@ -6,6 +6,7 @@ plain threads.
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -15,10 +16,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
+from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
 from flows.execution.cache import cache_of, forget, remove_broken
 from flows.execution.graph import Stage, lost, read_graph, unchanged
+from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
 from flows.execution.settings import SettingsError, configure
 from flows.execution.slots import Slots, alone
@@ -54,6 +57,7 @@ class Run:
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # of the stages that have ended
     _offline: Lock = field(default_factory=Lock)
     _pulls: bool = True  # until the remote fails
 
@@ -62,14 +66,15 @@ class Run:
 
         Raises StageError.
         """
-        if stage.name in self.unchanged and not self.force:
-            self.outcomes[stage.name] = Outcome.CACHED
-        else:
-            try:
-                self.outcomes[stage.name] = self._reproduce(stage, log)
-            except StageError as failure:
-                self.failures.append(failure)
-                raise
+        begun = time.monotonic()
+        try:
+            done = stage.name in self.unchanged and not self.force
+            self.outcomes[stage.name] = Outcome.CACHED if done else self._reproduce(stage, log)
+        except StageError as failure:
+            self.failures.append(failure)
+            raise
+        finally:
+            self.seconds[stage.name] = time.monotonic() - begun
         return self.outcomes[stage.name]
 
     def _reproduce(self, stage: Stage, log: Log) -> Outcome:
@@ -137,7 +142,8 @@ class Run:
         """Pull no more in this run, and say so once: DVC gives a stage up if the remote does not answer."""
         with self._offline:
             if self._pulls:
-                log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {error}")
+                last = str(error).splitlines()[-1]
+                log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {last}")
             self._pulls = False
             if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
                 forget(self.directory / "dvc.lock", {stage.name})
@@ -151,6 +157,19 @@ class Run:
                 f"{causes}\nNot up to date: {', '.join(missing)}. The other stages are done and kept: once the cause "
                 f"is removed, the same run goes on from here. Its files are in {self.directory}."
             )
+
+
+def _has_remote(repo: Repo) -> bool:
+    """Return whether there is a default DVC remote; raises PipelineError if what it needs is not installed."""
+    if "remote" not in repo.config["core"]:
+        return False
+    try:
+        repo.cloud.get_remote(None, "run")
+    except (ImportError, DvcException) as error:
+        raise PipelineError(
+            f"The DVC remote '{repo.config['core']['remote']}' cannot be used. {one_line(error)}"
+        ) from error
+    return True
 
 
 def new_name() -> str:
@@ -183,11 +202,11 @@ def open_run(
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides)
         with Repo(str(directory)) as repo:
+            remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(cache, directory / "dvc.lock"):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             repo.checkout(allow_missing=True)
-            remote = "remote" in repo.config["core"]
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:

@@ -4,12 +4,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dvc.utils.serialize import modify_yaml
+
+from flows.execution.yaml_reader import read_yaml
 
 PARAMS = "params.yaml"
 REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of params.yaml
@@ -42,17 +43,17 @@ def profiles(directory: Path) -> list[str]:
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:
-    """Parse the KEY=VALUE of a command line; values are YAML, but a date stays a string. Raises SettingsError."""
+    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
     found = {}
     for text in given:
         key, equals, value = text.partition("=")
         try:
-            read = yaml.safe_load(value)
+            read = read_yaml(value)
         except yaml.YAMLError as error:
             raise SettingsError(f"'{text}': {value} is not YAML; put a text in quotes.") from error
         if not equals:
             raise SettingsError(f"'{text}' is not of the form KEY=VALUE.")
-        found[key] = value if isinstance(read, date) else read
+        found[key] = read
     return found
 
 
@@ -84,7 +85,7 @@ def _stages_params(directory: Path, *arguments: str) -> None:
 
 def _check_words(directory: Path) -> None:
     """Refuse values that dvc.yaml puts into a shell command and that are more than one word there."""
-    params = yaml.safe_load((directory / PARAMS).read_text(encoding="utf-8"))
+    params = read_yaml((directory / PARAMS).read_text(encoding="utf-8"))
     for path in sorted(set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))):
         for value in _leaves(_get(params, path.split("."))):
             if not WORD.fullmatch(str(value)) or str(value).startswith("-"):

@@ -40,7 +40,9 @@ from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
 from flows.execution.needs import Needs
+from flows.execution.remedies import one_line
 from flows.execution.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.execution.yaml_reader import read_yaml
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
@@ -307,7 +309,7 @@ def forget(repo: Repo, name: str) -> None:
     """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
     path = Path(repo.root_dir) / "dvc.lock"
     with lock_repo(repo):
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
         if content.get("stages", {}).pop(name, None):
             path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
@@ -408,7 +410,7 @@ def main() -> None:
     except HandoffError as error:
         sys.exit(str(error))
     except Exception as error:  # whatever a remote's library raises ends here as one line
-        sys.exit(f"{type(error).__name__}: {error}")
+        sys.exit(one_line(error))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 
-from flows.database import URL
 from flows.gpu.pool import DEPLOYMENT, PAGE, POOL
 from flows.gpu_stage import COMMAND, gpu_stage, queue_of
+from flows.hosting.database import URL
 from flows.server import origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until

@@ -1,5 +1,6 @@
 """Requirements on Prefect's server: survive restarts, and keep schedules."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -41,8 +42,32 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     with server.client() as client:
         (run,) = (run for run in client.read_flow_runs() if run.deployment_id is None)
         states = {task.name: task.state_name for task in client.read_task_runs()}
-    assert run.state_name == "Completed"
+        artifacts = {artifact.key: artifact for artifact in client.read_artifacts()}
+    assert (run.state_name, run.name) == ("Completed", "all, as it stands")
+    assert {"target:all", "profile:as it stands"} < set(run.tags)
+    assert set(artifacts) == {"stages", "parameters"}  # this graph makes neither metrics nor a report
+    rows = json.loads(str(artifacts["stages"].data))
+    assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
+    assert all(row["seconds"] > 0 for row in rows)
     assert states == dict.fromkeys("abcd", "Ran")
+
+
+def test_a_bad_parameter(server: Server, chain: Path) -> None:
+    """The first lines say what is wrong, without a traceback; the run has failed."""
+    done = subprocess.run(
+        command("--target", "b", "--set", "stages.a.valeu=2"),
+        cwd=chain,
+        env=os.environ | server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "pipeline: params.yaml has unknown keys: valeu"
+    assert "Traceback" not in done.stdout + done.stderr
+    with server.client() as client:
+        (run,) = (run for run in client.read_flow_runs() if run.name == "b, as it stands")
+    assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
 
 
 def test_a_schedule_makes_runs(server: Server) -> None:

@@ -12,8 +12,8 @@ import pytest
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 
-from flows.database import RETRIES, RUNS, SQLITE_RUNS, URL, DatabaseError, most_runs, postgresql, program
 from flows.deploy import RUNS_POOL
+from flows.hosting.database import RETRIES, RUNS, SQLITE_RUNS, URL, DatabaseError, most_runs, postgresql, program
 from flows.tasks import pipeline as flow
 from tests.waiting import SERVER_PAUSE, wait_until
 
