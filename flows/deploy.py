@@ -4,6 +4,7 @@
 the environment has DISTILLERY_CLONE. So the pools are created first, the variable is left out, and the result checked.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -90,12 +91,19 @@ def _directory(steps: list[dict[str, Any]] | None) -> object:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m flows.deploy", description="Register the flows with the server.")
+    parser.add_argument("--webhook", metavar="URL", help="address that the server calls after each retraining")
+    webhook = parser.parse_args().webhook
     if not os.environ.get("PREFECT_API_URL"):
         sys.exit("deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
     from prefect.exceptions import PrefectException
 
     try:
         print("\n".join(deploy()))
+        if webhook:
+            from flows.hosting.webhook import call_webhook
+
+            call_webhook(webhook)
     except (DeployError, DatabaseError, PrefectException, httpx.HTTPError) as error:
         sys.exit(f"deploy: {error}")
 

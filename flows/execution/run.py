@@ -58,6 +58,7 @@ class Run:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # of the stages that have ended
+    gate: Callable[[Stage], None] | None = None  # called after each stage; it may raise StageError
     _offline: Lock = field(default_factory=Lock)
     _pulls: bool = True  # until the remote fails
 
@@ -69,7 +70,10 @@ class Run:
         begun = time.monotonic()
         try:
             done = stage.name in self.unchanged and not self.force
-            self.outcomes[stage.name] = Outcome.CACHED if done else self._reproduce(stage, log)
+            outcome = Outcome.CACHED if done else self._reproduce(stage, log)
+            if self.gate is not None:
+                self.gate(stage)
+            self.outcomes[stage.name] = outcome
         except StageError as failure:
             self.failures.append(failure)
             raise
@@ -189,6 +193,7 @@ def open_run(
     parallel: int,
     log: Log,
     revision: str | None = None,
+    site: str | None = None,
 ) -> Iterator[Run]:
     """Open a run of `target`, or of all stages, on the current workspace or on the commit `revision`.
 
@@ -200,7 +205,7 @@ def open_run(
         log(f"Removed the directory of the old run {name}.")
     revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
-        configure(directory, profile, overrides)
+        configure(directory, profile, overrides, site)
         with Repo(str(directory)) as repo:
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)

@@ -21,14 +21,18 @@ class SettingsError(Exception):
     """A profile, a key or a value is wrong; the message names it with the nearest known one."""
 
 
-def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]) -> None:
+def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
     """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
+
+    `site` is a news site of conf/site, the corpus of the profile.
 
     Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
     Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
     """
+    if profile is None and site is not None:
+        raise SettingsError(f"A site is written with a profile: name the profile that '{site}' is for.")
     if profile is not None:
-        _stages_params(directory, "use", profile)
+        _stages_params(directory, "use", profile, *[f"--site={site}"] * bool(site))
     if overrides:
         with modify_yaml(directory / PARAMS) as params:
             for key, value in flat(overrides).items():
@@ -40,6 +44,11 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
 def profiles(directory: Path) -> list[str]:
     """List the names of the profiles of conf/profile, sorted."""
     return sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
+
+
+def sites(directory: Path) -> list[str]:
+    """List the names of the news sites of conf/site, sorted."""
+    return sorted(file.stem for file in (directory / "conf/site").glob("*.yaml"))
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,10 @@
 import json
 import os
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,20 @@ from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 from .conftest import command, set_param
 from .handoff_server import Server
 from .test_pipeline import started
+
+TELL = """
+from prefect import flow
+from prefect.events import emit_event
+from flows.hosting.webhook import call_webhook
+from flows.retrain import Decision, Order, tell
+
+@flow
+def retrain():
+    tell(Decision.REFUSED, 'The "gate" says no.', Order())
+
+call_webhook("{url}")
+retrain()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +85,32 @@ def test_a_bad_parameter(server: Server, chain: Path) -> None:
     with server.client() as client:
         (run,) = (run for run in client.read_flow_runs() if run.name == "b, as it stands")
     assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
+
+
+def test_a_webhook_hears_of_retrainings(server: Server) -> None:
+    """fault 39: each end of a retraining is an event, and the server calls the address that deploying has named."""
+    heard: list[dict[str, str]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            """Log nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as hook:
+        thread = threading.Thread(target=hook.serve_forever)
+        thread.start()
+        program = TELL.format(url=f"http://127.0.0.1:{hook.server_port}/")
+        subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
+        wait_until(lambda: heard, "the webhook is called", pause=SERVER_PAUSE)
+        hook.shutdown()
+        thread.join()
+    artifact = "distillery.artifact.student"
+    event = {"event": "distillery.retraining.refused", "artifact": artifact, "decision": "Refused"}
+    assert heard == [event | {"reason": 'The "gate" says no.'}]
 
 
 def test_a_schedule_makes_runs(server: Server) -> None:
