@@ -68,7 +68,7 @@ from flows.registry.comparison import (
 )
 from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, problems, read_edition
 from flows.tasks import AS_IT_STANDS, ERRORS, Profile, label, run_as_tasks
-from flows.worktree import END, git
+from flows.worktree import END, git, retire
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
@@ -130,6 +130,8 @@ class Order:
     data: Mapping[str, Tolerance] = field(default_factory=lambda: dict(LIMITS))
     wait: bool = False  # for another retraining, if no other waits already
     source: str | None = None  # git remote that `revision` is fetched from first
+    keep_runs: int = 100  # newest ones, and all of
+    keep_days: int = 90
     promote: bool = True
     channel: Channel = field(default_factory=Channel)
     revision: str = "HEAD"
@@ -147,7 +149,10 @@ def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], lo
     with ExitStack() as stack:
         if lost := _take_turn(stack, root, holder, order.wait, log):
             return Verdict(Decision.SKIPPED, lost)
-        return _retrain(root, order, run_stages, log)
+        verdict = _retrain(root, order, run_stages, log)
+        if retired := retire(root, order.keep_days, order.keep_runs):
+            log(f"The tags of {len(retired)} old runs are deleted, from {retired[0]} to {retired[-1]}.")
+        return verdict
 
 
 def _take_turn(stack: ExitStack, root: Path, holder: str, wait: bool, log: Log) -> str | None:
@@ -325,6 +330,8 @@ def retrain(
     if_busy: Literal["wait", "skip"] = "wait",
     gpu: GpuPolicy = "prefer",
     parallel: int = 2,
+    keep_runs: int = 100,
+    keep_days: int = 90,
     snapshot_key: str = SNAPSHOT_KEY,
     timezone: str = "UTC",
 ) -> State[None]:
@@ -349,6 +356,8 @@ def retrain(
         if_busy: If another retraining is in progress: wait, as one may, or skip this one.
         gpu: Where GPU stages run: on a worker if one is online (prefer), only there (require), or here (local).
         parallel: Number of stages at a time.
+        keep_runs: Kept runs are retired if they are not among so many newest ones,
+        keep_days: and older than so many days; promoted models stay.
         snapshot_key: The parameter that gets the day.
         timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
     """
@@ -369,6 +378,8 @@ def retrain(
         revision=revision,
         gpu=gpu,
         parallel=parallel,
+        keep_runs=keep_runs,
+        keep_days=keep_days,
     )
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{profile}", f"artifact:{artifact}")
@@ -420,6 +431,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--revision", default="HEAD", help="commit or branch to start from")
     parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
     parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
+    parser.add_argument("--keep-runs", type=int, default=100, help="so many kept runs stay, however old")
+    parser.add_argument("--keep-days", type=int, default=90, help="younger kept runs stay, however many")
     channel_arguments(parser)
     return parser.parse_args()
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from flows.execution.settings import SettingsError
+from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads
 from flows.registry.comparison import Row, ToleranceError, lacking_gain
 from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, problems, read_edition
@@ -87,9 +87,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     root = make_models(tmp_path / "origin")
     (root / "clean.py").write_text(CLEAN, encoding="utf-8")
-    graph, params = (
-        (yaml.safe_load((root / name).read_text(encoding="utf-8"))) for name in ("dvc.yaml", "params.yaml")
-    )
+    graph, params = (read_yaml((root / name).read_text(encoding="utf-8")) for name in ("dvc.yaml", "params.yaml"))
     graph["stages"]["clean"] = {"cmd": "python clean.py", "params": ["clean"], "outs": [COUNTERS, OVERVIEW]}
     graph["stages"]["student"]["deps"].append(COUNTERS)
     write_yaml(root / "dvc.yaml", graph)
@@ -103,17 +101,16 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     return tmp_path / "clone", root
 
 
-def test_an_edition_and_a_gain(origin: tuple[Path, Path]) -> None:
+def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
     order = Order(source="origin", revision="main", snapshot=date(2026, 11, 21))
-    lines: list[str] = []
 
     def retrain(**fields: Any) -> Verdict:
-        lines.clear()
-        return retrain_once(clone, replace(order, **fields), run_in_threads, lines.append, "a test")
+        return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
 
     assert retrain().decision is Decision.PROMOTED
+    assert "student: at work" in capsys.readouterr().out
     message = git(clone, "log", "-1", "--format=%B", "promoted")
     assert "student/lee/spearman: 0.5\n" in message
     assert "web.snapshot: 2026-11-21" in message
@@ -125,7 +122,7 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path]) -> None:
     assert refused.reason.startswith(
         "The data gate refuses this edition. rows: 40 kept sentences, 80 before: 50 % fewer"
     )
-    assert "student: at work" not in lines
+    assert "student: at work" not in capsys.readouterr().out
 
     change(hub, "student", spearman=0.501)
     small = retrain(data={}, gains={"student/lee/spearman": 0.01})

@@ -171,7 +171,7 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
-    """fault 4: the second names the first and does nothing; one waits, and no more. fault 5: a killed one blocks nobody."""
+    """fault 4: the second names the first and does nothing; one waits at most. fault 5: a killed one blocks nobody."""
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)
