@@ -123,9 +123,18 @@ def _deployments(page: Page, address: str) -> None:
 
 
 def _choose(page: Page, target: str) -> None:
-    """Choose the target from the form's list of stages."""
-    page.locator(".p-select-button__icon").first.click()
-    page.get_by_role("option", name=target, exact=True).click()
+    """Choose the target from the form's list of stages; a click before the form is ready opens nothing."""
+    option = page.get_by_role("option", name=target, exact=True)
+
+    def offered() -> bool:
+        page.locator(".p-select-button__icon").first.click()
+        with suppress(PageTimeoutError):
+            option.wait_for(timeout=2 * SECONDS)
+            return True
+        return False
+
+    wait_until(offered, "the stages are offered")
+    option.click()
 
 
 def _submitted(page: Page) -> str:
