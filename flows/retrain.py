@@ -66,7 +66,7 @@ from flows.registry.comparison import (
     lacking_gain,
     table,
 )
-from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, problems, read_edition
+from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, check_limits, problems, read_edition
 from flows.tasks import AS_IT_STANDS, ERRORS, Profile, label, run_as_tasks
 from flows.worktree import END, git, retire
 
@@ -194,8 +194,9 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
     overrides = _with_snapshot(order, git(root, "show", END, f"{revision}:{PARAMS}"), log)
     before = promoted(root, order.channel)
     figures = read_figures(root, before) if before else None
-    if order.tolerances:
-        check_tolerances(order.tolerances, figures.metrics if figures else None)
+    check_limits(order.data)
+    for given in (order.tolerances or {}, order.gains):
+        check_tolerances(given, figures.metrics if figures else None)
     with open_run(
         root,
         target=None,

@@ -47,6 +47,14 @@ def read_edition(counters: str, overview: str) -> Edition:
     )
 
 
+def check_limits(limits: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if a limit is unknown or not a share; called before a run that takes hours."""
+    if unknown := sorted(set(limits) - set(LIMITS)):
+        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(LIMITS)}.")
+    for limit in limits.values():
+        share(limit)
+
+
 def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
     """List why an edition is not to be trained on; empty if it may be.
 
@@ -63,8 +71,7 @@ def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -
         >>> problems(one, two, {"rows": "30%"})
         ['rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed']
     """
-    if unknown := sorted(set(limits) - set(LIMITS)):
-        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(LIMITS)}.")
+    check_limits(limits)
     words = min(promoted.growth[-1][0], new.growth[-1][0])
     before, after = (_distinct(edition.growth, words) for edition in (promoted, new))
     found = {

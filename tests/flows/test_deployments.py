@@ -10,6 +10,7 @@ import yaml
 from prefect.flows import Flow, load_flow_from_entrypoint
 
 from flows.gpu_stage import COMMAND
+from flows.hosting.database import SQLITE_RUNS
 from flows.tasks import AS_IT_STANDS, EVERYTHING, pipeline
 
 from .handoff_server import Server
@@ -62,5 +63,8 @@ def test_one_command_deploys(tmp_path: Path) -> None:
             for deployment in client.read_deployments():
                 (step,) = deployment.pull_steps or []
                 assert [options["directory"] for options in step.values()] == ["{{ $DISTILLERY_CLONE }}"]
+                assert [schedule.active for schedule in deployment.schedules] in ([], [False])  # until switched on
+            pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
+            assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
     finally:
         server.stop()

@@ -131,5 +131,9 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
     assert git(clone, "for-each-ref", "refs/distillery/fetched") == ""
     with pytest.raises(SettingsError, match="git has no remote 'upstream' to fetch from; it has origin"):
         retrain(source="upstream")
+    with pytest.raises(ToleranceError, match="There is no data gate 'row'; there are rows"):
+        retrain(data={"row": 0.1})
+    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits no metric of the promoted model"):
+        retrain(gains={"student/sick/*": 0.1})
     with pytest.raises(SettingsError, match="A site is written with a profile: name the profile that 'x' is for"):
         retrain(site="x")
