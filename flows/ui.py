@@ -4,7 +4,7 @@
     worker      pool `distillery`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
-With the second clone, GPU stages are handed off on one machine just as between several.
+With the second clone, GPU stages are handed off on one machine just as between several, if it has a card.
 """
 
 import argparse
