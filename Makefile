@@ -2,7 +2,7 @@
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>. Writes conf/profile/<name>.yaml
 # make test        every test
-# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in
+# make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one
@@ -60,7 +60,7 @@ test: $(READY)
 	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
 
 ui: $(READY)
-	python -m flows.ui $(if $(PORT),--port $(PORT))
+	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))
 
 bench: $(READY)
 	python -m benchmarks.encoding

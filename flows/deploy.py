@@ -4,6 +4,7 @@
 the environment has DISTILLERY_CLONE. So the pools are created first, the variable is left out, and the result checked.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -12,7 +13,10 @@ from typing import Any
 
 import httpx
 
-POOLS = ("distillery", "gpu")
+from flows.hosting.database import RUNS, DatabaseError, most_runs
+
+RUNS_POOL = "distillery"
+POOLS = (RUNS_POOL, "gpu")
 CLONE = "DISTILLERY_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
 PLACE = f"{{{{ ${CLONE} }}}}"
 
@@ -44,15 +48,22 @@ def deploy() -> list[str]:
 
 
 def create_pools() -> None:
-    """Create both work pools, if they do not exist yet."""
+    """Create both work pools, if they do not exist yet; `distillery` has at most `most_runs` runs at a time.
+
+    A pool that is there keeps its limit unless the environment names one. Raises DatabaseError.
+    """
     from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
-    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
     from prefect.exceptions import ObjectAlreadyExists
 
     with get_client(sync_client=True) as client:
         for pool in POOLS:
+            limit = most_runs() if pool == RUNS_POOL else None
             with suppress(ObjectAlreadyExists):
-                client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
+                client.create_work_pool(WorkPoolCreate(name=pool, type="process", concurrency_limit=limit))
+                continue
+            if limit is not None and RUNS in os.environ:
+                client.update_work_pool(pool, WorkPoolUpdate(concurrency_limit=limit))
 
 
 def _checked() -> list[str]:
@@ -80,13 +91,20 @@ def _directory(steps: list[dict[str, Any]] | None) -> object:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m flows.deploy", description="Register the flows with the server.")
+    parser.add_argument("--webhook", metavar="URL", help="address that the server calls after each retraining")
+    webhook = parser.parse_args().webhook
     if not os.environ.get("PREFECT_API_URL"):
         sys.exit("deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
     from prefect.exceptions import PrefectException
 
     try:
         print("\n".join(deploy()))
-    except (DeployError, PrefectException, httpx.HTTPError) as error:
+        if webhook:
+            from flows.hosting.webhook import call_webhook
+
+            call_webhook(webhook)
+    except (DeployError, DatabaseError, PrefectException, httpx.HTTPError) as error:
         sys.exit(f"deploy: {error}")
 
 

@@ -1,4 +1,4 @@
-"""The flow that a GPU worker runs, in its own clone: one stage of somebody else's graph, as flows/handoff.py sends it.
+"""The flow that a GPU worker runs, in its own clone: one stage of another clone, as flows/gpu/handoff.py sends it.
 
     python -m flows.gpu_stage     starts a worker; run it in the clone that the worker is to use
 
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,16 +21,20 @@ from uuid import UUID, uuid4
 import httpx
 from prefect import State, flow, get_run_logger
 from prefect.client.orchestration import get_client
-from prefect.exceptions import PrefectException
+from prefect.exceptions import ObjectAlreadyExists, PrefectException
 from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from flows.gpu_pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
-from flows.handoff import deliver, give_seconds, step
-from flows.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
-from flows.process import held
-from flows.reproduce import Children, StageError, reproduce
+from flows.deploy import create_pools
+from flows.execution.needs import written
+from flows.execution.process import held
+from flows.execution.reproduce import Children, StageError, reproduce
+from flows.gpu.cards import holding
+from flows.gpu.handoff import deliver, give_seconds, step
+from flows.gpu.offer import OFFERED, Offer, OfferError, measured, read_offer, slots_per_card
+from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
@@ -74,14 +79,19 @@ def carry_out(order: Order, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."
         ) from None
-    seconds, children = give_seconds(), Children()
+    seconds, children, offer = give_seconds(), Children(), _own_offer()
+    if offer.lacks(order.resources):
+        raise HandoffError(f"Stage '{order.stage}' needs {written(order.resources)}, and this worker has {offer}.")
     where = ["--remote", remote or ""] * bool(remote)
     with ExitStack() as stack:
         # If home asks again, the first run of the same work goes on: its result is then in the run-cache.
         stack.enter_context(held(clone / LOCKS / order.key, str(flow_run.name), wait=True))
         directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
         step(children, log, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
-        outcome = reproduce(children, directory, order.stage, log, force=order.force)
+        with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
+            outcome = reproduce(
+                children, directory, order.stage, log, force=order.force, timeout=order.timeout, environment=shown
+            )
         entry = deliver(children, directory, order, remote, log, seconds)
     return Completed(name=str(outcome), message=entry)
 
@@ -108,13 +118,45 @@ def beating() -> Iterator[None]:
         over.set()
 
 
+def _own_offer() -> Offer:
+    """Return the offer that this flow run's worker has made; raises HandoffError."""
+    try:
+        return read_offer(os.environ.get(OFFERED, ""))
+    except OfferError as error:
+        raise HandoffError(f"The worker's {OFFERED}: {error}") from error
+
+
+def queue_of(clone: Path) -> str:
+    """Return the name of the queue of a clone's worker: of the host, the folder, and a hash of its path."""
+    return f"{socket.gethostname()}-{clone.name}-{sha256(bytes(clone.absolute())).hexdigest()[:6]}"
+
+
+def offer_queue(clone: Path, offer: Offer) -> str:
+    """Make or update the queue of this clone's worker, so that home sees its offer; return its name."""
+    create_pools()
+    queue = queue_of(clone)
+    with get_client(sync_client=True) as client:
+        with suppress(ObjectAlreadyExists):
+            client.create_work_queue(queue, work_pool_name=POOL)
+        client.update_work_queue(client.read_work_queue_by_name(queue, POOL).id, description=str(offer))
+    return queue
+
+
 def main() -> None:
     """Become a worker of the pool, in this clone and with this Python."""
     clone = Path.cwd()
-    os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable}
+    if not os.environ.get("PREFECT_API_URL"):
+        sys.exit("gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
+    try:
+        offer, per_card = measured(), slots_per_card()
+        queue = offer_queue(clone, offer)
+    except (OfferError, PrefectException, httpx.HTTPError) as error:
+        sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
+    print(f"{queue} offers {offer}.", flush=True)
+    os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable, OFFERED: str(offer)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "2")
-    name = f"{socket.gethostname()}-{clone.name}-{os.getpid()}"
-    worker = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", name]
+    options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
+    worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(offer.slots(per_card))]
     os.execv(worker[0], [*worker, *sys.argv[1:]])
 
 

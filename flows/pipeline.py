@@ -14,11 +14,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
-from flows.graph import GraphError, Stage
-from flows.reproduce import MEANING, Outcome
-from flows.run import PipelineError, Run, open_run, summary
-from flows.settings import SettingsError, assignments
+from flows.execution.graph import GraphError, Stage
+from flows.execution.reproduce import MEANING, Outcome
+from flows.execution.run import PipelineError, Run, open_run, summary
+from flows.execution.settings import SettingsError, assignments
+from flows.execution.slots import queued
+from flows.hosting.database import RETRIES, DatabaseError, most_runs
 from flows.worktree import WorktreeError, bring_back
+
+QUEUE = Path(".dvc/tmp/queue")  # of runs that a Prefect server sees: SQLite bears only a few at a time
 
 
 def run_in_threads(run: Run) -> None:
@@ -62,10 +66,14 @@ def main() -> None:
     try:
         overrides = assignments(given)
         if os.environ.get("PREFECT_API_URL"):
-            from flows.tasks import pipeline  # imports Prefect
-
             named = {key: value for key, value in options.items() if value is not None}
-            pipeline(**named, overrides=overrides, apply=apply)
+            with queued(Path.cwd() / QUEUE, most_runs(), f"process {os.getpid()}", print):
+                os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
+                from flows.tasks import pipeline
+
+                state = pipeline(**named, overrides=overrides, apply=apply, return_state=True)
+            if not state.is_completed():
+                sys.exit(f"pipeline: {state.message}")
             return
         root = Path.cwd()
         with open_run(root, **options, overrides=overrides, log=print) as run:
@@ -73,7 +81,7 @@ def main() -> None:
         if apply:
             bring_back(root, run.name)
         print(summary(run))
-    except (GraphError, SettingsError, WorktreeError, PipelineError) as error:
+    except (GraphError, SettingsError, WorktreeError, PipelineError, DatabaseError) as error:
         sys.exit(f"pipeline: {error}")
 
 

@@ -37,11 +37,11 @@ from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from flows.cache import cache_of, remove_broken
-from flows.comparison import METRICS, PROVENANCE, Figures, current
-from flows.process import held
-from flows.registry import damaged_tags
-from flows.stored import missing
+from flows.execution.cache import cache_of, remove_broken
+from flows.execution.process import held
+from flows.registry.comparison import METRICS, PROVENANCE, Figures, current
+from flows.registry.stored import missing
+from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
 
 LOCK = Path(".dvc/tmp/promotion.lock")
@@ -212,27 +212,36 @@ def _check_branch(root: Path, branch: str) -> None:
             )
 
 
-def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None) -> Version:
+def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None, why: str = "") -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
     First the data goes to DVC's remote, if there is one, which is then asked whether it has all of it; without one, the
     cache is. Then come the commit, the tags, and git's remote. So whoever sees a tag can fetch its model. If it is
     killed in between, it leaves a commit or a version that is at no stage, and the next promotion of the same model
-    resumes from there.
+    resumes from there. The messages of the commit and of the tags have the run's figures, after `why`.
     """
     check(root, channel)
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
+    told = "\n\n".join(part for part in (f"Run {run}", why, _figures_of(root, revision)) if part)
     model = _model_at(root, revision, channel.artifact)
     _push_data(root, run, revision)
     _check_objects(root, revision, f"run {run}", channel.artifact)
     with _changing(root, channel, instead_of):
         version = same_model(root, model, channel)
         if version is None:
-            parent = _commit(root, revision, channel, f"Promote the {channel.artifact} of run {run}")
-            version = _register(root, parent, channel, f"Run {run}")
-        _assign(root, version, channel, f"Run {run}")
+            parent = _commit(root, revision, channel, f"Promote the {channel.artifact} of run {run}\n\n{told}")
+            version = _register(root, parent, channel, told)
+        _assign(root, version, channel, told)
     _push_tags(root, version, channel)
     return version
+
+
+def _figures_of(root: Path, revision: str) -> str:
+    """Return the metrics of a run, one a line; none if it has no such file."""
+    with suppress(WorktreeError):
+        metrics: dict[str, float | None] = json.loads(git(root, "show", END, f"{revision}:{METRICS}"))
+        return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
+    return ""
 
 
 def same_model(root: Path, model: str, channel: Channel) -> Version | None:

@@ -6,6 +6,7 @@
     frames    none: no other page shows this one to steal a click
     outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
     /enter    reads the key after the `#` of the printed link, and logs the browser in
+    /reports  the reports of runs, see flows/hosting/reports.py
 
 Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
 checked before it, since Prefect answers every name.
@@ -18,16 +19,13 @@ import secrets
 import stat
 import sys
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
+from flows.hosting.asgi import App, Message, Receive, Send, answer
+from flows.hosting.reports import COOKIE, PLACE, Reports
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -46,9 +44,10 @@ fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(a
     return;
   }
   localStorage.setItem("prefect-password", token);
+  document.cookie = `COOKIE=${token}; path=PLACE; SameSite=Strict`;
   location.replace("/");
 });
-"""
+""".replace("COOKIE", COOKIE).replace("PLACE", PLACE)
 PAGE = f"""<!doctype html>
 <meta charset="utf-8">
 <title>Prefect</title>
@@ -136,10 +135,12 @@ class Gate:
     Args:
         app: Prefect's application.
         origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
+        reports: The reports of runs.
     """
 
-    def __init__(self, app: App, origins: Sequence[str]) -> None:
+    def __init__(self, app: App, origins: Sequence[str], reports: Reports) -> None:
         self.app = app
+        self.reports = reports
         self.origins = [origin.lower() for origin in origins]
         self.hosts = [urlsplit(origin).netloc for origin in self.origins]
         sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
@@ -155,9 +156,11 @@ class Gate:
         elif refusal := self._refusal(scope):
             await _refuse(scope, send, *refusal)
         elif scope["type"] == "http" and scope["path"] == "/enter":
-            await _answer(
+            await answer(
                 send, 200, "text/html; charset=utf-8", PAGE, (b"content-security-policy", PAGE_POLICY.encode())
             )
+        elif scope["type"] == "http" and scope["path"].startswith(PLACE):
+            await self.reports(scope, receive, send)
         else:
             await self.app(scope, receive, _with_headers(send, self.shield))
 
@@ -182,18 +185,7 @@ async def _refuse(scope: Message, send: Send, status: int, text: str) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": text})
     else:
-        await _answer(send, status, "text/plain; charset=utf-8", f"{text}\n")
-
-
-async def _answer(send: Send, status: int, kind: str, text: str, *headers: tuple[bytes, bytes]) -> None:
-    fields = [
-        (b"content-type", kind.encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-frame-options", b"DENY"),
-        *headers,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": fields})
-    await send({"type": "http.response.body", "body": text.encode()})
+        await answer(send, status, "text/plain; charset=utf-8", f"{text}\n")
 
 
 def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
@@ -233,7 +225,7 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
 
     server = get_current_settings().server
     uvicorn.run(
-        Gate(create_app(final=True), origins),
+        Gate(create_app(final=True), origins, Reports(home / "reports", read_key(home))),
         host=HOST,
         port=port,
         timeout_keep_alive=server.api.keepalive_timeout,

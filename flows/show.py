@@ -9,10 +9,13 @@ from typing import Any
 import yaml
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from flows.comparison import METRICS
-from flows.reproduce import Outcome
-from flows.run import Run
-from flows.settings import PARAMS, flat
+from flows.execution.graph import makers
+from flows.execution.reproduce import Outcome
+from flows.execution.run import Run
+from flows.execution.settings import PARAMS, flat
+from flows.execution.yaml_reader import read_yaml
+from flows.hosting.reports import send_report
+from flows.registry.comparison import METRICS
 from flows.worktree import END, WorktreeError, git
 
 REPORT = "reports/index.html"
@@ -20,8 +23,9 @@ Line = tuple[str, list[float], list[float]]  # name, x, y
 
 
 def publish(run: Run) -> None:
-    """Publish the run's artifacts; the plots only if a stage did something."""
-    create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics and the last commit's")
+    """Publish the run's artifacts: metrics and report if it made them, plots if a stage did something."""
+    if _part_of(run, METRICS):
+        create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics and the last commit's")
     changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
@@ -30,8 +34,29 @@ def publish(run: Run) -> None:
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
     report = run.directory / REPORT
-    if report.exists():
-        create_link_artifact(key="report", link=report.as_uri(), link_text=str(report), description="The report")
+    if report.exists() and _part_of(run, REPORT):
+        link = send_report(run.name, report) or report.as_uri()
+        create_link_artifact(
+            key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)
+        )
+
+
+def publish_stages(run: Run) -> None:
+    """Publish a table of the run's stages, also of one that failed."""
+    rows = [{"stage": stage.name, **_end_of(run, stage.name)} for stage in run.stages]
+    create_table_artifact(key="stages", table=rows, description=f"The stages of run {run.name}")
+
+
+def _end_of(run: Run, name: str) -> dict[str, Any]:
+    """Return the state and the seconds of a stage; waiting for a slot or a worker is part of them."""
+    if name not in run.seconds:
+        return {"state": "Not run", "seconds": None}
+    return {"state": str(run.outcomes.get(name, "Failed")), "seconds": round(run.seconds[name], 1)}
+
+
+def _part_of(run: Run, path: str) -> bool:
+    """Return whether a stage of the run makes the file; another file there comes from the commit."""
+    return not makers(run.directory, path).isdisjoint(stage.name.partition("@")[0] for stage in run.stages)
 
 
 def changes(run: Run, path: str) -> list[dict[str, Any]]:
@@ -45,7 +70,7 @@ def changes(run: Run, path: str) -> list[dict[str, Any]]:
 
 
 def _leaves(text: str) -> dict[str, Any]:
-    return flat(yaml.safe_load(text) or {})
+    return flat(read_yaml(text) or {})
 
 
 def plots(directory: Path) -> dict[str, bytes]:

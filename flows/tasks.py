@@ -6,37 +6,47 @@ Pulled, Ran. `python -m flows.pipeline` runs this flow if there is a server.
 
 from pathlib import Path
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.futures import wait
-from prefect.states import Completed
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
 from prefect.utilities.annotations import quote
 from pydantic import WithJsonSchema
 
-from flows.graph import Stage
-from flows.reproduce import MEANING, Outcome
-from flows.run import GpuPolicy, Run, open_run, summary
-from flows.settings import profiles
-from flows.show import publish
-from flows.worktree import bring_back
+from flows.execution.graph import GraphError, Stage, targets
+from flows.execution.reproduce import MEANING, Outcome, StageError
+from flows.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
+from flows.execution.settings import SettingsError, profiles
+from flows.show import publish, publish_stages
+from flows.worktree import WorktreeError, bring_back
 
 EVERYTHING = "all"
 AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
-CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]  # of the form
+# The choices of the form; a cell of a matrix is a target of the command line alone.
+CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]
+TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
+Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
+ERRORS = (GraphError, SettingsError, WorktreeError, PipelineError)  # whose message is enough
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")
 def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
-    """Bring a stage up to date; its output goes to the run's logs."""
-    outcome = run.bring_up_to_date(stage, get_run_logger().info)
+    """Bring a stage up to date; its output goes to the run's logs. An error is a message, not a traceback."""
+    try:
+        outcome = run.bring_up_to_date(stage, get_run_logger().info)
+    except StageError as error:
+        return Failed(message=str(error))
     return Completed(name=str(outcome), message=MEANING[outcome])
 
 
-@flow(name="pipeline", log_prints=True)
+@flow(name="pipeline", flow_run_name="{target}, {profile}", log_prints=True)
 def pipeline(
-    target: str = EVERYTHING,
+    target: Target = EVERYTHING,
     profile: Profile = AS_IT_STANDS,
     overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
     force: bool = False,
@@ -57,20 +67,30 @@ def pipeline(
     """
     log = get_run_logger().info
     root = Path.cwd()
-    with open_run(
-        root,
-        target=None if target == EVERYTHING else target,
-        profile=None if profile == AS_IT_STANDS else profile,
-        overrides=overrides,
-        force=force,
-        gpu=gpu,
-        parallel=parallel,
-        log=log,
-    ) as run:
-        run_as_tasks(run)
-    if apply:
-        bring_back(root, run.name)
+    try:
+        with open_run(
+            root,
+            target=None if target == EVERYTHING else target,
+            profile=None if profile == AS_IT_STANDS else profile,
+            overrides=overrides,
+            force=force,
+            gpu=gpu,
+            parallel=parallel,
+            log=log,
+        ) as run:
+            label(f"target:{target}", f"profile:{profile}", f"run:{run.name}")
+            run_as_tasks(run)
+        if apply:
+            bring_back(root, run.name)
+    except ERRORS as error:
+        return Failed(message=str(error))
     return _state(run)
+
+
+def label(*tags: str) -> None:
+    """Add tags to the flow run, by which Prefect's page filters."""
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(str(flow_run.id)), tags=[*flow_run.tags, *tags])
 
 
 def run_as_tasks(run: Run) -> None:
@@ -84,6 +104,7 @@ def run_as_tasks(run: Run) -> None:
         wait(list(futures.values()))
     finally:
         run.children.end()
+    publish_stages(run)
     run.check()
     publish(run)
 

@@ -4,7 +4,7 @@
     worker      pool `distillery`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
-With the second clone, GPU stages are handed off on one machine just as between several.
+With the second clone, GPU stages are handed off on one machine just as between several, if it has a card.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from typing import NoReturn
 import httpx
 
 from flows.deploy import DeployError, deploy
-from flows.process import bound
+from flows.execution.process import bound
+from flows.hosting.database import RETRIES, URL, Database, DatabaseError, postgresql
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from flows.worktree import END, git
 
@@ -44,7 +45,7 @@ def settings(root: Path, port: int, key: str) -> dict[str, str]:
         "DO_NOT_TRACK": "1",
         "PREFECT_CLI_PROMPT": "false",
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
-    }
+    } | RETRIES
 
 
 def prefect(*arguments: str) -> list[str]:
@@ -105,7 +106,9 @@ def second_clone(root: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m flows.ui", description="Start Prefect's server, page and workers.")
     parser.add_argument("--port", type=int, default=PORT)
-    port, root = parser.parse_args().port, Path.cwd()
+    parser.add_argument("--database", choices=list(Database), default=Database.SQLITE, help="what keeps the runs")
+    options, root = parser.parse_args(), Path.cwd()
+    port = options.port
     refuse_taken(port)
     signal.signal(signal.SIGTERM, _stop)
     try:
@@ -120,11 +123,17 @@ def main() -> None:
             processes.enter_context(started(command, clone, log))
             return log
 
+        try:
+            if options.database == Database.POSTGRESQL:
+                database = postgresql(root / HOME / "postgresql", root / HOME / "postgresql.log")
+                os.environ[URL] = processes.enter_context(database)
+        except DatabaseError as error:
+            sys.exit(f"ui: {error}")
         wait_for_server(start("server", [sys.executable, "-m", "flows.server", "--no-link", "--port", str(port)]))
         watch_heartbeats()
         try:
             deploy()
-        except DeployError as error:
+        except (DeployError, DatabaseError) as error:
             sys.exit(f"ui: {error}")
         start("distillery", prefect("worker", "start", "--pool", "distillery"))
         start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))

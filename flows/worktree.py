@@ -20,12 +20,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from dvc.config import Config
 from dvc.lock import make_lock
 
-from flows.process import without_git
+from flows.execution.process import without_git
 
 RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches
@@ -176,6 +177,31 @@ def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
             removed.append(directory.name)
     git(root, "worktree", "prune")
     return removed
+
+
+def retire(root: Path, days: float, number: int) -> list[str]:
+    """Delete the tags of kept runs that are older than `days` and not among the newest `number`.
+
+    A promoted model has a commit and tags of its own, and stays. The data of the others goes with the next `dvc gc`.
+
+    Args:
+        root: The workspace.
+        days: Every younger run is kept.
+        number: So many are kept, however old.
+
+    Returns:
+        The names of the runs, the oldest first.
+
+    Example:
+        >>> retire(Path.cwd(), days=90, number=100)  # doctest: +SKIP
+        ['20260801-030012-3fa2']
+    """
+    names = [ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", REFS).split()]
+    oldest = f"{datetime.now() - timedelta(days=days):%Y%m%d-%H%M%S}"  # a name begins with its time
+    retired = [name for name in sorted(names)[: max(0, len(names) - number)] if name < oldest]
+    for name in retired:
+        git(root, "update-ref", "-d", END, f"{REFS}/{name}")
+    return retired
 
 
 def keep(root: Path, directory: Path, name: str) -> str:

@@ -271,6 +271,7 @@ def _apply(home: dict[str, str], call: bytes, shard: bytes) -> Any:
 def _result(client: Any, future: Any, address: str) -> Any:
     """Wait for a result from the cluster while it has workers; Dask itself would wait without any."""
     from distributed import CancelledError, KilledWorker, wait
+    from distributed.comm.core import CommClosedError
 
     while True:
         try:
@@ -282,6 +283,8 @@ def _result(client: Any, future: Any, address: str) -> Any:
             raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error
     try:
         return future.result()
+    except CommClosedError as error:  # an OSError, which a stage would take for one of its output
+        raise InputError(f"shards.dask = {address}: the scheduler is gone. Start it, then run again.") from error
     except KilledWorker as error:
         raise InputError(
             f"shards.dask = {address}: {error.allowed_failures + 1} workers died on the same shard, the last one at "

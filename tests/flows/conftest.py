@@ -59,7 +59,7 @@ sys.exit(f"params.yaml has unknown keys: {', '.join(sorted(unknown))}" if unknow
 '''
 
 
-def stage(name: str, *upstream: str, gpu: bool = False) -> dict[str, Any]:
+def stage(name: str, *upstream: str, gpu: bool = False, **meta: Any) -> dict[str, Any]:
     """An entry of dvc.yaml: one output, made from the outputs of `upstream`."""
     inputs = [f"{other}.txt" for other in upstream]
     entry: dict[str, Any] = {
@@ -68,7 +68,8 @@ def stage(name: str, *upstream: str, gpu: bool = False) -> dict[str, Any]:
         "params": [f"stages.{name}"],
         "outs": [f"{name}.txt"],
     }
-    return entry | ({"meta": {"resources": "gpu"}} if gpu else {})
+    meta |= {"resources": "gpu"} if gpu else {}
+    return entry | ({"meta": meta} if meta else {})
 
 
 def make_repository(root: Path, stages: dict[str, dict[str, Any]]) -> Path:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,8 +17,9 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.sorting import FlowRunSort
 
-from flows.gpu_pool import DEPLOYMENT, PAGE, POOL
-from flows.gpu_stage import COMMAND, gpu_stage
+from flows.gpu.pool import DEPLOYMENT, PAGE, POOL
+from flows.gpu_stage import COMMAND, gpu_stage, queue_of
+from flows.hosting.database import URL
 from flows.server import origin_of, read_key
 from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
@@ -50,7 +50,8 @@ class Server:
         self.log = home / "server.log"
 
     def start(self) -> None:
-        _make_database(self.log.parent)
+        if URL not in os.environ:  # SQLite
+            _make_database(self.log.parent)
         self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
         wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 
@@ -111,8 +112,10 @@ def _make_database(home: Path) -> None:
 @contextmanager
 def worker(server: Server, clone: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a worker of the pool in `clone`, and wait until it is online."""
-    process = spawn(["flows.gpu_stage"], clone, server.environment | environment, clone.parent / "worker.log")
-    name = f"{socket.gethostname()}-{clone.name}-{process.pid}"
+    offer = {"DISTILLERY_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
+    settings = server.environment | offer | environment
+    process = spawn(["flows.gpu_stage"], clone, settings, clone.parent / "worker.log")
+    name = f"{queue_of(clone)}-{process.pid}"
 
     def online() -> bool:
         with server.client() as client:

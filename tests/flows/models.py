@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from flows.run import new_name
+from flows.execution.run import new_name
 from flows.worktree import git, keep, snapshot, worktree
 
 from .conftest import make_repository, write_yaml

@@ -48,7 +48,11 @@ def entrance(workspace: Path) -> Iterator[str]:
     """The link to Prefect's page that `python -m flows.ui` prints once everything is up."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "flows.ui", "--port", str(port)], cwd=workspace, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "flows.ui", "--port", str(port)],
+        cwd=workspace,
+        env=os.environ | {"DISTILLERY_RESOURCES": "gpu: 1"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     with process.stdout as output:
@@ -90,7 +94,7 @@ def test_a_run_with_parameters(page: Page, address: str, entrance: str, workspac
     page.get_by_role("link", name="pipeline").first.click()
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("Custom run").click()
-    page.locator(".p-textarea__control").first.fill("b")
+    _choose(page, "b")
     page.locator(".p-code-input__textarea").first.fill('{"stages.b.value": 7}')
     _picture(page, "form")
     page.goto(f"{address}/runs/flow-run/{_submitted(page)}")  # the notice with its link is soon gone
@@ -116,6 +120,21 @@ def _deployments(page: Page, address: str) -> None:
         return False
 
     wait_until(listed, "the deployments are listed")
+
+
+def _choose(page: Page, target: str) -> None:
+    """Choose the target from the form's list of stages; a click before the form is ready opens nothing."""
+    option = page.get_by_role("option", name=target, exact=True)
+
+    def offered() -> bool:
+        page.locator(".p-select-button__icon").first.click()
+        with suppress(PageTimeoutError):
+            option.wait_for(timeout=2 * SECONDS)
+            return True
+        return False
+
+    wait_until(offered, "the stages are offered")
+    option.click()
 
 
 def _submitted(page: Page) -> str:

@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from flows.cache import remove_broken
+from flows.execution.cache import remove_broken
 
 from .conftest import write_yaml
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flows.comparison import (
+from flows.registry.comparison import (
     Figures,
     Tolerance,
     ToleranceError,

@@ -10,7 +10,8 @@ import yaml
 from prefect.flows import Flow, load_flow_from_entrypoint
 
 from flows.gpu_stage import COMMAND
-from flows.tasks import AS_IT_STANDS, pipeline
+from flows.hosting.database import SQLITE_RUNS
+from flows.tasks import AS_IT_STANDS, EVERYTHING, pipeline
 
 from .handoff_server import Server
 
@@ -35,9 +36,11 @@ def test_the_command_of_the_gpu_stage() -> None:
     assert deployments()["gpu-stage"]["work_pool"]["job_variables"]["command"] == COMMAND
 
 
-def test_profiles() -> None:
-    """The form offers the profiles of conf/profile, a user's own included."""
+def test_choices() -> None:
+    """The form offers the stages of dvc.yaml, and the profiles of conf/profile, a user's own included."""
     profile = pipeline.parameters.model_dump()["properties"]["profile"]
+    target = pipeline.parameters.model_dump()["properties"]["target"]
+    assert {EVERYTHING, "student", "component_focus"} <= set(target["enum"])
     assert profile["enum"] == [AS_IT_STANDS, *sorted(file.stem for file in (ROOT / "conf/profile").glob("*.yaml"))]
 
 
@@ -60,5 +63,8 @@ def test_one_command_deploys(tmp_path: Path) -> None:
             for deployment in client.read_deployments():
                 (step,) = deployment.pull_steps or []
                 assert [options["directory"] for options in step.values()] == ["{{ $DISTILLERY_CLONE }}"]
+                assert [schedule.active for schedule in deployment.schedules] in ([], [False])  # until switched on
+            pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
+            assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
     finally:
         server.stop()

@@ -2,14 +2,17 @@
 
 import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dvc.repo import Repo
 
-from flows.graph import GraphError, Stage, read_graph, unchanged
+from flows.execution.graph import GraphError, Stage, read_graph, unchanged
+from flows.execution.needs import Needs
 
 from .conftest import CHAIN, make_repository, pipeline, set_param, stage, write_yaml
 
+GPU = Needs({"gpu": 1})
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,10 +23,10 @@ def graph(root: Path, target: str | None = None) -> list[Stage]:
 
 def test_order_and_upstream(chain: Path) -> None:
     assert graph(chain) == [
-        Stage("a", (), False),
-        Stage("b", ("a",), False),
-        Stage("c", ("a",), False),
-        Stage("d", ("b", "c"), False),
+        Stage("a", ()),
+        Stage("b", ("a",)),
+        Stage("c", ("a",)),
+        Stage("d", ("b", "c")),
     ]
     assert [found.name for found in graph(chain, "b")] == ["a", "b"]
 
@@ -32,9 +35,29 @@ def test_matrix_and_gpu(tmp_path: Path) -> None:
     """Each cell of a matrix is a stage; the matrix's own name means all of them."""
     cell = stage("cell", "a", gpu=True) | {"matrix": {"size": [1, 2]}, "outs": ["${item.size}.txt"]}
     root = make_repository(tmp_path / "workspace", {"a": stage("a"), "cell": cell, "other": stage("other")})
-    expected = [Stage("a", (), False), Stage("cell@1", ("a",), True), Stage("cell@2", ("a",), True)]
+    expected = [Stage("a", ()), Stage("cell@1", ("a",), GPU), Stage("cell@2", ("a",), GPU)]
     assert graph(root, "cell") == expected
     assert graph(root, "cell@2") == [expected[0], expected[2]]
+
+
+def test_other_needs(tmp_path: Path) -> None:
+    """fault 13: a value of another form is named with its stage."""
+    meta: dict[str, Any] = {
+        "resources": {"gpu": 2, "gpu_memory": "16GB", "licence": 1},
+        "retries": 2,
+        "timeout": "3h",
+        "mutex": "corpus",
+    }
+    root = make_repository(tmp_path / "workspace", {"a": stage("a", **meta), "b": stage("b", priority=1)})
+    a, b = graph(root)
+    assert a.needs == Needs(
+        {"gpu": 2, "gpu_memory": 16 * 10**9, "licence": 1}, retries=2, timeout=10800, mutex="corpus"
+    )
+    assert a.needs.labels == {"gpu": 2, "licence": 1}
+    assert b.needs == Needs(priority=1)
+    write_yaml(root / "dvc.yaml", {"stages": {"a": stage("a", timeout=3)}})
+    with pytest.raises(GraphError, match=r"`meta` of stage 'a': timeout is 3; write a number with its unit, as in 90s"):
+        graph(root)
 
 
 def test_the_project_itself() -> None:
@@ -42,7 +65,7 @@ def test_the_project_itself() -> None:
     stages = graph(ROOT)
     names = [found.name for found in stages]
     assert all(names.index(upstream) < names.index(found.name) for found in stages for upstream in found.upstream)
-    assert {"soft_labels", "student"} <= {found.name for found in stages if found.gpu}
+    assert {"soft_labels", "student"} <= {found.name for found in stages if found.needs.labels}
 
 
 def test_an_unknown_target(chain: Path) -> None:

@@ -11,6 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,22 @@ from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from flows import gpu_pool, handoff, order
-from flows.gpu_pool import Errand, Limits
-from flows.gpu_stage import gpu_stage
-from flows.handoff import fetch, give, hand_off, key_of, opened
-from flows.order import HandoffError
-from flows.reproduce import Children, Outcome, StageError
+from flows.execution.needs import Needs
+from flows.execution.reproduce import Children, Outcome, StageError
+from flows.gpu import handoff, order, pool
+from flows.gpu.handoff import fetch, give, hand_off, key_of, opened
+from flows.gpu.offer import Offer
+from flows.gpu.order import HandoffError
+from flows.gpu.pool import Errand, Limits
+from flows.gpu_stage import gpu_stage, offer_queue, queue_of
 from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
 from .handoff_server import Server, clone_of, kill, worker
+
+GPU = Needs({"gpu": 1})
+LIMITED: dict[str, Any] = {"resources": {"gpu": 1}, "timeout": None}
 
 
 class Site:
@@ -94,7 +100,7 @@ class Site:
     def hand_off(
         self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
     ) -> Outcome:
-        given = {"remote": None, "force": False} | options
+        given = {"needs": GPU, "remote": None, "force": False} | options
         return hand_off(children or Children(), self.home, self.home, "g", log, **given)
 
     def runs_there(self) -> int:
@@ -167,7 +173,7 @@ def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With an online worker, and stage g to be run."""
     monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
-    monkeypatch.setattr(gpu_pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
+    monkeypatch.setattr(pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
     shared_site.ran_at_home.unlink(missing_ok=True)
     shared_site.start_worker()
     shared_site.change()
@@ -195,8 +201,32 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
     assert "gpu | g: at work" in lines
     site.assert_clean()
     with site.server.client() as client:
-        errand = Errand(client, site.server.runs()[-1].id, print, Limits())
+        errand = Errand(client, site.server.runs()[-1].id, print, Limits(), queue_of(site.clone))
         assert errand._end(Crashed(message="late")).type is StateType.COMPLETED
+
+
+def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
+    """regression: each member of the pool got GPU stages. Home asks none without one, and a worker refuses, too."""
+    runs = len(site.server.runs())
+    offered = Offer(cards=(0,), cpus=2, memory=8 * 10**9)
+    try:
+        offer_queue(site.clone, Offer(cpus=2, memory=8 * 10**9))
+        with pytest.raises(
+            HandoffError, match=r"no online worker has gpu: 1; there are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
+        ):
+            site.hand_off()
+        offer_queue(site.clone, offered)
+        with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; there"):
+            site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
+        assert len(site.server.runs()) == runs
+        offer_queue(site.clone, replace(offered, others={"tpu": 1}))
+        with pytest.raises(
+            HandoffError, match=r"Refused: Stage 'g' needs tpu: 1, and this worker has gpu: 1, cpus: \d"
+        ):
+            site.hand_off(needs=Needs({"tpu": 1}))
+    finally:
+        offer_queue(site.clone, offered)
+    site.assert_clean()
 
 
 def test_force_runs_again(site: Site) -> None:
@@ -338,7 +368,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, force=False)
+    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
     told: list[str] = []
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
         handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 3)
@@ -351,7 +381,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
 def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """regression: the work of a worker that was cut off was done a second time. It is asked by key once it is back."""
     limits = Limits(silence=LIMIT)
-    monkeypatch.setattr(gpu_pool, "LIMITS", limits)
+    monkeypatch.setattr(pool, "LIMITS", limits)
     before, stopped = site.runs_there(), list[int]()
 
     def stop_the_run() -> None:  # the stage itself goes on, as it does while the link is down
@@ -376,7 +406,7 @@ def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest
 
 def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The remote loses it between the worker and home: a failure of the hand-off, and nothing half-restored."""
-    run_order = gpu_pool.run_order
+    run_order = pool.run_order
 
     def run_and_lose(*arguments: Any) -> Any:
         entry, outcome = run_order(*arguments)
@@ -385,7 +415,7 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
                 file.unlink()
         return entry, outcome
 
-    monkeypatch.setattr(gpu_pool, "run_order", run_and_lose)
+    monkeypatch.setattr(pool, "run_order", run_and_lose)
     with pytest.raises(HandoffError, match="Hand-off failed at 'fetch'"):
         site.hand_off()
     site.assert_clean()
@@ -439,7 +469,7 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
     limits = Limits(silence=LIMIT, absence=0)
-    monkeypatch.setattr(gpu_pool, "LIMITS", limits)
+    monkeypatch.setattr(pool, "LIMITS", limits)
 
     def strike() -> None:
         assert site.worker is not None
@@ -501,7 +531,7 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
-# dvc/stage/cache.py, change flows/handoff.py, and raise PROTOCOL if keys or entries have changed.
+# dvc/stage/cache.py, change flows/gpu/handoff.py, and raise PROTOCOL if keys or entries have changed.
 PRIVATE = {
     "dvc.stage.cache:_can_hash": ["stage"],
     "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
@@ -532,9 +562,9 @@ def test_private_names_of_dvc(name: str) -> None:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/handoff.py uses: {error}")
+        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/gpu/handoff.py uses: {error}")
     parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
-    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/handoff.py uses."
+    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/gpu/handoff.py uses."
 
 
 def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
@@ -559,7 +589,7 @@ def order_of(home: Path, **fields: object) -> dict[str, Any]:
     assert sent is not None
     ref = f"{order.REFS}/{uuid.uuid4().hex}"
     git(home, "update-ref", ref, sent["revision"])
-    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **sent} | fields
+    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **LIMITED, **sent} | fields
 
 
 def hostile_repository(site: Site, root: Path, mark: Path) -> None:
@@ -588,7 +618,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     before = git(site.clone, "for-each-ref"), site.runs_there()
     sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
     with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
-        gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+        pool.run_order(order.PROTOCOL, sent, print, lambda: False)
     for ref in git(site.home, "for-each-ref", "--format=%(refname)", order.REFS).split():
         git(site.home, "update-ref", "-d", ref)
     assert told in str(raised.value)
@@ -600,7 +630,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
         git(site.clone, "remote", "add", "hostile", str(hostile))
         try:
-            _, outcome = gpu_pool.run_order(order.PROTOCOL, sent, print, lambda: False)
+            _, outcome = pool.run_order(order.PROTOCOL, sent, print, lambda: False)
         finally:
             git(site.clone, "remote", "remove", "hostile")
         assert outcome is Outcome.RAN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.order import LISTED, REFS, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.order import LISTED, REFS, HandoffError, Order, code_remote, data_remote, read_order
 
 from .conftest import git, make_repository, stage
 
@@ -20,6 +20,8 @@ ORDER = Order(
     code="origin",
     remote=None,
     force=False,
+    resources={"gpu": 1},
+    timeout=None,
 )
 
 
@@ -50,6 +52,11 @@ def test_an_order_is_read() -> None:
         ("inputs", {"a": 1}),
         ("versions", {"numpy": 2}),
         ("force", "yes"),
+        ("resources", ["gpu"]),
+        ("resources", {"gpu": "1"}),
+        ("resources", {"../gpu": 1}),
+        ("timeout", "3h"),
+        ("timeout", -1),
     ],
 )
 def test_a_field_of_another_form_is_refused(field: str, value: Any) -> None:

@@ -1,6 +1,7 @@
 """Full runs without a server, in separate processes, with real faults."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.settings import assignments
+from flows.execution.settings import assignments
 from flows.worktree import RUNS
 from tests.waiting import LIMIT, wait_until
 
@@ -82,7 +83,8 @@ def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
 
 
 def test_a_day_is_a_text() -> None:
-    assert assignments(["web.since=2024-05-01", "student.epochs=3"]) == {"web.since": "2024-05-01", "student.epochs": 3}
+    given = assignments(["web.since=2024-05-01", "student.epochs=3", "clean.language=no", "student.rate=1e-05"])
+    assert given == {"web.since": "2024-05-01", "student.epochs": 3, "clean.language": "no", "student.rate": 1e-05}
 
 
 def test_a_failed_stage(chain: Path) -> None:
@@ -192,6 +194,20 @@ class SSHFileSystem(FileSystem):
     def fs(self):
         socket.create_connection(("127.0.0.1", 9))
 '''
+
+
+def test_a_plugin_that_is_missing(pair: Path) -> None:
+    """One line with the remedy, in place of a traceback."""
+    with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write("    remote = store\n['remote \"store\"']\n    url = s3://bucket/store\n")
+    done = pipeline(pair)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"pipeline: The DVC remote 'store' cannot be used\. ImportError on \S+: s3 is supported, but requires 'dvc-s3' "
+        r"to be installed\. Install it: pip install dvc-s3\n",
+        done.stderr.splitlines(keepends=True)[-1],
+    )
+    assert "Traceback" not in done.stderr
 
 
 def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:

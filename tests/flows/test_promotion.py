@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.cache import place
-from flows.process import held
+from flows.execution.cache import place
+from flows.execution.process import held
 from flows.promotion import (
     LOCK,
     Channel,

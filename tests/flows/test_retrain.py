@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.comparison import ToleranceError
+from flows.execution.settings import SettingsError
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel, PromotionError, promoted, registered, rollback
+from flows.registry.comparison import ToleranceError
 from flows.retrain import Decision, Order, Verdict, day_in, retrain_once
-from flows.settings import SettingsError
 from flows.worktree import RUNS, git
 from tests.waiting import FOREVER, LIMIT
 
@@ -171,10 +171,16 @@ def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
-    """fault 4: the second names the first and does nothing. fault 5: a killed one blocks nobody."""
+    """fault 4: the second names the first and does nothing; one waits at most. fault 5: a killed one blocks nobody."""
     with at_work(models) as process:
         runs = sorted((models / RUNS).iterdir())
         second = start(models)
+        third = start(models, "--wait")
+        assert third.stdout is not None
+        assert "This one waits." in third.stdout.readline()
+        fourth = start(models, "--wait").communicate(timeout=LIMIT)[0]
+        assert f"python -m flows.retrain (process {third.pid}, since 20" in fourth
+        assert "waits already. This one did nothing, and is lost." in fourth
         output = second.communicate(timeout=LIMIT)[0]
         assert second.returncode == 1
         assert "Skipped" in output
@@ -182,7 +188,9 @@ def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
         assert sorted((models / RUNS).iterdir()) == runs
         os.kill(process.pid, signal.SIGKILL)
         process.wait(LIMIT)
-        assert retrain(models).decision is Decision.PROMOTED
+        output = third.communicate(timeout=LIMIT)[0]
+    assert third.returncode == 0, output
+    assert "# Promoted" in output
 
 
 def test_a_stop(models: Path) -> None:

@@ -1,8 +1,12 @@
 """Requirements on Prefect's server: survive restarts, and keep schedules."""
 
+import json
 import os
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,20 @@ from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 from .conftest import command, set_param
 from .handoff_server import Server
 from .test_pipeline import started
+
+TELL = """
+from prefect import flow
+from prefect.events import emit_event
+from flows.hosting.webhook import call_webhook
+from flows.retrain import Decision, Order, tell
+
+@flow
+def retrain():
+    tell(Decision.REFUSED, 'The "gate" says no.', Order())
+
+call_webhook("{url}")
+retrain()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +59,58 @@ def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: P
     with server.client() as client:
         (run,) = (run for run in client.read_flow_runs() if run.deployment_id is None)
         states = {task.name: task.state_name for task in client.read_task_runs()}
-    assert run.state_name == "Completed"
+        artifacts = {artifact.key: artifact for artifact in client.read_artifacts()}
+    assert (run.state_name, run.name) == ("Completed", "all, as it stands")
+    assert {"target:all", "profile:as it stands"} < set(run.tags)
+    assert set(artifacts) == {"stages", "parameters"}  # this graph makes neither metrics nor a report
+    rows = json.loads(str(artifacts["stages"].data))
+    assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
+    assert all(row["seconds"] > 0 for row in rows)
     assert states == dict.fromkeys("abcd", "Ran")
+
+
+def test_a_bad_parameter(server: Server, chain: Path) -> None:
+    """The first lines say what is wrong, without a traceback; the run has failed."""
+    done = subprocess.run(
+        command("--target", "b", "--set", "stages.a.valeu=2"),
+        cwd=chain,
+        env=os.environ | server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "pipeline: params.yaml has unknown keys: valeu"
+    assert "Traceback" not in done.stdout + done.stderr
+    with server.client() as client:
+        (run,) = (run for run in client.read_flow_runs() if run.name == "b, as it stands")
+    assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
+
+
+def test_a_webhook_hears_of_retrainings(server: Server) -> None:
+    """fault 39: each end of a retraining is an event, and the server calls the address that deploying has named."""
+    heard: list[dict[str, str]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            """Log nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as hook:
+        thread = threading.Thread(target=hook.serve_forever)
+        thread.start()
+        program = TELL.format(url=f"http://127.0.0.1:{hook.server_port}/")
+        subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
+        wait_until(lambda: heard, "the webhook is called", pause=SERVER_PAUSE)
+        hook.shutdown()
+        thread.join()
+    artifact = "distillery.artifact.student"
+    event = {"event": "distillery.retraining.refused", "artifact": artifact, "decision": "Refused"}
+    assert heard == [event | {"reason": 'The "gate" says no.'}]
 
 
 def test_a_schedule_makes_runs(server: Server) -> None:

@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from flows.settings import SettingsError, configure
+from flows.execution.cache import forget
+from flows.execution.settings import SettingsError, configure
+from flows.execution.yaml_reader import read_yaml
+from stages.params import read_params
 
 from .conftest import make_repository, pipeline, stage, write_yaml
 
@@ -35,6 +39,17 @@ def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "which dvc.yaml puts into a command" in done.stderr
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("text", ["2026-11-21", "no", "on", "1e-05", "012", "1_000", "12:30", "~", ".5", "true"])
+def test_one_reader(text: str, tmp_path: Path) -> None:
+    """fault 44: the flows and the stages read the same value, and what the flows write is read as the same again."""
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(f"stages:\n  a: {{params: {{params.yaml: {{a: {text}}}}}}}\n  b: {{}}\n", encoding="utf-8")
+    before = read_params(lock)["stages"]["a"]
+    forget(lock, {"b"})
+    assert read_yaml(lock.read_text(encoding="utf-8"))["stages"] == read_params(lock)["stages"] == {"a": before}
+    assert yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"]["a"] == before
 
 
 def test_words_and_numbers_pass(matrix: Path) -> None:

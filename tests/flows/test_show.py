@@ -9,8 +9,8 @@ import pytest
 import yaml
 from PIL import Image
 
-from flows.run import Run
-from flows.settings import SettingsError, configure, flat
+from flows.execution.run import Run
+from flows.execution.settings import SettingsError, configure, flat
 from flows.show import changes, plots
 
 from .conftest import set_param

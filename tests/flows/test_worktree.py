@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from flows.worktree import RUNS, WorktreeError, bring_back, git, keep, main, prune, snapshot, worktree
+from flows.worktree import REFS, RUNS, WorktreeError, bring_back, git, keep, main, prune, retire, snapshot, worktree
 from tests.waiting import FOREVER, LIMIT
 
 from .conftest import pipeline, set_param
@@ -212,3 +213,15 @@ def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "argv", ["worktree", "none"])
     with pytest.raises(SystemExit, match=r"worktree: git rev-parse failed"):
         main()
+
+
+def test_old_runs_are_retired(chain: Path) -> None:
+    """By count and age: the newest stay however old, the young ones however many."""
+    young = f"{datetime.now():%Y%m%d-%H%M%S}-0000"
+    names = ["20200101-000000-0000", "20210101-000000-0000", "20220101-000000-0000", young]
+    for name in names:
+        git(chain, "update-ref", f"{REFS}/{name}", "HEAD")
+    assert retire(chain, days=90, number=4) == []
+    assert retire(chain, days=90, number=2) == names[:2]
+    assert retire(chain, days=90, number=0) == names[2:3]
+    assert git(chain, "for-each-ref", "--format=%(refname)", REFS) == f"{REFS}/{young}"

@@ -8,14 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
+from typing import Self
 
-from flows.process import bound, without_git
+from flows.execution.process import bound, without_git
 
 SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error
@@ -121,29 +123,64 @@ def reproduce(
     *,
     force: bool = False,
     pull: bool = False,
-    **environment: str,
+    timeout: float | None = None,
+    environment: Mapping[str, str] = {},
 ) -> Outcome:
     """Bring stage `name` of the repository in `directory` up to date; each line that it prints goes to `log`.
 
-    `force` runs it even if nothing has changed, `pull` fetches missing inputs and outputs from the remote. Raises
-    StageError, and NotStartedError if the command had not begun.
+    `force` runs it even if nothing has changed, `pull` fetches missing inputs and outputs from the remote, and after
+    `timeout` seconds its command is ended. Raises StageError, and NotStartedError if the command had not begun.
     """
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", *["--force"] * force, *["--pull"] * pull]
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the stage's `python` is this one
     found: set[Outcome] = set()
     last: deque[str] = deque(maxlen=REMEMBERED)
-    with children.start(
-        [*command, "--single-item", name], directory, os.environ | {"PATH": tools} | environment
-    ) as process:
+    with (
+        children.start(
+            [*command, "--single-item", name], directory, {**os.environ, "PATH": tools, **environment}
+        ) as process,
+        _Limit(process, timeout) as limit,
+    ):
         for line in _lines(process):
             found.update(outcome for sign, outcome in SIGNS if sign in line)
+            if Outcome.RAN in found:
+                limit.begin()
             last.append(line)
             log(line)
+    if limit.passed:
+        raise StageError(f"Stage '{name}' was ended after its timeout of {timeout:g} s (`meta` in dvc.yaml).")
     if process.returncode or not found:
         told = "\n".join(last)
         kind = StageError if Outcome.RAN in found or children.closed else NotStartedError
         raise kind(f"Stage '{name}' ended with status {process.returncode}:\n{told}")
     return next(outcome for _, outcome in SIGNS if outcome in found)
+
+
+class _Limit:
+    """End a process some seconds after `begin`, unless the block is left before; without seconds, never."""
+
+    def __init__(self, process: subprocess.Popen[str], seconds: float | None) -> None:
+        self.passed = False
+        self._process = process
+        self._seconds = seconds
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def begin(self) -> None:
+        if self._seconds is not None and self._timer is None:
+            self._timer = threading.Timer(self._seconds, self._pass)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _pass(self) -> None:
+        self.passed = True
+        _end(self._process)
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:

@@ -6,26 +6,32 @@ plain threads.
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import Lock
 from typing import Any, Literal
 
+from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
-from flows.cache import cache_of, forget, remove_broken
-from flows.graph import Stage, lost, read_graph, unchanged
-from flows.handoff import hand_off
-from flows.order import HandoffError
-from flows.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
-from flows.settings import SettingsError, configure
+from flows.execution.cache import cache_of, forget, remove_broken
+from flows.execution.graph import Stage, lost, read_graph, unchanged
+from flows.execution.remedies import one_line
+from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
+from flows.execution.settings import SettingsError, configure
+from flows.execution.slots import Slots, alone
+from flows.gpu.handoff import hand_off
+from flows.gpu.order import HandoffError
 from flows.worktree import keep, prune, snapshot, worktree
 
 GpuPolicy = Literal["prefer", "require", "local"]
 Log = Callable[[str], None]
+MUTEXES = Path(".dvc/tmp/mutexes")
 
 
 class PipelineError(Exception):
@@ -47,10 +53,12 @@ class Run:
     lost: set[str]  # stages with outputs in dvc.lock that the cache lacks
     force: bool
     gpu: GpuPolicy
-    slots: BoundedSemaphore  # of stages at a time
+    slots: Slots  # of stages at a time
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # of the stages that have ended
+    gate: Callable[[Stage], None] | None = None  # called after each stage; it may raise StageError
     _offline: Lock = field(default_factory=Lock)
     _pulls: bool = True  # until the remote fails
 
@@ -59,17 +67,35 @@ class Run:
 
         Raises StageError.
         """
-        if stage.name in self.unchanged and not self.force:
-            self.outcomes[stage.name] = Outcome.CACHED
-        else:
-            try:
-                self.outcomes[stage.name] = self._reproduce(stage, log)
-            except StageError as failure:
-                self.failures.append(failure)
-                raise
+        begun = time.monotonic()
+        try:
+            done = stage.name in self.unchanged and not self.force
+            outcome = Outcome.CACHED if done else self._reproduce(stage, log)
+            if self.gate is not None:
+                self.gate(stage)
+            self.outcomes[stage.name] = outcome
+        except StageError as failure:
+            self.failures.append(failure)
+            raise
+        finally:
+            self.seconds[stage.name] = time.monotonic() - begun
         return self.outcomes[stage.name]
 
     def _reproduce(self, stage: Stage, log: Log) -> Outcome:
+        """Run a stage, as often as its `retries` allow; a hand-off has attempts of its own."""
+        attempts = stage.needs.retries + 1
+        for attempt in range(1, attempts):
+            try:
+                return self._attempt(stage, log)
+            except HandoffError:
+                raise
+            except StageError as error:
+                if self.children.closed:
+                    raise
+                log(f"Warning: {error}\nAttempt {attempt} of {attempts} of {stage.name} has failed; the next begins.")
+        return self._attempt(stage, log)
+
+    def _attempt(self, stage: Stage, log: Log) -> Outcome:
         outcome = self._run(stage, log, force=self.force)
         if outcome is Outcome.RAN:
             return outcome
@@ -80,28 +106,48 @@ class Run:
         return self._run(stage, log, force=True)
 
     def _run(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
-        """Run a stage: on a GPU worker if the stage and the policy want one, otherwise here."""
-        if stage.gpu and self.gpu != "local":
-            remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
-            try:
-                return hand_off(self.children, self.root, self.directory, stage.name, log, remote=remote, force=force)
-            except HandoffError as error:
-                if self.gpu == "require":
-                    raise
-                log(f"Warning: {error}\n{stage.name} runs here instead.")
-        with self.slots:
-            if self.remote and self._pulls:
+        """Run a stage: on a worker if the stage and the policy want one, otherwise here."""
+        with self._mutex(stage):
+            if stage.needs.labels and self.gpu != "local":
                 try:
-                    return reproduce(self.children, self.directory, stage.name, log, force=force, pull=True)
-                except NotStartedError as error:
-                    self._work_without_remote(stage, log, error)
-            return reproduce(self.children, self.directory, stage.name, log, force=force)
+                    with self.slots.hold(stage.name, stage.needs, away=True):
+                        return self._hand_off(stage, log, force=force)
+                except HandoffError as error:
+                    if self.gpu == "require":
+                        raise
+                    log(f"Warning: {error}\n{stage.name} runs here instead.")
+            with self.slots.hold(stage.name, stage.needs):
+                return self._run_here(stage, log, force=force)
+
+    def _mutex(self, stage: Stage) -> AbstractContextManager[None]:
+        if stage.needs.mutex is None:
+            return contextlib.nullcontext()
+        holder = f"stage '{stage.name}' of run {self.name}"
+        return alone(self.root / MUTEXES / f"{stage.needs.mutex}.lock", holder, lambda: self.children.closed)
+
+    def _hand_off(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+        remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
+        return hand_off(
+            self.children, self.root, self.directory, stage.name, log, needs=stage.needs, remote=remote, force=force
+        )
+
+    def _run_here(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+        run = partial(
+            reproduce, self.children, self.directory, stage.name, log, force=force, timeout=stage.needs.timeout
+        )
+        if self.remote and self._pulls:
+            try:
+                return run(pull=True)
+            except NotStartedError as error:
+                self._work_without_remote(stage, log, error)
+        return run()
 
     def _work_without_remote(self, stage: Stage, log: Log, error: NotStartedError) -> None:
         """Pull no more in this run, and say so once: DVC gives a stage up if the remote does not answer."""
         with self._offline:
             if self._pulls:
-                log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {error}")
+                last = str(error).splitlines()[-1]
+                log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {last}")
             self._pulls = False
             if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
                 forget(self.directory / "dvc.lock", {stage.name})
@@ -115,6 +161,19 @@ class Run:
                 f"{causes}\nNot up to date: {', '.join(missing)}. The other stages are done and kept: once the cause "
                 f"is removed, the same run goes on from here. Its files are in {self.directory}."
             )
+
+
+def _has_remote(repo: Repo) -> bool:
+    """Return whether there is a default DVC remote; raises PipelineError if what it needs is not installed."""
+    if "remote" not in repo.config["core"]:
+        return False
+    try:
+        repo.cloud.get_remote(None, "run")
+    except (ImportError, DvcException) as error:
+        raise PipelineError(
+            f"The DVC remote '{repo.config['core']['remote']}' cannot be used. {one_line(error)}"
+        ) from error
+    return True
 
 
 def new_name() -> str:
@@ -134,6 +193,7 @@ def open_run(
     parallel: int,
     log: Log,
     revision: str | None = None,
+    site: str | None = None,
 ) -> Iterator[Run]:
     """Open a run of `target`, or of all stages, on the current workspace or on the commit `revision`.
 
@@ -145,13 +205,13 @@ def open_run(
         log(f"Removed the directory of the old run {name}.")
     revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
-        configure(directory, profile, overrides)
+        configure(directory, profile, overrides, site)
         with Repo(str(directory)) as repo:
+            remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(cache, directory / "dvc.lock"):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             repo.checkout(allow_missing=True)
-            remote = "remote" in repo.config["core"]
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:
@@ -168,7 +228,7 @@ def open_run(
                 lost=gone,
                 force=force,
                 gpu=gpu,
-                slots=BoundedSemaphore(parallel),
+                slots=Slots(parallel),
             )
         try:
             yield run

@@ -1,4 +1,4 @@
-"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and which need a GPU.
+"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and their needs.
 
     crawl -> clean -> skipgram -> refine      read_graph(repo, "refine") == [crawl, clean, skipgram, refine]
 
@@ -6,11 +6,17 @@
 """
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import networkx as nx
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
+
+from flows.execution.needs import Needs, NeedsError, read_needs
+from flows.execution.yaml_reader import read_yaml
 
 
 class GraphError(Exception):
@@ -23,7 +29,7 @@ class Stage:
 
     name: str
     upstream: tuple[str, ...]
-    gpu: bool
+    needs: Needs = field(default_factory=Needs)
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
@@ -43,14 +49,35 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
     order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
     return [
-        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs_gpu(node.meta))
+        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs(node))
         for node in order
     ]
 
 
-def _needs_gpu(meta: object) -> bool:
-    """Return whether dvc.yaml says `meta: {resources: gpu}`."""
-    return isinstance(meta, dict) and meta.get("resources") == "gpu"
+def _needs(node: Any) -> Needs:
+    try:
+        return read_needs(node.meta)
+    except NeedsError as error:
+        raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
+
+
+def targets(directory: Path) -> list[str]:
+    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load."""
+    path = directory / "dvc.yaml"
+    content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return sorted(content.get("stages", {}))
+
+
+def makers(directory: Path, path: str) -> set[str]:
+    """Return the stages of dvc.yaml that write the file `path`; a cell of a matrix counts under the matrix's name."""
+    content = read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8"))
+    return {name for name, entry in content.get("stages", {}).items() if path in _written(entry)}
+
+
+def _written(entry: dict[str, Any]) -> Iterator[str]:
+    for kind in ("outs", "metrics", "plots"):
+        for out in entry.get(kind, []):
+            yield from [out] if isinstance(out, str) else out
 
 
 def _unknown(target: str, names: list[str]) -> str:

@@ -4,12 +4,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dvc.utils.serialize import modify_yaml
+
+from flows.execution.yaml_reader import read_yaml
 
 PARAMS = "params.yaml"
 REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of params.yaml
@@ -20,14 +21,18 @@ class SettingsError(Exception):
     """A profile, a key or a value is wrong; the message names it with the nearest known one."""
 
 
-def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]) -> None:
+def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
     """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
+
+    `site` is a news site of conf/site, the corpus of the profile.
 
     Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
     Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
     """
+    if profile is None and site is not None:
+        raise SettingsError(f"A site is written with a profile: name the profile that '{site}' is for.")
     if profile is not None:
-        _stages_params(directory, "use", profile)
+        _stages_params(directory, "use", profile, *[f"--site={site}"] * bool(site))
     if overrides:
         with modify_yaml(directory / PARAMS) as params:
             for key, value in flat(overrides).items():
@@ -41,18 +46,23 @@ def profiles(directory: Path) -> list[str]:
     return sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
 
 
+def sites(directory: Path) -> list[str]:
+    """List the names of the news sites of conf/site, sorted."""
+    return sorted(file.stem for file in (directory / "conf/site").glob("*.yaml"))
+
+
 def assignments(given: Sequence[str]) -> dict[str, Any]:
-    """Parse the KEY=VALUE of a command line; values are YAML, but a date stays a string. Raises SettingsError."""
+    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
     found = {}
     for text in given:
         key, equals, value = text.partition("=")
         try:
-            read = yaml.safe_load(value)
+            read = read_yaml(value)
         except yaml.YAMLError as error:
             raise SettingsError(f"'{text}': {value} is not YAML; put a text in quotes.") from error
         if not equals:
             raise SettingsError(f"'{text}' is not of the form KEY=VALUE.")
-        found[key] = value if isinstance(read, date) else read
+        found[key] = read
     return found
 
 
@@ -84,7 +94,7 @@ def _stages_params(directory: Path, *arguments: str) -> None:
 
 def _check_words(directory: Path) -> None:
     """Refuse values that dvc.yaml puts into a shell command and that are more than one word there."""
-    params = yaml.safe_load((directory / PARAMS).read_text(encoding="utf-8"))
+    params = read_yaml((directory / PARAMS).read_text(encoding="utf-8"))
     for path in sorted(set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))):
         for value in _leaves(_get(params, path.split("."))):
             if not WORD.fullmatch(str(value)) or str(value).startswith("-"):

@@ -1,6 +1,10 @@
-"""The `gpu` work pool, seen from home: find out whether a worker is online, and follow a flow run to its end."""
+"""The `gpu` work pool, seen from home: find a worker that has what a stage needs, and follow a flow run to its end.
+
+Each worker takes runs from its own queue, whose description is its offer. So home chooses the worker of a run.
+"""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,16 +14,26 @@ from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import LogFilter, LogFilterFlowRunId, LogFilterTimestamp
-from prefect.client.schemas.objects import FlowRun, State, WorkerStatus
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterWorkQueueName,
+    LogFilter,
+    LogFilterFlowRunId,
+    LogFilterTimestamp,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStatus
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound, PrefectException
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelling, Crashed
 from prefect.types import DateTime
 
-from flows.order import HandoffError
-from flows.reproduce import Outcome, StageError
+from flows.execution.needs import Resources, written
+from flows.execution.reproduce import Outcome, StageError
+from flows.gpu.offer import Offer, OfferError, read_offer
+from flows.gpu.order import HandoffError
 
 POOL = "gpu"
 DEPLOYMENT = "gpu-stage/gpu-stage"
@@ -29,6 +43,8 @@ BEAT_SECONDS = 5.0
 POLL_SECONDS = 0.5
 OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
+UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
+NO_OFFER = "says nothing of what it has, so it was not started by `python -m flows.gpu_stage`"
 
 Log = Callable[[str], None]
 
@@ -50,36 +66,74 @@ class LostError(HandoffError):
     """Contact with the worker was lost; it may still be at work, or have the result."""
 
 
-def is_back(stopped: Callable[[], bool]) -> bool:
-    """Wait until a worker is online; return whether one is, within `Limits.absence`."""
+def is_back(wanted: Resources, stopped: Callable[[], bool]) -> bool:
+    """Wait until a worker that has `wanted` is online; return whether one is, within `Limits.absence`."""
     end = time.monotonic() + LIMITS.absence
     while time.monotonic() < end and not stopped():
-        if obstacle() is None:
+        if obstacle(wanted) is None:
             return True
         time.sleep(POLL_SECONDS)
     return False
 
 
-def obstacle() -> str | None:
-    """Say why no stage can be handed off now; None if it can."""
+@dataclass(frozen=True)
+class Place:
+    """A worker that is online, by its queue."""
+
+    queue: str
+    heartbeat: str
+    offer: Offer | None  # None if it does not say what it has
+
+
+def obstacle(wanted: Resources) -> str | None:
+    """Say why no stage that needs `wanted` can be handed off now; None if it can."""
     url = PREFECT_API_URL.value()
     if not url:
         return "there is no Prefect server; set PREFECT_API_URL, or start one with `make ui`."
     try:
         with get_client(sync_client=True) as client:
-            if _heartbeats(client):
-                return None
+            places = _places(client)
     except ObjectNotFound:
         return f"the server has no work pool '{POOL}'; `make ui` makes it."
     except (httpx.HTTPError, PrefectException) as error:
         return f"the Prefect server {url} does not answer: {error}"
-    return f"no worker is online in work pool '{POOL}'; start one with `python -m flows.gpu_stage`."
+    if not places:
+        return f"no worker is online in work pool '{POOL}'; start one with `python -m flows.gpu_stage`."
+    if any(place.offer and not place.offer.lacks(wanted) for place in places):
+        return None
+    offers = "; ".join(f"{place.queue} ({place.offer or NO_OFFER})" for place in places)
+    return f"no online worker has {written(wanted)}; there are {offers}. `python -m flows.gpu_stage` starts another."
 
 
-def _heartbeats(client: SyncPrefectClient) -> list[str]:
-    """List the time of the last heartbeat of each online worker."""
+def _places(client: SyncPrefectClient) -> list[Place]:
+    """List the online workers, each with its offer; a worker's name is that of its queue and a process id."""
+    offers = {queue.name: _offer(queue.description) for queue in client.read_work_queues(POOL, limit=PAGE)}
     workers = client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0)
-    return [str(worker.last_heartbeat_time) for worker in workers if worker.status is WorkerStatus.ONLINE]
+    online = [worker for worker in workers if worker.status is WorkerStatus.ONLINE]
+    queues = [worker.name.rpartition("-")[0] for worker in online]
+    return [
+        Place(queue, str(worker.last_heartbeat_time), offers.get(queue))
+        for queue, worker in zip(queues, online, strict=True)
+    ]
+
+
+def _offer(text: str | None) -> Offer | None:
+    with suppress(OfferError):
+        return read_offer(text) if text else None
+    return None
+
+
+def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
+    """Return the queue of a worker that has `wanted`: the one with the least to do. Raises HandoffError."""
+    able = {place.queue for place in _places(client) if place.offer and not place.offer.lacks(wanted)}
+    if not able:
+        raise HandoffError(obstacle(wanted) or "the only worker with what it needs has just gone.")
+    unfinished = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED)),
+        work_queue_name=FlowRunFilterWorkQueueName(any_=sorted(able)),
+    )
+    load = Counter(run.work_queue_name for run in client.read_flow_runs(flow_run_filter=unfinished, limit=PAGE))
+    return min(able, key=lambda queue: (load[queue], queue))
 
 
 def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
@@ -88,15 +142,17 @@ def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[
     Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
     """
     try:
-        run = run_deployment(
-            DEPLOYMENT,
-            parameters={"protocol": protocol, "order": order},
-            flow_run_name=order["stage"],
-            timeout=0,
-        )
-        assert isinstance(run, FlowRun)  # it would be a coroutine in an async caller
         with get_client(sync_client=True) as client:
-            errand = Errand(client, run.id, log, LIMITS)
+            queue = _choose(client, order["resources"])
+            run = run_deployment(
+                DEPLOYMENT,
+                parameters={"protocol": protocol, "order": order},
+                flow_run_name=order["stage"],
+                work_queue_name=queue,
+                timeout=0,
+            )
+            assert isinstance(run, FlowRun)  # it would be a coroutine in an async caller
+            errand = Errand(client, run.id, log, LIMITS, queue)
             state = errand.wait(stopped)
     except (httpx.HTTPError, PrefectException) as error:
         raise HandoffError(f"Stage '{order['stage']}' was not handed off: {type(error).__name__}: {error}") from error
@@ -117,6 +173,7 @@ class Errand:
     id: UUID
     log: Log
     limits: Limits
+    queue: str  # of the worker
     lost: bool = False  # whether it was silent for too long
     _told: set[UUID] = field(default_factory=set)
     _last: DateTime | None = None
@@ -161,7 +218,7 @@ class Errand:
     def _sign(self, run: FlowRun) -> object:
         """Return a value that changes as long as the run is alive: of its worker, or of the run's own process."""
         if run.state is None or run.state.is_scheduled():
-            return _heartbeats(self.client)
+            return [place.heartbeat for place in _places(self.client) if place.queue == self.queue]
         return run.state.type, run.labels.get(BEAT)
 
     def _tell(self) -> None:

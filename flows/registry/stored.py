@@ -11,7 +11,7 @@ from typing import Any
 
 from dvc.repo import Repo
 
-from flows.cache import DIRECTORY, broken, cache_of, place
+from flows.execution.cache import DIRECTORY, broken, cache_of, place
 
 
 def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:

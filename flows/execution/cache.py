@@ -13,12 +13,14 @@ from typing import Any
 import yaml
 from dvc.repo import Repo
 
+from flows.execution.yaml_reader import read_yaml
+
 DIRECTORY = ".dir"  # ends the name of an object that lists the files of a directory
 
 
 def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str]:
     """Remove the damaged objects among the outputs in the file `lock`, of all stages or of one; return their names."""
-    content = yaml.safe_load(lock.read_text(encoding="utf-8")) if lock.exists() else None
+    content = read_yaml(lock.read_text(encoding="utf-8")) if lock.exists() else None
     stages: dict[str, Any] = (content or {}).get("stages", {})
     entries = stages.values() if stage is None else [stages.get(stage, {})]
     names = {out["md5"] for entry in entries for out in entry.get("outs", []) if "md5" in out}
@@ -35,7 +37,7 @@ def forget(lock: Path, stages: Collection[str]) -> None:
     whose outputs it lists but cannot find, as in a clone that never ran it, DVC would run the stage each time.
     """
     if stages and lock.exists():
-        content = yaml.safe_load(lock.read_text(encoding="utf-8"))
+        content = read_yaml(lock.read_text(encoding="utf-8"))  # or a parameter `no` would be written as `false`
         content["stages"] = {name: entry for name, entry in content["stages"].items() if name not in stages}
         lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 

@@ -10,7 +10,7 @@
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
 the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step is a separate process (`python -m flows.handoff send ...`), which can be ended while a remote hangs. The
+Each step is a separate process (`python -m flows.gpu.handoff send ...`), which can be ended while a remote hangs. The
 worker offers its result again and again until the remote takes it. If the worker falls silent, home asks again once one
 is back: a stage that has run there is in its run-cache, and is only sent.
 """
@@ -39,9 +39,12 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
-from flows.order import PROTOCOL, REFS, HandoffError, Order, read_order
-from flows.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
-from flows.versions import different, versions
+from flows.execution.needs import Needs
+from flows.execution.remedies import one_line
+from flows.execution.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.execution.yaml_reader import read_yaml
+from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
+from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
 from flows.worktree import REFS as KEPT
 
@@ -51,7 +54,7 @@ GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # the worker's setting: how long it of
 GIVE_DEFAULT = 3600.0
 LONGEST_PAUSE = 60.0  # seconds between two offers
 ASKED_AGAIN = 3  # times
-CLONE = Path(__file__).parents[1]
+CLONE = Path(__file__).parents[2]
 Log = Callable[[str], None]
 
 
@@ -59,16 +62,24 @@ Log = Callable[[str], None]
 
 
 def hand_off(
-    children: Children, root: Path, directory: Path, name: str, log: Log, *, remote: str | None, force: bool
+    children: Children,
+    root: Path,
+    directory: Path,
+    name: str,
+    log: Log,
+    *,
+    needs: Needs,
+    remote: str | None,
+    force: bool,
 ) -> Outcome:
-    """Run stage `name` of the worktree `directory` on a GPU worker, unless its result is there already.
+    """Run stage `name` of the worktree `directory` on a worker that has its `needs`, unless it has a result already.
 
     `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
     if the hand-off failed, and StageError if the stage did.
     """
-    from flows.gpu_pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
+    from flows.gpu.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
 
-    why_not = obstacle()
+    why_not = obstacle(needs.resources)
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
     sent = json.loads(step(children, log, "send", *where, name, *flags))
@@ -78,7 +89,8 @@ def hand_off(
         raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
     _refuse_uncommitted(directory)
     with _published(root, sent["revision"], log) as (code, ref):
-        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **sent)
+        limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
+        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
         entry, outcome = _ask(order, log, lambda: children.closed)
     step(children, log, "fetch", *where, name, "--entry", entry, *flags)
     _restore(children, directory, name, log)
@@ -87,13 +99,13 @@ def hand_off(
 
 def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
     """Let a worker carry out `order`, and ask again if contact was lost and a worker is back; not if it is forced."""
-    from flows.gpu_pool import LostError, is_back, run_order
+    from flows.gpu.pool import LostError, is_back, run_order
 
     for _ in range(0 if order.force else ASKED_AGAIN):
         try:
             return run_order(PROTOCOL, asdict(order), log, stopped)
         except LostError as lost:
-            if not is_back(stopped):
+            if not is_back(order.resources, stopped):
                 raise
             log(f"Warning: {lost}\nA worker is online, and is asked for the result of stage '{order.stage}'.")
     return run_order(PROTOCOL, asdict(order), log, stopped)
@@ -102,7 +114,7 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
 def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
     """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
     try:
-        return reproduce(children, directory, name, log, SHELL=NO_SHELL)
+        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL})
     except StageError as error:
         raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
 
@@ -156,7 +168,7 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
 def step(children: Children, log: Log, *arguments: str) -> str:
     """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
     lines: deque[str] = deque(maxlen=REMEMBERED)
-    command = [sys.executable, "-m", "flows.handoff", *arguments]
+    command = [sys.executable, "-m", "flows.gpu.handoff", *arguments]
     with children.start(command, CLONE, dict(os.environ)) as process:
         assert process.stdout is not None
         lines.extend(line.rstrip() for line in process.stdout if line.strip())
@@ -297,7 +309,7 @@ def forget(repo: Repo, name: str) -> None:
     """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
     path = Path(repo.root_dir) / "dvc.lock"
     with lock_repo(repo):
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
         if content.get("stages", {}).pop(name, None):
             path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
@@ -381,7 +393,7 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m flows.handoff", description="A step of a hand-off.")
+    parser = argparse.ArgumentParser(prog="python -m flows.gpu.handoff", description="A step of a hand-off.")
     parser.add_argument("step", choices=("send", "fetch", "take", "give"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("stage")
@@ -398,7 +410,7 @@ def main() -> None:
     except HandoffError as error:
         sys.exit(str(error))
     except Exception as error:  # whatever a remote's library raises ends here as one line
-        sys.exit(f"{type(error).__name__}: {error}")
+        sys.exit(one_line(error))
 
 
 if __name__ == "__main__":

@@ -17,10 +17,11 @@ from typing import Any
 
 from dvc.config import Config
 
-from flows.reproduce import StageError
+from flows.execution.needs import LABEL
+from flows.execution.reproduce import StageError
 from flows.worktree import END, git
 
-PROTOCOL = 2  # version of Order and of the steps on both sides; raise it when either changes
+PROTOCOL = 3  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"
 LISTED = "DISTILLERY_REMOTES"  # the worker's setting
 NAME = r"\w[\w-]*(@[\w.+=-]+)?"
@@ -51,6 +52,8 @@ class Order:
     code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
     remote: str | None  # DVC remote by its address; None: the default one of each clone
     force: bool
+    resources: dict[str, int]  # that the stage needs
+    timeout: float | None  # seconds that its command may take
 
 
 def read_order(given: Mapping[str, Any]) -> Order:
@@ -68,7 +71,7 @@ def read_order(given: Mapping[str, Any]) -> Order:
     Example:
         >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        flows.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, revision, versions; bring ...
+        flows.gpu.order.HandoffError: The order lacks code, force, inputs, key, ref, remote, ...
     """
     names = {field.name for field in fields(Order)}
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
@@ -89,7 +92,20 @@ def read_order(given: Mapping[str, Any]) -> Order:
         pairs = given[name]
         if not isinstance(pairs, Mapping) or not all(isinstance(part, str) for pair in pairs.items() for part in pair):
             raise HandoffError(f"The order's {name} are {pairs!r}; they must be {meaning}.")
+    _check_limits(given)
     return Order(**given)
+
+
+def _check_limits(given: Mapping[str, Any]) -> None:
+    """Raise HandoffError if the resources or the timeout of an order have another form."""
+    resources, timeout = given["resources"], given["timeout"]
+    if not isinstance(resources, Mapping) or not all(
+        isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
+        for name, amount in resources.items()
+    ):
+        raise HandoffError(f"The order's resources are {resources!r}; they must be whole numbers by name.")
+    if timeout is not None and (type(timeout) not in (int, float) or not timeout > 0):
+        raise HandoffError(f"The order's timeout is {timeout!r}; it must be a number of seconds.")
 
 
 def code_remote(order: Order, clone: Path) -> str:

@@ -89,6 +89,46 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
             raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
 
 
+def share(limit: Tolerance) -> float:
+    """Return a limit as a share: 0.1, or "10%". Raises ToleranceError."""
+    return _allowed(limit, 1.0)
+
+
+def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | None:
+    """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
+
+    Args:
+        rows: The comparison.
+        gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
+
+    Raises:
+        ToleranceError: A gain is not a number, or fits none of the metrics.
+
+    Example:
+        >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
+        'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
+    """
+    wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]
+    if gains and not wanted:
+        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
+    short = []
+    for row, least in wanted:
+        need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
+        if gain >= need - 1e-9:
+            return None
+        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted")
+    return f"No metric gains enough: {'; '.join(short)}." if short else None
+
+
+def _gain(metric: str, promoted: float | None, new: float | None) -> float:
+    """Return by how much the new figure is better; any figure is more than none."""
+    if new is None or not math.isfinite(new):
+        return -math.inf
+    if promoted is None or not math.isfinite(promoted):
+        return math.inf
+    return promoted - new if metric.rpartition("/")[2] in LOWER_IS_BETTER else new - promoted
+
+
 def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
     """Return the allowed loss, in the metric's unit; raises ToleranceError."""
     share = isinstance(tolerance, str) and tolerance.endswith("%")
@@ -106,7 +146,7 @@ def _problem(metric: str, promoted: float | None, new: float | None, allowed: fl
         return "the new model has no such figure"
     if promoted is None or not math.isfinite(promoted):
         return None  # any figure is more than none
-    gain = promoted - new if metric.rpartition("/")[2] in LOWER_IS_BETTER else new - promoted
+    gain = _gain(metric, promoted, new)
     # The last digits of a difference are noise: 0.54 - 0.535 is more than 0.005.
     return f"it loses {-gain:.4g}, {allowed:.4g} are allowed" if gain < -allowed - 1e-9 else None
 

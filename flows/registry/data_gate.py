@@ -1,0 +1,116 @@
+"""Decide whether a new edition of the corpus may be trained on: compared with that of the promoted model.
+
+    "rows": "30%"          at most this share fewer kept sentences: a site with another layout yields little
+    "dropped": 0.1         the share of dropped sentences rises by at most this much
+    "language": 0.05       the share of documents in another language rises by at most this much
+    "vocabulary": "20%"    the number of distinct words, among as many words of both, differs by at most this share
+
+The figures are those that the cleaner counts. The check comes before any training, so a bad edition costs no GPU time.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from flows.registry.comparison import Tolerance, ToleranceError, share
+
+COUNTERS = "reports/counters/clean.json"
+OVERVIEW = "reports/corpus.json"
+LIMITS: Mapping[str, Tolerance] = {"rows": "30%", "dropped": 0.1, "language": 0.05, "vocabulary": "20%"}
+LANGUAGE = "documents dropped: language"
+DOCUMENTS = "documents "  # begins the counters of documents: kept, held out, dropped for a reason
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What the cleaner counted."""
+
+    kept: int  # sentences
+    total: int
+    documents: int
+    foreign: int  # documents in another language
+    growth: tuple[tuple[int, int], ...]  # words, and how many distinct ones there are among them
+
+
+def read_edition(counters: str, overview: str) -> Edition:
+    """Read an edition from the texts of COUNTERS and OVERVIEW."""
+    counted: dict[str, Any] = json.loads(counters)
+    details = counted["details"]
+    return Edition(
+        kept=counted["kept"],
+        total=counted["total"],
+        documents=sum(count for name, count in details.items() if name.startswith(DOCUMENTS)),
+        foreign=details.get(LANGUAGE, 0),
+        growth=tuple((words, distinct) for words, distinct in json.loads(overview)["growth"]),
+    )
+
+
+def check_limits(limits: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if a limit is unknown or not a share; called before a run that takes hours."""
+    if unknown := sorted(set(limits) - set(LIMITS)):
+        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(LIMITS)}.")
+    for limit in limits.values():
+        share(limit)
+
+
+def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
+    """List why an edition is not to be trained on; empty if it may be.
+
+    Args:
+        promoted: The edition of the promoted model.
+        new: The edition in question.
+        limits: Some of LIMITS; one that is not there is not checked.
+
+    Raises:
+        ToleranceError: A limit is unknown or not a number.
+
+    Example:
+        >>> one, two = (Edition(kept, 100, 10, 0, ((0, 0), (50, 20))) for kept in (80, 40))
+        >>> problems(one, two, {"rows": "30%"})
+        ['rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed']
+    """
+    check_limits(limits)
+    words = min(promoted.growth[-1][0], new.growth[-1][0])
+    before, after = (_distinct(edition.growth, words) for edition in (promoted, new))
+    found = {
+        "rows": (_less(promoted.kept, new.kept), f"{new.kept:,} kept sentences, {promoted.kept:,} before", "fewer"),
+        "dropped": (
+            _part(new.total - new.kept, new.total) - _part(promoted.total - promoted.kept, promoted.total),
+            f"{new.total - new.kept:,} of {new.total:,} sentences are dropped",
+            "more",
+        ),
+        "language": (
+            _part(new.foreign, new.documents) - _part(promoted.foreign, promoted.documents),
+            f"{new.foreign:,} of {new.documents:,} documents are in another language",
+            "more",
+        ),
+        "vocabulary": (
+            abs(_less(before, after)),
+            f"{after:,.0f} distinct among the first {words:,} words, {before:,.0f} before",
+            "different",
+        ),
+    }
+    return [
+        f"{name}: {text}: {100 * found_share:.0f} % {word}, {100 * share(limits[name]):.0f} % are allowed"
+        for name, (found_share, text, word) in found.items()
+        if name in limits and found_share > share(limits[name])
+    ]
+
+
+def _less(before: float, after: float) -> float:
+    """Return by which share `after` is less."""
+    return (before - after) / before if before else 0.0
+
+
+def _part(some: int, all_of_them: int) -> float:
+    return some / all_of_them if all_of_them else 0.0
+
+
+def _distinct(growth: tuple[tuple[int, int], ...], words: int) -> float:
+    """Return the number of distinct words among the first `words`, between two points of the curve."""
+    for (before, low), (after, high) in pairwise(growth):
+        if before <= words <= after and after > before:
+            return low + (high - low) * (words - before) / (after - before)
+    return float(growth[-1][1])

@@ -1,0 +1,139 @@
+"""The two gates of a retraining: the edition of the corpus before any training, and the least gain after it."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.execution.settings import SettingsError
+from flows.execution.yaml_reader import read_yaml
+from flows.pipeline import run_in_threads
+from flows.registry.comparison import Row, ToleranceError, lacking_gain
+from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, problems, read_edition
+from flows.retrain import Decision, Order, Verdict, retrain_once
+
+from .conftest import git, write_yaml
+from .models import change, commit_all, make_models
+
+CLEAN = '''\
+"""Counts an edition of the corpus as params.yaml describes it."""
+import json
+from pathlib import Path
+import yaml
+
+kept = yaml.safe_load(Path("params.yaml").read_text())["clean"]["kept"]
+Path("reports/counters").mkdir(parents=True, exist_ok=True)
+counters = {"kept": kept, "total": 100, "details": {"documents kept": 10}}
+Path("reports/counters/clean.json").write_text(json.dumps(counters))
+Path("reports/corpus.json").write_text(json.dumps({"growth": [[0, 0], [1000, 300]]}))
+'''
+EDITION = Edition(kept=80, total=100, documents=10, foreign=1, growth=((0, 0), (1000, 300), (2000, 500)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, []),
+        ({"kept": 56, "total": 70}, []),
+        ({"kept": 40, "total": 50}, ["rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed"]),
+        ({"total": 120}, ["dropped: 40 of 120 sentences are dropped: 13 % more, 10 % are allowed"]),
+        ({"foreign": 2}, ["language: 2 of 10 documents are in another language: 10 % more, 5 % are allowed"]),
+        (
+            {"growth": ((0, 0), (1500, 600))},
+            ["vocabulary: 600 distinct among the first 1,500 words, 400 before: 50 % different, 20 % are allowed"],
+        ),
+    ],
+)
+def test_what_the_data_gate_refuses(fields: dict[str, Any], told: list[str]) -> None:
+    assert problems(EDITION, replace(EDITION, **fields), LIMITS) == told
+    assert problems(EDITION, replace(EDITION, **fields), {}) == []
+
+
+def test_limits_of_the_data_gate() -> None:
+    with pytest.raises(
+        ToleranceError, match="There is no data gate 'row'; there are rows, dropped, language, vocabulary"
+    ):
+        problems(EDITION, EDITION, {"row": 1})
+    with pytest.raises(ToleranceError, match="'much' is not a tolerance"):
+        problems(EDITION, replace(EDITION, kept=1), {"rows": "much"})
+
+
+def test_an_edition_is_read() -> None:
+    """The form that the cleaner writes; documents that are held out count, too."""
+    details = {"documents kept": 7, "documents held out": 1, "documents dropped: language": 2, "held out": 128}
+    counters = json.dumps({"kept": 80, "total": 100, "details": details})
+    assert read_edition(counters, '{"growth": [[0, 0], [9, 5]]}') == Edition(80, 100, 10, 2, ((0, 0), (9, 5)))
+
+
+def test_the_least_gain() -> None:
+    """One metric must gain enough; for an error, less is a gain. Noise is then no promotion."""
+    rows = [Row("s/lee/spearman", 0.5, 0.501, 0.005, None), Row("s/lee/mae", 1.0, 0.9, 0.05, None)]
+    assert lacking_gain(rows, {}) is None
+    assert lacking_gain(rows, {"s/*": 0.05}) is None
+    assert lacking_gain(rows, {"s/lee/spearman": "0.2%"}) is None
+    assert lacking_gain(rows, {"s/lee/spearman": 0.002}) == (
+        "No metric gains enough: s/lee/spearman gains 0.001, 0.002 are wanted."
+    )
+    with pytest.raises(ToleranceError, match="No metric that has a tolerance fits the least gains: s/sick/"):
+        lacking_gain(rows, {"s/sick/*": 0.1})
+
+
+@pytest.fixture
+def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A clone that retrains, and the repository that its colleagues push to; its corpus has a cleaner."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_models(tmp_path / "origin")
+    (root / "clean.py").write_text(CLEAN, encoding="utf-8")
+    graph, params = (read_yaml((root / name).read_text(encoding="utf-8")) for name in ("dvc.yaml", "params.yaml"))
+    graph["stages"]["clean"] = {"cmd": "python clean.py", "params": ["clean"], "outs": [COUNTERS, OVERVIEW]}
+    graph["stages"]["student"]["deps"].append(COUNTERS)
+    write_yaml(root / "dvc.yaml", graph)
+    write_yaml(root / "params.yaml", params | {"clean": {"kept": 80}})
+    (root / ".gitignore").write_text(
+        f"{(root / '.gitignore').read_text(encoding='utf-8')}/{COUNTERS}\n/{OVERVIEW}\n", encoding="utf-8"
+    )
+    commit_all(root, "A cleaner")
+    git(tmp_path, "clone", "--quiet", str(root), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    return tmp_path / "clone", root
+
+
+def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
+    clone, hub = origin
+    order = Order(source="origin", revision="main", snapshot=date(2026, 11, 21))
+
+    def retrain(**fields: Any) -> Verdict:
+        return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")
+
+    assert retrain().decision is Decision.PROMOTED
+    assert "student: at work" in capsys.readouterr().out
+    message = git(clone, "log", "-1", "--format=%B", "promoted")
+    assert "student/lee/spearman: 0.5\n" in message
+    assert "web.snapshot: 2026-11-21" in message
+    assert "student/lee/spearman: 0.5" in git(clone, "tag", "--list", "--format=%(contents)", "student@v0.0.1")
+
+    change(hub, "clean", kept=40)
+    refused = retrain()
+    assert refused.decision is Decision.REFUSED
+    assert refused.reason.startswith(
+        "The data gate refuses this edition. rows: 40 kept sentences, 80 before: 50 % fewer"
+    )
+    assert "student: at work" not in capsys.readouterr().out
+
+    change(hub, "student", spearman=0.501)
+    small = retrain(data={}, gains={"student/lee/spearman": 0.01})
+    assert small.decision is Decision.NOT_PROMOTED
+    assert small.reason == "No metric gains enough: student/lee/spearman gains 0.001, 0.01 are wanted."
+    assert git(clone, "for-each-ref", "refs/distillery/fetched") == ""
+    with pytest.raises(SettingsError, match="git has no remote 'upstream' to fetch from; it has origin"):
+        retrain(source="upstream")
+    with pytest.raises(ToleranceError, match="There is no data gate 'row'; there are rows"):
+        retrain(data={"row": 0.1})
+    with pytest.raises(ToleranceError, match="'student/sick/\\*' fits no metric of the promoted model"):
+        retrain(gains={"student/sick/*": 0.1})
+    with pytest.raises(SettingsError, match="A site is written with a profile: name the profile that 'x' is for"):
+        retrain(site="x")

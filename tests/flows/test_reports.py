@@ -1,0 +1,100 @@
+"""Reports of runs on the server's page, and the lines that errors of remotes become."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from flows.execution.graph import makers, targets
+from flows.execution.remedies import one_line
+from flows.hosting import reports
+from flows.hosting.asgi import Message, Receive, Send
+from flows.hosting.reports import COOKIE, PLACE, Reports
+from flows.server import Gate
+
+from .conftest import write_yaml
+
+ORIGIN = "http://127.0.0.1:4200"
+KEY = "distillery:" + "x" * 43
+NAME = "20261127-101500-3fa2"
+AUTH = ("distillery", "x" * 43)
+PAGE = "<!doctype html><title>A report</title>"
+
+
+async def prefect(scope: Message, receive: Receive, send: Send) -> None:
+    """Stand for Prefect's application, which must not get these requests."""
+    raise AssertionError(scope["path"])
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Callable[..., httpx.Response]:
+    gate = Gate(prefect, [ORIGIN], Reports(tmp_path / "reports", KEY))
+
+    def ask(method: str, name: str = NAME, **options: Any) -> httpx.Response:
+        async def answer() -> httpx.Response:
+            transport = httpx.ASGITransport(app=gate)
+            async with httpx.AsyncClient(transport=transport, base_url=ORIGIN) as client:
+                return await client.request(method, f"{PLACE}{name}", **options)
+
+        return asyncio.run(answer())
+
+    return ask
+
+
+def test_a_report_is_kept_and_shown(ask: Callable[..., httpx.Response]) -> None:
+    """A run sends it with the key; a browser that has the cookie of /enter, or the key as its password, sees it."""
+    assert ask("GET", auth=AUTH).status_code == 404
+    assert ask("PUT", content=PAGE, auth=AUTH).status_code == 201
+    cookie = httpx.Client(auth=AUTH).build_request("GET", ORIGIN)
+    token = next(httpx.BasicAuth(*AUTH).auth_flow(cookie)).headers["authorization"].removeprefix("Basic ")
+    for options in ({"auth": AUTH}, {"headers": {"cookie": f"other=1; {COOKIE}={token}"}}):
+        shown = ask("GET", **options)
+        assert (shown.status_code, shown.text) == (200, PAGE)
+        assert "sandbox allow-scripts" in shown.headers["content-security-policy"]
+    assert ask("PUT", content="x", headers={"cookie": f"{COOKIE}={token}"}).status_code == 401
+    assert ask("GET", auth=AUTH).text == PAGE
+
+
+def test_a_stranger_gets_none(ask: Callable[..., httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither without the key, nor under another name, nor from another origin; and a file is never outside."""
+    for options in ({}, {"auth": ("distillery", "guess")}, {"headers": {"cookie": f"{COOKIE}=guess"}}):
+        asked = ask("GET", **options)
+        assert (asked.status_code, asked.headers["www-authenticate"].partition(" ")[0]) == (401, "Basic")
+        assert ask("PUT", content="x", **options).status_code == 401
+    for name in ("..%2Fkey", "key", f"{NAME}/x", ""):
+        assert ask("GET", name, auth=AUTH).status_code == 404
+        assert ask("PUT", name, auth=AUTH, content="x").status_code == 404
+    assert ask("GET", auth=AUTH, headers={"host": "evil.example"}).status_code == 421
+    assert ask("PUT", auth=AUTH, content="x", headers={"origin": "https://evil.example"}).status_code == 403
+    assert ask("DELETE", auth=AUTH).status_code == 404
+    monkeypatch.setattr(reports, "LARGEST", 10)
+    assert ask("PUT", auth=AUTH, content="x" * 11).status_code == 413
+
+
+def test_which_stage_makes_a_file(tmp_path: Path) -> None:
+    """So that a run without this stage shows no figures of the commit."""
+    cell = {"matrix": {"size": [1, 2]}, "cmd": "true", "outs": ["${item.size}.txt", {"report.html": {"cache": False}}]}
+    evaluate = {"cmd": "true", "metrics": [{"metrics.json": {"cache": False}}]}
+    write_yaml(tmp_path / "dvc.yaml", {"stages": {"evaluate": evaluate, "cell": cell, "none": {"cmd": "true"}}})
+    assert makers(tmp_path, "metrics.json") == {"evaluate"}
+    assert makers(tmp_path, "report.html") == {"cell"}
+    assert targets(tmp_path) == ["cell", "evaluate", "none"]
+    assert targets(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (ImportError("s3 is supported, but requires 'dvc-s3' to be installed"), "Install it: pip install dvc-s3"),
+        (FileNotFoundError("The specified bucket does not exist"), "Create it, or correct the address: dvc remote"),
+        (OSError("Could not connect to the endpoint URL:\n'http://x'"), "Start the remote's host or correct"),
+    ],
+)
+def test_one_line_with_the_remedy(error: Exception, remedy: str) -> None:
+    line = one_line(error)
+    assert line.startswith(f"{type(error).__name__} on ")
+    assert remedy in line
+    assert "\n" not in line
