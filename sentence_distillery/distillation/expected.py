@@ -86,7 +86,7 @@ def refined(chunks: Iterable[Item], work: Sequence[float]) -> Iterator[Item]:
     """
     started = time.monotonic()
     for place, chunk in enumerate(chunks):
-        if place == 0 and (left := (time.monotonic() - started) * sum(work[1:]) / work[0]) >= SHORT:
+        if place == 0 and (left := (time.monotonic() - started) * sum(work[1:]) / max(work[0], 1.0)) >= SHORT:
             log.info("about %s left", duration(left))
         yield chunk
 
