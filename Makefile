@@ -1,7 +1,8 @@
 # make run         the main job: corpus, soft labels, student, evaluation, report; then the papers' small cells
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>. Writes conf/profile/<name>.yaml
-# make test        every test
+# make test        the tests, all but those of `make endurance`
+# make endurance   the tests that kill, cut off and restart real runs, servers and crawls, and start many at once
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
@@ -15,7 +16,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test ui bench pareto release parser mpnet benchmarks publish lint lock clean
+.PHONY: run distil test endurance ui bench pareto release parser mpnet benchmarks publish lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -56,8 +57,13 @@ distil: $(READY)
 
 # The tests run in processes side by side; threads within each would only wait for one another. Byte code is kept, or
 # each of the hundreds of processes that the tests start would compile the project anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile \
+  --no-loadscope-reorder --durations 12
 test: $(READY)
-	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 12
+	$(PYTEST) -m "not endurance"
+
+endurance: $(READY)
+	$(PYTEST) -m endurance
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))

@@ -1,5 +1,6 @@
 """Fixtures and settings that tests of several folders share."""
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,13 @@ MARKED = {
 }
 
 
+# Kills, cuts, restarts and many runs at once, on real servers and clones: as long as all other tests together.
+ENDURANCE = re.compile(
+    r"tests/flows/test_(handoff|ten_runs|browser)\.py|tests/crawl/test_resume\.py|::test_\w*"
+    r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots)"
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first: a test process takes one file after another, and the last should be short."""
     longest = ("tests/test_pipeline.py", "tests/flows/test_handoff.py", "tests/crawl/test_resume.py", "tests/flows/")
@@ -40,6 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker in (name for name, files in MARKED.items() if item.nodeid.startswith(files)):
             item.add_marker(marker)
+        if ENDURANCE.search(item.nodeid):
+            item.add_marker("endurance")
 
 
 @pytest.fixture(scope="module")  # an idle cluster takes a twentieth of a core
