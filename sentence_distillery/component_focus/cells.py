@@ -1,10 +1,8 @@
 """Inputs and outputs of the cells of paper 3's grid, and the components of sentences.
 
 <encoder>-<task>-<W_cf>/
-    predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
-                           that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
-                           the model soup of all seeds
-    cell.json              the cell; why it is absent, or null
+    a cell of an experiment (papers/grid/cell.py): the pairs of dev and test; the label that is predicted is that of
+    logistic regression (SICK-E)
 <encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
 <task>/
@@ -22,35 +20,21 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
-from sentence_distillery.component_focus.weights import Weight
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.trees import Tree
 
-PREDICTIONS = "predictions.parquet"
-CELL = "cell.json"
 LEARNT = "learnt.json"
 AUGMENTED_TABLE = "pairs.parquet"
 AUGMENTED_ABOUT = "augmented.json"
 WITH_LABELS = "+labels"
 WITH_AUGMENTED = "+augmented"
-SOUP_ROW = -1  # in place of a seed in PREDICTIONS
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of logistic regression: the inverse of its penalty
-SCHEMA = pa.schema(
-    [
-        ("seed", pa.int64()),
-        ("split", pa.string()),
-        ("score", pa.float32()),
-        ("cosine", pa.float32()),
-        ("label", pa.string()),
-        ("predicted", pa.string()),
-    ]
-)
 TRAINING = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float32())])
 
 Sets = Mapping[Split, PairSet]
@@ -62,18 +46,6 @@ class Inputs:
 
     benchmarks: BenchmarkData
     augmented_pairs: Path
-
-
-@dataclass(frozen=True)
-class CellKey:
-    """One cell of the grid: the name of an encoder, a task, and the weight W_cf or how it is learnt."""
-
-    encoder: str
-    task: str
-    weight: Weight
-
-    def __str__(self) -> str:
-        return f"{self.encoder}-{self.task}-{self.weight}"
 
 
 def benchmark_of(task: str) -> str:

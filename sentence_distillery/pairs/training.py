@@ -25,6 +25,7 @@ from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.losses import LOSSES, PairBatch
 from sentence_distillery.pairs.options import Learning, MetricLearning
 from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.checkpoint import key_of
 from sentence_distillery.training.schedules import Schedule, halving, warm_up
 from sentence_distillery.training.trainer import Best, Hooks, Saving, Trainer
 
@@ -111,7 +112,7 @@ def optimizer_of(model: PairModel, learning: Learning, peak: float) -> torch.opt
 class Training:
     """One training of a model: its strategy, its settings, and its checkpoint.
 
-    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the accuracy on the
+    `peak` is the learning rate; `key` names the pairs, of training and validation; `judge` gives the accuracy on the
     validation split of the model as it is then.
     """
 
@@ -144,7 +145,7 @@ class Training:
             learning.epochs,
             schedule_of(learning, batches.steps),
             # Training the head again takes less time than saving.
-            Saving(self.checkpoint, self.key, learning.head_epochs if model.head is not None else 0),
+            Saving(self.checkpoint, self._whole_key(), learning.head_epochs if model.head is not None else 0),
             Best("validation", learning.patience) if learning.patience is not None else None,
             learning.clip_norm,
             self.seed,
@@ -153,6 +154,15 @@ class Training:
         )
         with model.encoder.in_precision(learning.precision):
             return trainer.run(lambda batch: {"loss": self._loss(examples, batch, epochs.alone)})
+
+    def _whole_key(self) -> str:
+        """Hash everything that the result depends on: not the other rates, nor how pairs are scored afterwards."""
+        model, learning = self.model, self.learning
+        rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
+        how = learning.model_dump(exclude={*rates, "both_orders"})
+        combination = model.head.combination if model.head is not None else None
+        weights = [tensor.cpu().numpy().tobytes() for tensor in model.state_dict().values()]
+        return key_of(self.key, *weights, model.encoder.pooling, combination, self.strategy, how, self.peak, self.seed)
 
     def _loss(self, examples: Examples, batch: Rows, alone: bool) -> Tensor:
         """Return the loss of a batch; `alone` says whether only the head is trained."""
