@@ -256,20 +256,16 @@ class FocusExperiment:
         training = Training(encoder, options, weights, seed, path, second)
         return training.lasting, training.run(data, key)
 
-    def scored(self, model: nn.ModuleList, notes: Curve) -> tuple[dict[str, Any], dict[str, float]]:
+    def scored(self, model: nn.ModuleList, notes: Curve) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
         """Predict the pairs of dev and test, and for test their labels if they have some."""
         encoder, weights = cast(tuple[PairEncoder, Weights], tuple(model))
         vectors = embed(encoder, self.data, weights, "dev", "test")
-        columns: dict[str, list[Any]] = {name: [] for name in ("split", "rating", "score", "label", "predicted")}
+        predictions: dict[str, dict[str, Any]] = {}
         for split in SPLITS[1:]:
-            labels, rows = self.pairs[split].labels, self.data.rows[split]
-            none = [None] * len(rows)
-            columns["split"] += [split] * len(rows)
-            columns["rating"] += self.data.ratings[split].tolist()
-            columns["score"] += pair_cosines(vectors, self.data, split).tolist()
-            columns["label"] += labels or none
-            columns["predicted"] += (entailment(vectors, rows, labels) if split == "test" else None) or none
-        return columns, {}
+            score = pair_cosines(vectors, self.data, split)
+            predictions[split] = {"rating": self.data.ratings[split], "score": score, "label": self.pairs[split].labels}
+        predictions["test"]["predicted"] = entailment(vectors, self.data.rows["test"], self.pairs["test"].labels)
+        return predictions, {}
 
 
 def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> LabelLoss:

@@ -45,48 +45,6 @@ from sentence_distillery.pairs.training import Examples, Notes, PairModel, Train
 CROSSED = "pair"  # the strategy of a cross-encoder
 
 
-@dataclass(frozen=True)
-class TokenizedPairs:
-    """Pairs as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
-
-    A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; a pair of another split
-    may also have the reverse order. `groups` (train pairs, 2) is as in losses.triplet_loss.
-    """
-
-    data: PairData
-    tokens: Tokens
-    rows: dict[str, NDArray[np.int64]]
-    groups: NDArray[np.int64]
-
-    def labels(self, split: str) -> NDArray[np.int8]:
-        """Return the labels of a split, (pairs,)."""
-        return self.data.splits[split].labels
-
-
-def tokenize(encoder: PairEncoder, data: PairData, crossed: bool, both_orders: bool = False) -> TokenizedPairs:
-    """Turn pairs into token ids.
-
-    Args:
-        encoder: the encoder whose tokenizer is used.
-        data: the pairs.
-        crossed: both sentences of a pair are one sequence, for a cross-encoder.
-        both_orders: a cross-encoder scores pairs of validation and test in both orders.
-    """
-    splits = [data.splits[name] for name in SPLITS]
-    rows = [split.rows for split in splits]
-    groups = paraphrase_groups(rows[0], splits[0].labels, len(data.sentences))
-    if not crossed:
-        return TokenizedPairs(data, encoder.tokens(data.sentences), dict(zip(SPLITS, rows, strict=True)), groups)
-    pairs = np.concatenate(rows)
-    sides = [[data.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
-    ends = np.cumsum([len(split) for split in splits])[:-1]
-    train, *others = np.split(np.arange(len(pairs))[:, None], ends)
-    if both_orders:
-        sides = [sides[0] + sides[1], sides[1] + sides[0]]
-        others = [np.hstack([places, places + len(pairs)]) for places in others]
-    return TokenizedPairs(data, encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True)), groups)
-
-
 def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -> Learning:
     """Return the settings of a bi-encoder's strategy: the section that has its learning rate."""
     return modern if hasattr(modern, f"{strategy}_learning_rate") else metric
@@ -132,9 +90,23 @@ class PairExperiment:
         return self.start.encoder()
 
     @cached_property
-    def pairs(self) -> TokenizedPairs:
-        """The pairs as the encoder's sequences."""
-        return tokenize(self.encoder, self.data, self.crossed, self.learning.both_orders)
+    def sequences(self) -> tuple[Tokens, dict[str, NDArray[np.int64]]]:
+        """The pairs as sequences of the encoder, and for each split their places in them, (pairs, k).
+
+        A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; a pair of another
+        split may also have the reverse order.
+        """
+        rows = {name: self.data.splits[name].rows for name in SPLITS}
+        if not self.crossed:
+            return self.encoder.tokens(self.data.sentences), rows
+        pairs = np.concatenate(list(rows.values()))
+        sides = [[self.data.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
+        ends = np.cumsum([len(each) for each in rows.values()])[:-1]
+        train, *others = np.split(np.arange(len(pairs))[:, None], ends)
+        if self.learning.both_orders:
+            sides = [sides[0] + sides[1], sides[1] + sides[0]]
+            others = [np.hstack([places, places + len(pairs)]) for places in others]
+        return self.encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True))
 
     def there(self, missing: Unavailable | None = None) -> "PairExperiment | Unavailable":
         """Return this, or why its start or something else that it needs is not available."""
@@ -146,7 +118,7 @@ class PairExperiment:
 
     def trained(self, seed: int) -> tuple[PairModel, Notes]:
         """Train a model; raises InputError if there are fewer than two pairs, or if the loss is not finite."""
-        pairs, learning = self.pairs, self.learning
+        (tokens, rows), learning, train = self.sequences, self.learning, self.data.splits["train"]
         encoder = copy.deepcopy(self.encoder)
         headed = self.crossed or self.strategy == "logistic"
         model = PairModel(encoder, LogisticHead(encoder.dimension, self.combination, seed) if headed else None)
@@ -154,14 +126,15 @@ class PairExperiment:
         frozen = None if self.crossed else self.vectors
         if self.crossed and learning.head_epochs:
             frozen = self.encoded(encoder, "train")
-        examples = Examples(pairs.tokens, pairs.rows["train"], pairs.labels("train"), pairs.groups, frozen)
+        groups = paraphrase_groups(train.rows, train.labels, len(self.data.sentences))
+        examples = Examples(tokens, rows["train"], train.labels, groups, frozen)
         peak: float = getattr(learning, f"{self.strategy}_learning_rate")
         path = Path(f"{self.checkpoint}-{seed}.safetensors")
         key = f"{self.data.sha256} {encoder.encoder.maximum_length} {self._judging}"
         training = Training(model, self.strategy, learning, peak, seed, path, key, self._judge(model))
         return model, [*before, *training.run(examples)]
 
-    def scored(self, model: PairModel, notes: Notes) -> tuple[dict[str, Any], dict[str, float]]:
+    def scored(self, model: PairModel, notes: Notes) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
         """Decide the test pairs by a threshold that was chosen on the validation split.
 
         If nothing was trained, it is chosen on train, too. With a head that is not a cross-encoder's there are also the
@@ -176,30 +149,28 @@ class PairExperiment:
         if by_head:
             by_cosine, _ = self._decided(PairModel(model.encoder, None), vectors)
             figures |= {f"cosine {name}": by_cosine[name] for name in ("accuracy", "f1")}
-        return self._columns(scores, figures["threshold"], vectors), figures | {"seconds": round(seconds, 1)}
+        return self._predictions(scores, figures["threshold"], vectors), figures | {"seconds": round(seconds, 1)}
 
-    def _columns(self, scores: Floats, threshold: float, vectors: Floats) -> dict[str, Any]:
-        """Return the predictions: the test pairs, then those of each further set."""
-        labels = self.pairs.labels("test").astype(str).tolist()
-        predicted = (scores >= threshold).astype(np.int8).astype(str).tolist()
-        columns: dict[str, list[Any]] = {"split": ["test"] * len(labels), "score": scores.tolist()}
-        columns |= {"rating": [None] * len(labels), "label": labels, "predicted": predicted}
-        for name, further in {} if self.crossed else self.data.related.items():
-            one, other = further.rows.T
-            count = len(further.scores)
-            more = {"split": [name] * count, "score": cosines(vectors[one], vectors[other]).tolist()}
-            more |= {"rating": further.scores.tolist(), "label": [None] * count, "predicted": [None] * count}
-            columns = {column: values + more[column] for column, values in columns.items()}
-        return columns
+    def _predictions(self, scores: Floats, threshold: float, vectors: Floats) -> dict[str, dict[str, Any]]:
+        """Return the predictions of the test pairs, and of each further set."""
+        predicted = (scores >= threshold).astype(np.int8).astype(str)
+        test = {"score": scores, "label": self.data.splits["test"].labels.astype(str), "predicted": predicted}
+        further = {} if self.crossed else self.data.related
+        rated = {
+            name: {"rating": pairs.scores, "score": cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])}
+            for name, pairs in further.items()
+        }
+        return {"test": test, **rated}
 
     def encoded(self, encoder: PairEncoder, *splits: str) -> Floats:
         """Encode the sequences of these splits and of the further sets, (sequences, dimension); other rows are zero."""
-        needed = [self.pairs.rows[name] for name in splits]
+        tokens, by_split = self.sequences
+        needed = [by_split[name] for name in splits]
         if not self.crossed:
             needed += [rated.rows for rated in self.data.related.values()]
         places = np.unique(np.concatenate([rows.ravel() for rows in needed]))
-        vectors = np.zeros((len(self.pairs.tokens), encoder.dimension), dtype=np.float32)
-        vectors[places] = encoder.embed(self.pairs.tokens.take(places))
+        vectors = np.zeros((len(tokens), encoder.dimension), dtype=np.float32)
+        vectors[places] = encoder.embed(tokens.take(places))
         return vectors
 
     def _score(self, model: PairModel, vectors: Floats, rows: NDArray[np.int64]) -> Floats:
@@ -217,23 +188,24 @@ class PairExperiment:
 
     def _decided(self, model: PairModel, vectors: Floats) -> tuple[dict[str, float], Floats]:
         """Return the figures: the threshold, its accuracy where it was chosen, those on test; and the test scores."""
-        pairs = self.pairs
+        rows, splits = self.sequences[1], self.data.splits
         choosing = self.start.unseen_splits() if self.strategy == "cosine" else ["validation"]
-        rows = np.concatenate([pairs.rows[name] for name in choosing])
-        labels = np.concatenate([pairs.labels(name) for name in choosing])
-        chosen = cross_validated(self._score(model, vectors, rows), labels, self._judging)
-        scores, labels = self._score(model, vectors, pairs.rows["test"]), pairs.labels("test")
+        known = self._score(model, vectors, np.concatenate([rows[name] for name in choosing]))
+        labels = np.concatenate([splits[name].labels for name in choosing])
+        chosen = cross_validated(known, labels, self._judging)
+        scores, labels = self._score(model, vectors, rows["test"]), splits["test"].labels
         figures = {"accuracy": accuracy(scores, labels, chosen.value), "f1": f1(scores, labels, chosen.value)}
         return {"threshold": chosen.value, "validation": chosen.accuracy, **figures}, scores
 
     def _judge(self, model: PairModel) -> Callable[[], float]:
         """Return a function that gives the cross-validated accuracy of the current model on the validation split."""
-        wanted = self.pairs.rows["validation"][:, : self.pairs.rows["train"].shape[1]]  # a cross-encoder's given order
+        tokens, by_split = self.sequences
+        wanted = by_split["validation"][:, : by_split["train"].shape[1]]  # a cross-encoder's given order
         places, rows = np.unique(wanted, return_inverse=True)
 
         def judge() -> float:
-            vectors = model.encoder.embed(self.pairs.tokens.take(places))
+            vectors = model.encoder.embed(tokens.take(places))
             scores = self._score(model, vectors, rows.reshape(wanted.shape))
-            return cross_validated(scores, self.pairs.labels("validation"), self._judging).accuracy
+            return cross_validated(scores, self.data.splits["validation"].labels, self._judging).accuracy
 
         return judge

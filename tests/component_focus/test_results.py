@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +34,9 @@ def outcome(weight: float | str, noise: float, seeds: int = 2, right: float = 0.
     """Make cosines that follow the human ratings up to `noise`; the first share of the labels is right."""
     made = np.random.default_rng(7)
     labels = np.where(np.arange(len(RATINGS)) < right * len(RATINGS), "A", "B").tolist()
-    known = {"split": [TEST] * len(RATINGS), "rating": RATINGS, "label": ["A"] * len(RATINGS), "predicted": labels}
+    known = {"rating": RATINGS, "label": ["A"] * len(RATINGS), "predicted": labels}
     noises = [noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)]
-    tables = [table_of(seed, {**known, "score": RATINGS + each}) for seed, each in enumerate(noises)]
+    tables = [table_of(seed, {TEST: {**known, "score": RATINGS + each}}) for seed, each in enumerate(noises)]
     place = Place(encoder="tiny", task="sick", weight=weight)
     return Cell(place, [Run(seed) for seed in range(seeds)], pa.concat_tables(tables))
 
@@ -147,9 +148,9 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
 
 def test_a_cell_on_disk(tmp_path: Path) -> None:
     seeds = [None, 1, 2, SOUP]
-    known = {"split": [TEST] * 3, "rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
+    known: dict[str, list[Any]] = {"rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
     known |= {"label": ["A"] * 3, "predicted": ["A", "B", "A"]}
-    table = pa.concat_tables([table_of(seed, known) for seed in seeds])
+    table = pa.concat_tables([table_of(seed, {TEST: known}) for seed in seeds])
     write_cell(tmp_path, Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(Run, seeds)), table))
     trained, mean, untrained = read_cell(tmp_path).parts()
     names = [cell_figures(each)[0].system for each in (trained, mean, untrained)]

@@ -51,7 +51,7 @@ class Known:
 
     def scored(self, model: nn.Linear, notes: Sequence[object]) -> tuple[dict[str, Any], dict[str, float]]:
         value = weight(model)
-        return {"split": ["test"] * 2, "score": [value, -value]}, {"quality": self.quality(value), "seconds": 1.0}
+        return {"test": {"score": [value, -value]}}, {"quality": self.quality(value), "seconds": 1.0}
 
 
 @pytest.mark.parametrize(("values", "best"), [((1.0, 3.0), 3.0), ((2.0, 2.0), 2.0), ((0.0, 9.0, 3.0), 9.0)])

@@ -38,15 +38,19 @@ SCHEMA = pa.schema(
         ("predicted", pa.string()),
     ]
 )
-Columns = Mapping[str, Any]  # columns of SCHEMA by name, (pairs,) each, without the seed
+Predictions = Mapping[str, Mapping[str, Any]]  # by split: columns of SCHEMA, (pairs,) each, score among them
 
 
-def table_of(seed: int | None, columns: Columns) -> pa.Table:
-    """Make the rows of one run; a column that is not given is null."""
-    count = len(columns["split"])
-    whole = {"seed": [seed] * count, **columns}
-    arrays = [pa.array(whole.get(each.name, [None] * count), each.type) for each in SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+def table_of(seed: int | None, predictions: Predictions) -> pa.Table:
+    """Make the rows of one run; a column that is not given, or None, is null."""
+    tables = []
+    for split, columns in predictions.items():
+        nulls = [None] * len(columns["score"])
+        whole = {"seed": [seed] * len(nulls), "split": [split] * len(nulls), **columns}
+        values = [nulls if whole.get(each.name) is None else whole[each.name] for each in SCHEMA]
+        arrays = [pa.array(column, each.type) for column, each in zip(values, SCHEMA, strict=True)]
+        tables.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
+    return pa.concat_tables(tables)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.grid.axes import Place
-from sentence_distillery.papers.grid.cell import SOUP, Cell, Columns, Run, table_of
+from sentence_distillery.papers.grid.cell import SOUP, Cell, Predictions, Run, table_of
 
 Model = TypeVar("Model", bound=nn.Module)
 Notes = list[dict[str, Any]]
@@ -34,8 +34,8 @@ class Experiment(Protocol[Model]):
     def trained(self, seed: int) -> tuple[Model, Notes]:
         """Build a model and train it, or resume from its checkpoint; returns it with the notes of each epoch."""
 
-    def scored(self, model: Model, notes: Notes) -> tuple[Columns, dict[str, float]]:
-        """Return the predictions of a model, as columns of cell.SCHEMA, and its figures; `notes` are its epochs."""
+    def scored(self, model: Model, notes: Notes) -> tuple[Predictions, dict[str, float]]:
+        """Return the predictions of a model and its figures; `notes` are its epochs."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,15 @@ def run(
         experiment = NO_WEIGHTS
     if isinstance(experiment, Unavailable):
         return Outcome(Cell(place, experiment, data=data))
-    runs, tables = [], []
+    runs: list[Run] = []
+    tables = []
     best: tuple[Model, Run] | None = None
     for seed, model, notes in _models(experiment, seeds, soup):
-        columns, figures = experiment.scored(model, notes)
+        predictions, figures = experiment.scored(model, notes)
         if seed == SOUP and "seconds" in figures:  # the trainings of all seeds are needed
             figures["seconds"] = round(sum(run.figures["seconds"] for run in runs), 1)
         runs.append(Run(seed, figures, notes))
-        tables.append(table_of(seed, columns))
+        tables.append(table_of(seed, predictions))
         if quality and (best is None or figures[quality] > best[1].figures[quality]):
             best = model, runs[-1]
     return Outcome(Cell(place, runs, pa.concat_tables(tables), data), best)

@@ -36,7 +36,7 @@ from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.papers.grid.axes import Place
-from sentence_distillery.papers.grid.cell import TEST, Cell, Columns, Run, table_of
+from sentence_distillery.papers.grid.cell import TEST, Cell, Run, table_of
 from sentence_distillery.papers.grid.results import over_runs
 from sentence_distillery.papers.paper3.gains import GAIN, TRAINED, UNTRAINED
 from sentence_distillery.syntax.trees import Tree
@@ -154,16 +154,14 @@ def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) ->
 def inference(name: str, test: PairSet, weight: float, rows: NDArray[np.int64], vectors: Floats) -> Cell:
     """Predict from an encoder's vectors (sentences, dimension); `rows` (pairs, 2) index them."""
     one, other = rows.T
-    columns: dict[str, Any] = {"rating": test.unit_scores(), "score": cosines(vectors[one], vectors[other])}
-    if labels := entailment(vectors, rows, test.labels):
-        columns |= {"label": test.labels, "predicted": labels}
-    return frozen_cell(name, test.name, weight, columns)
+    labels = {"label": test.labels, "predicted": entailment(vectors, rows, test.labels)}
+    score = cosines(vectors[one], vectors[other])
+    return frozen_cell(name, test.name, weight, {"rating": test.unit_scores(), "score": score, **labels})
 
 
-def frozen_cell(name: str, task: str, weight: float | str, columns: Columns) -> Cell:
+def frozen_cell(name: str, task: str, weight: float | str, predicted: Mapping[str, Any]) -> Cell:
     """Return a cell of an encoder that is not trained, given its predictions of the test pairs."""
-    table = table_of(None, {"split": [TEST] * len(columns["score"]), **columns})
-    return Cell(Place(encoder=name, task=task, weight=weight), [Run(None)], table)
+    return Cell(Place(encoder=name, task=task, weight=weight), [Run(None)], table_of(None, {TEST: predicted}))
 
 
 def learnt_weights(
