@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
+from sentence_distillery.benchmarks.metrics import correlations
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.trees import Tree
 
@@ -68,6 +70,20 @@ def task_pairs(task: str, inputs: Inputs, counters: Counters) -> Sets:
         train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
     train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
     return {"train": train, "dev": dev, "test": test}
+
+
+def indexed(sets: Sets) -> tuple[list[str], dict[Split, NDArray[np.int64]]]:
+    """Return each text once, those of the first split first, and for each split their places as (pairs, 2)."""
+    sides = {split: (pairs.sentences1, pairs.sentences2) for split, pairs in sets.items()}
+    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    place = {text: row for row, text in enumerate(texts)}
+    return texts, {split: np.array([[place[text] for text in side] for side in two]).T for split, two in sides.items()}
+
+
+def spearman(predicted: Floats, ratings: NDArray[np.float32]) -> float:
+    """Compute Spearman, to choose by; -1 if it is not available."""
+    found = correlations(predicted, ratings)["spearman"]
+    return -1.0 if isinstance(found, Unavailable) else found
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

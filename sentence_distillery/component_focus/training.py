@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import Split
-from sentence_distillery.benchmarks.metrics import correlations, cosines
+from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
     SPLITS,
@@ -46,7 +46,9 @@ from sentence_distillery.component_focus.cells import (
     benchmark_of,
     components_of,
     entailment,
+    indexed,
     parts_of,
+    spearman,
     task_pairs,
 )
 from sentence_distillery.component_focus.options import ComponentTraining
@@ -90,8 +92,7 @@ def tokenize_task(
 
     With W_cf = 0 sentences have no parts.
     """
-    sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
-    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    texts, rows = indexed(pairs)
     parts: list[list[str | None]] = [[] for _ in texts]
     if weights.weight:
         parts = [[component] for component in components_of(texts, trees, counters)]
@@ -100,7 +101,6 @@ def tokenize_task(
         parts = [list(map(each.get, weights.names)) for each in by_name]
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
-    rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
     ratings = {name: each.unit_scores() for name, each in pairs.items()}
     places = np.array([[NONE if part is None else place[part] for part in each] for each in parts], dtype=np.int64)
     return TokenizedTask(encoder.tokens(list(place)), places, rows, ratings, pairs["train"].labels)
@@ -197,9 +197,8 @@ class Training:
 
     def judge(self, data: TokenizedTask) -> float:
         """Compute Spearman on dev; -1 if it is not available."""
-        predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
-        figure = correlations(predicted, data.ratings["dev"])
-        return -1.0 if isinstance(figure["spearman"], Unavailable) else figure["spearman"]
+        vectors = embed(self.encoder, data, self.weights, "dev")
+        return spearman(pair_cosines(vectors, data, "dev"), data.ratings["dev"])
 
 
 def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:

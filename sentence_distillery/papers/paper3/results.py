@@ -27,6 +27,7 @@ from sentence_distillery.component_focus.cells import (
     benchmarks_of,
     components_of,
     entailment,
+    indexed,
 )
 from sentence_distillery.component_focus.frozen_weights import Learnt, learn_all
 from sentence_distillery.component_focus.options import ComponentFocus
@@ -142,12 +143,10 @@ def at_inference(name: str, embed: Embed, frozen: Frozen, counters: Counters) ->
     cells = []
     for task in frozen.sets:
         test = frozen.inputs.benchmarks.pairs(task, "test")
-        texts = list(dict.fromkeys(test.sentences1 + test.sentences2))
-        place = {text: row for row, text in enumerate(texts)}
-        rows = np.array([[place[text] for text in side] for side in (test.sentences1, test.sentences2)]).T
+        texts, rows = indexed({"test": test})
         basic, part = embed(texts), embed(components_of(texts, frozen.trees, counters))
         weights = sorted({0.0, *(weight for weight in frozen.focus.weights if isinstance(weight, float))})
-        cells += [inference(name, test, weight, rows, basic + np.float32(weight) * part) for weight in weights]
+        cells += [inference(name, test, weight, rows["test"], basic + np.float32(weight) * part) for weight in weights]
     return cells
 
 
