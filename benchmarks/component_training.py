@@ -18,7 +18,7 @@ import torch
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import Inputs, benchmarks_of, task_pairs
 from sentence_distillery.component_focus.options import ComponentTraining
-from sentence_distillery.component_focus.training import Cell, TokenizedTask, tokenize_task
+from sentence_distillery.component_focus.training import TokenizedTask, Training, tokenize_task
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
@@ -38,13 +38,13 @@ WARM_UP = 32
 
 def ours(params: ComponentTraining, data: TokenizedTask, encoder: PairEncoder) -> float:
     """Seconds of an epoch of our own."""
-    cell = Cell(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
+    tuned = Training(encoder, params, Weights(0.0, encoder.dimension), 1, Path("unused"))
 
     def epoch(pairs: TokenizedTask) -> None:
         optimizer = torch.optim.Adam(encoder.parameters(), lr=params.learning_rate, fused=True)
         batches = Batches(np.arange(len(pairs.rows["train"])), params.batch_size, seed=1, smallest=1)
         trainer = Trainer(encoder, optimizer, batches, 1, hooks=Hooks(before=lambda number: encoder.train()))
-        trainer.run(lambda batch: {"loss": cell.loss(pairs, batch)})
+        trainer.run(lambda batch: {"loss": tuned.loss(pairs, batch)})
 
     epoch(first(data, WARM_UP))
     return timed(lambda: epoch(data)).median

@@ -11,24 +11,22 @@ is a cross-encoder, and BM25 or an encoder finds the neighbours.)
 """
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.data import BenchmarkData, PairSet
+from sentence_distillery.benchmarks.data import PairSet
 from sentence_distillery.benchmarks.decontamination import guarded
 from sentence_distillery.benchmarks.metrics import cosines
-from sentence_distillery.component_focus.cells import TRAINING, WITH_AUGMENTED, CellKey, Inputs, Sets, task_pairs
-from sentence_distillery.component_focus.options import AugmentedPairs, ComponentTraining
-from sentence_distillery.component_focus.training import Training, checkpoint_of, embed, tokenize_task, trained
+from sentence_distillery.component_focus.cells import TRAINING, Sets
+from sentence_distillery.component_focus.options import AugmentedPairs
+from sentence_distillery.component_focus.training import FocusExperiment, embed
 from sentence_distillery.component_focus.weights import Weights
-from sentence_distillery.encoders.trainable import PairEncoder, Pooling
-from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
 
 BLOCK = 1_024  # sentences whose neighbours are sought at a time
 SPARE = 2  # draws for each pair that is wanted, since some are drawn twice or are known
@@ -71,49 +69,35 @@ def unscored_pairs(
 
 
 def augment(
-    task: str, augmentation: AugmentedPairs, training: Training, inputs: Inputs, counters: Counters
+    teacher: FocusExperiment, augmentation: AugmentedPairs, counters: Counters
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Draw pairs for a task and score them by its teacher, which is fine-tuned on the task first.
 
     Args:
-        task: The task, with +augmented.
+        teacher: The teacher's cell of the grid, without the component.
         augmentation: How many pairs, and how much the teacher's score counts.
-        training: The teacher, how it is fine-tuned, and where its checkpoints are kept.
-        inputs: Where the pairs of the task come from.
-        counters: Counts the pairs.
+        counters: Counts the pairs that are added.
 
     Returns:
         A table of TRAINING, rated pairs first; and the numbers of rated and of augmented pairs, and the notes of each
         epoch of the teacher by seed.
     """
-    task = task.removesuffix(WITH_AUGMENTED)
-    pairs = task_pairs(task, inputs, counters)
+    pairs, data = teacher.pairs, teacher.data
     train, ratings = pairs["train"], pairs["train"].unit_scores()
-    encoder = PairEncoder(load_encoder(training.teacher), Pooling(training.options.pooling))
-    alone = Weights(0.0, encoder.dimension)
-    data = tokenize_task(pairs, {}, encoder, alone, counters)
+    alone = Weights(0.0, teacher.encoder.dimension)
     texts = list(dict.fromkeys(train.sentences1 + train.sentences2))  # these come first in `data`
-    new = unscored_pairs(pairs, texts, embed(encoder, data, alone, "train")[: len(texts)], augmentation, counters)
+    vectors = embed(teacher.encoder, data, alone, "train")[: len(texts)]
+    new = unscored_pairs(pairs, texts, vectors, augmentation, counters)
     left, right = train.sentences1 + new.sentences1, train.sentences2 + new.sentences2
     place = {text: row for row, text in enumerate(texts)}
     one, other = ([place[text] for text in side] for side in (left, right))
     notes, by_seed = {}, []
     for seed in augmentation.seeds:
-        path = checkpoint_of(training.checkpoints, CellKey(augmentation.teacher, task, 0.0), seed)
-        cell, notes[seed] = trained(training.teacher, data, training.options, 0.0, seed, path)
-        vectors = embed(cell.encoder, data, alone, "train")
+        (encoder, _), notes[seed] = teacher.trained(seed)
+        vectors = embed(cast(PairEncoder, encoder), data, alone, "train")
         by_seed.append(cosines(vectors[one], vectors[other]))
     scores = np.stack(by_seed).mean(axis=0)
     scores[: len(ratings)] += (1 - augmentation.share) * (ratings - scores[: len(ratings)])
-    counters.keep(len(scores))
+    counters.keep(len(new.sentences1))
     about = {"rated": len(ratings), "augmented": len(new.sentences1), "seeds": notes}
     return pa.table([left, right, scores], schema=TRAINING), about
-
-
-def why_unavailable(task: str, training: ComponentTraining, benchmarks: BenchmarkData) -> Unavailable | None:
-    """Say why a task has no augmented pairs, or None."""
-    if WITH_AUGMENTED not in task:
-        return Unavailable("a task without +augmented")
-    if switched_off := training.switched_off():
-        return switched_off
-    return benchmarks.why_unavailable(task.removesuffix(WITH_AUGMENTED), "component_focus.tasks")

@@ -1,10 +1,8 @@
 """Inputs and outputs of the cells of paper 3's grid, and the components of sentences.
 
 <encoder>-<task>-<W_cf>/
-    predictions.parquet    a row for each seed and pair of dev and test: score on [0, 1], cosine, label, and the label
-                           that logistic regression gave it (SICK-E); without a seed: before any training; seed -1:
-                           the model soup of all seeds
-    cell.json              the cell; why it is absent, or null
+    a cell of an experiment (papers/grid/cell.py): the pairs of dev and test; the label that is predicted is that of
+    logistic regression (SICK-E)
 <encoder>-learnt/
     learnt.json            weights that were learnt, by task; why there are none, or null
 <task>/
@@ -22,35 +20,23 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
-from sentence_distillery.component_focus.weights import Weight
+from sentence_distillery.benchmarks.metrics import correlations
 from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.trees import Tree
 
-PREDICTIONS = "predictions.parquet"
-CELL = "cell.json"
 LEARNT = "learnt.json"
 AUGMENTED_TABLE = "pairs.parquet"
 AUGMENTED_ABOUT = "augmented.json"
 WITH_LABELS = "+labels"
 WITH_AUGMENTED = "+augmented"
-SOUP_ROW = -1  # in place of a seed in PREDICTIONS
 FOLDS = 10
 INNER_FOLDS = 3
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 STRENGTHS = (1.0, 3.0, 10.0, 30.0)  # of logistic regression: the inverse of its penalty
-SCHEMA = pa.schema(
-    [
-        ("seed", pa.int64()),
-        ("split", pa.string()),
-        ("score", pa.float32()),
-        ("cosine", pa.float32()),
-        ("label", pa.string()),
-        ("predicted", pa.string()),
-    ]
-)
 TRAINING = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float32())])
 
 Sets = Mapping[Split, PairSet]
@@ -62,18 +48,6 @@ class Inputs:
 
     benchmarks: BenchmarkData
     augmented_pairs: Path
-
-
-@dataclass(frozen=True)
-class CellKey:
-    """One cell of the grid: the name of an encoder, a task, and the weight W_cf or how it is learnt."""
-
-    encoder: str
-    task: str
-    weight: Weight
-
-    def __str__(self) -> str:
-        return f"{self.encoder}-{self.task}-{self.weight}"
 
 
 def benchmark_of(task: str) -> str:
@@ -96,6 +70,20 @@ def task_pairs(task: str, inputs: Inputs, counters: Counters) -> Sets:
         train = PairSet(name, "train", left.to_pylist(), right.to_pylist(), scores.to_numpy(), None, (0.0, 1.0))
     train = guarded(train, {f"{name} dev": dev, f"{name} test": test}, counters)
     return {"train": train, "dev": dev, "test": test}
+
+
+def indexed(sets: Sets) -> tuple[list[str], dict[Split, NDArray[np.int64]]]:
+    """Return each text once, those of the first split first, and for each split their places as (pairs, 2)."""
+    sides = {split: (pairs.sentences1, pairs.sentences2) for split, pairs in sets.items()}
+    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    place = {text: row for row, text in enumerate(texts)}
+    return texts, {split: np.array([[place[text] for text in side] for side in two]).T for split, two in sides.items()}
+
+
+def spearman(predicted: Floats, ratings: NDArray[np.float32]) -> float:
+    """Compute Spearman, to choose by; -1 if it is not available."""
+    found = correlations(predicted, ratings)["spearman"]
+    return -1.0 if isinstance(found, Unavailable) else found
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

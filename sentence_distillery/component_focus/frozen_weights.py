@@ -23,14 +23,12 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentence_distillery.benchmarks.data import PairSet, Split
-from sentence_distillery.benchmarks.metrics import correlations
-from sentence_distillery.component_focus.cells import SPLITS, Inputs, parts_of, task_pairs
+from sentence_distillery.benchmarks.data import Split
+from sentence_distillery.component_focus.cells import SPLITS, Inputs, indexed, parts_of, spearman, task_pairs
 from sentence_distillery.encoders.functions import Embed
 from sentence_distillery.encoders.trainable import PairEncoder
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import InOrder
 from sentence_distillery.training.trainer import Best, Hooks, Trainer
@@ -111,20 +109,14 @@ class Sides:
     rows: NDArray[np.int64]
     ratings: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, pairs: PairSet, place: dict[str, int]) -> "Sides":
-        rows = np.array([[place[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]).T
-        return cls(rows, pairs.unit_scores())
-
 
 def learn_all(task: str, embed: Embed, trees: dict[str, Tree], inputs: Inputs, counters: Counters) -> list[Learnt]:
     """Learn the weights of each kind on the task's training pairs; a sentence without a tree has no parts."""
     guard = Counters("pairs")
     pairs = task_pairs(task, inputs, guard)
     counters.details |= {f"{task} train, {reason}": count for reason, count in guard.dropped.items()}
-    texts = list(dict.fromkeys(text for each in pairs.values() for text in (*each.sentences1, *each.sentences2)))
-    place = {text: row for row, text in enumerate(texts)}
-    sides = {split: Sides.of(each, place) for split, each in pairs.items()}
+    texts, rows = indexed(pairs)
+    sides = {split: Sides(rows[split], each.unit_scores()) for split, each in pairs.items()}
     basic = torch.from_numpy(embed(texts))
     learnt = []
     for kind in KINDS:
@@ -158,11 +150,11 @@ def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides:
         InOrder([train]),
         STEPS,
         best=Best("dev"),
-        hooks=Hooks(after=lambda means: {"dev": _spearman(mixture, dev)}),
+        hooks=Hooks(after=lambda means: {"dev": spearman(_cosines(mixture, dev), dev.ratings)}),
         unit="steps",
     )
     curve = trainer.run(lambda pairs: {"loss": -torch.corrcoef(torch.stack([mixture(pairs), ratings]))[0, 1]})
-    figures = [_spearman(start, dev), *(note["dev"] for note in curve)]
+    figures = [spearman(_cosines(start, dev), dev.ratings), *(note["dev"] for note in curve)]
     step = int(np.argmax(figures))
     chosen = mixture if step else start
     weights = dict(zip(names, chosen.weights.tolist(), strict=True))
@@ -172,12 +164,6 @@ def learn(kind: Kind, names: Sequence[str], basic: Tensor, parts: Tensor, sides:
 @torch.inference_mode()
 def _cosines(mixture: Mixture, products: Products) -> Floats:
     return np.asarray(mixture(products).numpy())
-
-
-def _spearman(mixture: Mixture, products: Products) -> float:
-    """Return Spearman; -1 if it is not available."""
-    spearman = correlations(_cosines(mixture, products), products.ratings)["spearman"]
-    return -1.0 if isinstance(spearman, Unavailable) else spearman
 
 
 def embed_with(encoder: PairEncoder, texts: list[str]) -> Floats:

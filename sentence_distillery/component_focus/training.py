@@ -22,35 +22,33 @@ keeps the entailment that logistic regression on |emb_A - emb_B| predicts for th
 A checkpoint is saved after each epoch. An interrupted cell resumes there, with the same result.
 """
 
-import hashlib
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import Split
-from sentence_distillery.benchmarks.metrics import correlations, cosines
+from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
-    SCHEMA,
-    SOUP_ROW,
     SPLITS,
     WITH_AUGMENTED,
     WITH_LABELS,
-    CellKey,
     Inputs,
     Sets,
     benchmark_of,
     components_of,
     entailment,
+    indexed,
     parts_of,
+    spearman,
     task_pairs,
 )
 from sentence_distillery.component_focus.options import ComponentTraining
@@ -65,14 +63,12 @@ from sentence_distillery.io.unavailable import Unavailable, read_unavailable
 from sentence_distillery.pairs.options import ScoredTraining
 from sentence_distillery.syntax.trees import Tree
 from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.checkpoint import key_of
 from sentence_distillery.training.schedules import warm_up
-from sentence_distillery.training.seeds import over_seeds
 from sentence_distillery.training.trainer import Best, Curve, Hooks, Saving, Trainer
 
 NONE = -1  # in place of a part that a sentence lacks
 LAYER_SCALE = 50.0  # how much faster than the encoder the layer for the labels learns
-
-Notes = dict[int, Curve]  # by seed and epoch: loss, dev Spearman, learnt weights
 
 
 @dataclass(frozen=True)
@@ -96,8 +92,7 @@ def tokenize_task(
 
     With W_cf = 0 sentences have no parts.
     """
-    sides = {name: (each.sentences1, each.sentences2) for name, each in pairs.items()}
-    texts = list(dict.fromkeys(text for two in sides.values() for side in two for text in side))
+    texts, rows = indexed(pairs)
     parts: list[list[str | None]] = [[] for _ in texts]
     if weights.weight:
         parts = [[component] for component in components_of(texts, trees, counters)]
@@ -106,7 +101,6 @@ def tokenize_task(
         parts = [list(map(each.get, weights.names)) for each in by_name]
     behind = (part for each in parts for part in each if part is not None)
     place = {text: row for row, text in enumerate(dict.fromkeys([*texts, *behind]))}
-    rows = {name: np.array([[place[text] for text in side] for side in two]).T for name, two in sides.items()}
     ratings = {name: each.unit_scores() for name, each in pairs.items()}
     places = np.array([[NONE if part is None else place[part] for part in each] for each in parts], dtype=np.int64)
     return TokenizedTask(encoder.tokens(list(place)), places, rows, ratings, pairs["train"].labels)
@@ -153,7 +147,7 @@ class LabelLoss(nn.Module):
 
 
 @dataclass(frozen=True)
-class Cell:
+class Training:
     """One training: a task and the weights of the parts, with one seed; `labels` is a second loss."""
 
     encoder: PairEncoder
@@ -203,9 +197,8 @@ class Cell:
 
     def judge(self, data: TokenizedTask) -> float:
         """Compute Spearman on dev; -1 if it is not available."""
-        predicted = pair_cosines(embed(self.encoder, data, self.weights, "dev"), data, "dev")
-        figure = correlations(predicted, data.ratings["dev"])
-        return -1.0 if isinstance(figure["spearman"], Unavailable) else figure["spearman"]
+        vectors = embed(self.encoder, data, self.weights, "dev")
+        return spearman(pair_cosines(vectors, data, "dev"), data.ratings["dev"])
 
 
 def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
@@ -214,27 +207,64 @@ def pair_cosines(vectors: Floats, data: TokenizedTask, split: Split) -> Floats:
     return cosines(vectors[one], vectors[other])
 
 
-def predictions(vectors: Floats, data: TokenizedTask, pairs: Sets, seed: int | None) -> pa.Table:
-    """Make rows of PREDICTIONS for dev and test, `predicted` if test pairs have labels; no seed: before training."""
-    parts = []
-    predicted_labels = {"test": entailment(vectors, data.rows["test"], pairs["test"].labels)}
-    for split in SPLITS[1:]:
-        count = len(data.rows[split])
-        columns = [[seed] * count, [split] * count, data.ratings[split], pair_cosines(vectors, data, split)]
-        columns += [labels or [None] * count for labels in (pairs[split].labels, predicted_labels.get(split))]
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-        parts.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
-    return pa.concat_tables(parts)
-
-
 def fingerprint(data: TokenizedTask, encoder: PairEncoder, params: ScoredTraining) -> str:
     """Hash everything that a training depends on, except its weight, its seed and a second loss."""
-    digest = hashlib.sha256(encoder.encoder.fingerprint.encode())
-    digest.update(params.model_dump_json(exclude={"seeds", "label_weight"}).encode())
-    digest.update(repr([data.tokens.ids, data.parts.tolist()]).encode())
-    for split, rows in data.rows.items():
-        digest.update(rows.tobytes() + data.ratings[split].tobytes())
-    return digest.hexdigest()
+    how = params.model_dump_json(exclude={"seeds", "label_weight"})
+    pairs = [array.tobytes() for split in data.rows for array in (data.rows[split], data.ratings[split])]
+    return key_of(encoder.encoder.fingerprint, how, data.tokens.ids, data.parts.tolist(), *pairs)
+
+
+@dataclass(frozen=True)
+class FocusExperiment:
+    """The models of a cell of paper 3's grid (papers/grid/run.py): an encoder and the weights of the parts.
+
+    Attributes:
+        encoder: The encoder before any training; each seed trains a copy.
+        weight: W_cf, or how it is learnt.
+        options: How it is trained.
+        pairs: The splits of the task.
+        data: The same as token ids.
+        checkpoint: The path of the checkpoints, without the seed; augmented pairs share those of their teacher's cell.
+        labelled: Whether it also learns from the labels of the pairs.
+    """
+
+    encoder: PairEncoder
+    weight: Weight
+    options: ComponentTraining
+    pairs: Sets
+    data: TokenizedTask
+    checkpoint: Path
+    labelled: bool = False
+
+    def untrained(self) -> nn.ModuleList | None:
+        """Return the encoder before training; None if the weight is to be learnt."""
+        weights = Weights(self.weight, self.encoder.dimension)
+        return nn.ModuleList([self.encoder, weights]) if weights.values is None else None
+
+    def trained(self, seed: int) -> tuple[nn.ModuleList, Curve]:
+        """Train an encoder; raises InputError if labels are missing, or if the loss is not finite."""
+        data, options = self.data, self.options
+        encoder = copy.deepcopy(self.encoder)
+        key = f"{fingerprint(data, encoder, options)} {self.weight} {seed}"
+        second = label_loss(encoder, data, options.label_weight) if self.labelled else None
+        if second is not None:
+            key = key_of(key, options.label_weight, data.labels)
+        encoder.keep_only(data.tokens)
+        weights = Weights(self.weight, encoder.dimension)
+        path = Path(f"{self.checkpoint}-{seed}.safetensors")
+        training = Training(encoder, options, weights, seed, path, second)
+        return training.lasting, training.run(data, key)
+
+    def scored(self, model: nn.ModuleList, notes: Curve) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
+        """Predict the pairs of dev and test, and for test their labels if they have some."""
+        encoder, weights = cast(tuple[PairEncoder, Weights], tuple(model))
+        vectors = embed(encoder, self.data, weights, "dev", "test")
+        predictions: dict[str, dict[str, Any]] = {}
+        for split in SPLITS[1:]:
+            score = pair_cosines(vectors, self.data, split)
+            predictions[split] = {"rating": self.data.ratings[split], "score": score, "label": self.pairs[split].labels}
+        predictions["test"]["predicted"] = entailment(vectors, self.data.rows["test"], self.pairs["test"].labels)
+        return predictions, {}
 
 
 def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> LabelLoss:
@@ -244,91 +274,39 @@ def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> Labe
     return LabelLoss(encoder.dimension, data.labels, weight)
 
 
-def trained(
+def experiment(
     teacher: Teacher,
-    data: TokenizedTask,
-    training: ComponentTraining,
+    task: str,
     weight: Weight,
-    seed: int,
-    path: Path,
-    labels: bool = False,
-) -> tuple[Cell, Curve]:
-    """Train a cell from the weights of `teacher`; returns it with notes of each epoch. Checkpoints are at `path`.
-
-    `labels` says whether it also learns from the labels of the pairs.
-    """
-    encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))
-    key = f"{fingerprint(data, encoder, training)} {weight} {seed}"
-    second = label_loss(encoder, data, training.label_weight) if labels else None
-    if labels:
-        key += f" {training.label_weight} {hashlib.sha256(repr(data.labels).encode()).hexdigest()}"
-    encoder.keep_only(data.tokens)
-    cell = Cell(encoder, training, Weights(weight, encoder.dimension), seed, path, second)
-    return cell, cell.run(data, key)
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a cell is trained: the encoder that it starts from, the options, and the directory of its checkpoints."""
-
-    teacher: Teacher
-    options: ComponentTraining
-    checkpoints: Path
-
-
-def train(
-    key: CellKey, training: Training, inputs: Inputs, trees: dict[str, Tree], counters: Counters
-) -> tuple[pa.Table, Notes]:
-    """Train a cell with each seed.
+    options: ComponentTraining,
+    inputs: Inputs,
+    trees: dict[str, Tree],
+    checkpoint: Path,
+    counters: Counters,
+) -> FocusExperiment | Unavailable:
+    """Prepare a cell, or say why it has no predictions; a weight that is not learnt has some even without training.
 
     Args:
-        key: Which cell it is.
-        training: The encoder that it starts from, the options, and where its checkpoints are kept.
+        teacher: The encoder that it starts from.
+        task: The task, with +labels or +augmented if it has them.
+        weight: W_cf, or how it is learnt.
+        options: How it is trained.
         inputs: Where its pairs come from.
         trees: The dependency tree of each sentence, by its text.
+        checkpoint: The path of its checkpoints, without the seed.
         counters: Counts the training pairs.
 
-    Returns:
-        A table of SCHEMA: the cosines and labels of the dev and test pairs before training, after it with each seed,
-        and of the model soup of the seeds; and the notes of each epoch, by seed.
-
     Raises:
-        InputError: If a set, its scores or the encoder cannot be read, or the loss is not finite.
+        InputError: If a set, its scores or the encoder cannot be read.
     """
-    pairs, options = task_pairs(key.task, inputs, counters), training.options
-    encoder = PairEncoder(load_encoder(training.teacher), Pooling(options.pooling))
-    weights = Weights(key.weight, encoder.dimension)
-    data = tokenize_task(pairs, trees, encoder, weights, counters)
-    tables = [SCHEMA.empty_table()]
-    if weights.values is None:
-        tables.append(predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, None))
-    notes: Notes = {}
-
-    def predicted(lasting: nn.ModuleList, seed: int) -> pa.Table:
-        encoder, weights = cast(tuple[PairEncoder, Weights], tuple(lasting))
-        return predictions(embed(encoder, data, weights, "dev", "test"), data, pairs, seed)
-
-    def training_of(seed: int) -> tuple[nn.ModuleList, pa.Table]:
-        path = checkpoint_of(training.checkpoints, key, seed)
-        cell, notes[seed] = trained(training.teacher, data, options, key.weight, seed, path, WITH_LABELS in key.task)
-        counters.keep(len(data.rows["train"]))
-        return cell.lasting, predicted(cell.lasting, seed)
-
-    if options.enabled:
-        runs = over_seeds(map(training_of, options.seeds), lambda lasting: predicted(lasting, SOUP_ROW))
-        tables += [*runs.scores, *([runs.soup] if runs.soup is not None else [])]
-    return pa.concat_tables(tables), notes
-
-
-def checkpoint_of(directory: Path, key: CellKey, seed: int) -> Path:
-    """Return the checkpoint of one training, which augmented pairs share with the cell of their teacher."""
-    return directory / f"{key}-{seed}.safetensors"
-
-
-def why_unavailable(key: CellKey, training: ComponentTraining, inputs: Inputs) -> Unavailable | None:
-    """Say why a cell has no predictions, or None; a weight that is not learnt has some even without training."""
-    learnt = isinstance(key.weight, str)
-    reason = inputs.benchmarks.why_unavailable(benchmark_of(key.task), "component_focus.tasks")
-    if reason is None and WITH_AUGMENTED in key.task:
-        reason = read_unavailable(inputs.augmented_pairs / key.task / AUGMENTED_ABOUT)
-    return reason or (training.switched_off() if learnt else None)
+    unavailable = inputs.benchmarks.why_unavailable(benchmark_of(task), "component_focus.tasks")
+    if unavailable is None and WITH_AUGMENTED in task:
+        unavailable = read_unavailable(inputs.augmented_pairs / task / AUGMENTED_ABOUT)
+    unavailable = unavailable or (options.switched_off() if isinstance(weight, str) else None)
+    if unavailable:
+        return unavailable
+    pairs = task_pairs(task, inputs, counters)
+    encoder = PairEncoder(load_encoder(teacher), Pooling(options.pooling))
+    data = tokenize_task(pairs, trees, encoder, Weights(weight, encoder.dimension), counters)
+    counters.keep(len(data.rows["train"]) if options.enabled else 0)
+    return FocusExperiment(encoder, weight, options, pairs, data, checkpoint, WITH_LABELS in task)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.component_focus.cells import Sets
-from sentence_distillery.component_focus.training import Cell, fingerprint, tokenize_task
+from sentence_distillery.component_focus.training import Training, fingerprint, tokenize_task
 from sentence_distillery.component_focus.weights import Weights
 from sentence_distillery.distillation.fine_tuning import BENCHMARK, training_pairs
 from sentence_distillery.distillation.options import FineTunedTeacher
@@ -57,8 +57,8 @@ def tune_teachers(
         alone = Weights(0.0, encoder.dimension)
         pairs: Sets = {"train": train, "dev": data.pairs(BENCHMARK, "dev")}
         task = tokenize_task(pairs, {}, encoder, alone, Counters("sentences"))
-        cell = Cell(encoder, training, alone, training.seed, checkpoints / f"{number}.safetensors")
-        cell.run(task, fingerprint(task, encoder, training))
+        path = checkpoints / f"{number}.safetensors"
+        Training(encoder, training, alone, training.seed, path).run(task, fingerprint(task, encoder, training))
         encoder.encoder.save(directory / str(number))
     return None
 

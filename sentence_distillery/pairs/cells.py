@@ -1,286 +1,211 @@
-"""Train, score and write a cell of paper 2's matrix: one encoder, one start, one strategy, and several seeds.
+"""The cells of paper 2's matrix: how a model is built, trained and scored, for every strategy.
 
-A bi-encoder encodes each sentence alone; a cross-encoder reads both sentences of a pair as one sequence. A cell writes
-`result.json` and the trained model.
+A bi-encoder encodes each sentence alone:
+
+    cosine      the unchanged start                                   table 1, table 7 "Baseline"
+    siamese     pairwise margin loss                                 table 2, table 7 "Siam"
+    triplet     triplet loss                                         table 3, table 7 "Triplet"
+    logistic    logistic regression on combined vectors              tables 4 and 5, table 7 "LR"
+    cosent      CoSENT, section `modern_learning`                    not in the paper
+    ranking     multiple negatives ranking, the same, paraphrases only
+
+A cross-encoder (`pair`, section 3.3) reads both sentences as one sequence, and a logistic head reads its vector. It is
+the most accurate approach and the most expensive one: each pair is a run of the encoder. A bi-encoder that starts from
+one is the combined approach of section 4.2.5. The recipes of a cross-encoder:
+
+    combined       as in the paper, section `metric_learning`
+    modern         section `modern_learning`
+    intermediate   the same, after an intermediate task (sentence_distillery/pairs/intermediate.py)
+
+All seeds continue from the same start, so their spread is that of the second step alone.
 """
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.benchmarks.metrics import correlations, cosines
+from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.encoders.trainable import PairEncoder, Tokens
-from sentence_distillery.io.artifacts import write_json
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Unavailable, to_json, to_text
-from sentence_distillery.pairs.data import RESULT, SPLITS, PairData
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.pairs.data import SPLITS, PairData
+from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.losses import paraphrase_groups
-from sentence_distillery.pairs.options import Learning
+from sentence_distillery.pairs.options import Combination, Learning, MetricLearning, ModernLearning
+from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.thresholds import Folds, accuracy, cross_validated, f1
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training, clock
-from sentence_distillery.training import seeds
 
-DIGITS = 5  # of a score in result.json
-
-
-@dataclass(frozen=True)
-class TokenizedPairs:
-    """Pairs as sequences of one encoder: `rows` (pairs, k) of each split are places in `tokens`.
-
-    A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; a pair of another split
-    may also have the reverse order. `groups` (train pairs, 2) is as in losses.triplet_loss.
-    """
-
-    data: PairData
-    tokens: Tokens
-    rows: dict[str, NDArray[np.int64]]
-    groups: NDArray[np.int64]
-
-    def labels(self, split: str) -> NDArray[np.int8]:
-        """Return the labels of a split, (pairs,)."""
-        return self.data.splits[split].labels
-
-    @property
-    def crossed(self) -> bool:
-        """True for the sequences of a cross-encoder."""
-        return int(self.rows["train"].shape[1]) == 1
+CROSSED = "pair"  # the strategy of a cross-encoder
 
 
-def tokenize(encoder: PairEncoder, data: PairData, crossed: bool, both_orders: bool = False) -> TokenizedPairs:
-    """Turn pairs into token ids.
-
-    Args:
-        encoder: the encoder whose tokenizer is used.
-        data: the pairs.
-        crossed: both sentences of a pair are one sequence, for a cross-encoder.
-        both_orders: a cross-encoder scores pairs of validation and test in both orders.
-    """
-    splits = [data.splits[name] for name in SPLITS]
-    rows = [split.rows for split in splits]
-    groups = paraphrase_groups(rows[0], splits[0].labels, len(data.sentences))
-    if not crossed:
-        return TokenizedPairs(data, encoder.tokens(data.sentences), dict(zip(SPLITS, rows, strict=True)), groups)
-    pairs = np.concatenate(rows)
-    sides = [[data.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
-    ends = np.cumsum([len(split) for split in splits])[:-1]
-    train, *others = np.split(np.arange(len(pairs))[:, None], ends)
-    if both_orders:
-        sides = [sides[0] + sides[1], sides[1] + sides[0]]
-        others = [np.hstack([places, places + len(pairs)]) for places in others]
-    return TokenizedPairs(data, encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True)), groups)
+def learning_of(strategy: str, metric: MetricLearning, modern: ModernLearning) -> Learning:
+    """Return the settings of a bi-encoder's strategy: the section that has its learning rate."""
+    return modern if hasattr(modern, f"{strategy}_learning_rate") else metric
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The training of a cell for every seed: its strategy, its settings, the folds that choose its threshold.
+class PairExperiment:
+    """The models of a cell (papers/grid/run.py).
 
-    `checkpoints` is the directory of all cells' checkpoints; `name` and `step` identify this cell in it. The step is
-    the strategy unless another is given.
+    Attributes:
+        start: The encoder that every seed starts from, and its vectors.
+        strategy: As above.
+        learning: The settings.
+        folds: Those that choose a threshold.
+        data: The pairs.
+        checkpoint: The path of the checkpoints, without the seed.
+        combination: The features of strategy "logistic".
+        first: What a model learns before, if anything: an intermediate task, given the model and the seed.
     """
 
+    start: Start
     strategy: str
     learning: Learning
     folds: Folds
-    checkpoints: Path
-    name: str
-    step: str | None = None
+    data: PairData
+    checkpoint: Path
+    combination: Combination = Combination.FIRST
+    first: Callable[[PairModel, int], Notes] | None = None
 
     @property
-    def judging(self) -> Folds:
-        """The folds with the rule of the settings."""
-        return replace(self.folds, rule=self.learning.threshold)
+    def crossed(self) -> bool:
+        """Whether it is a cross-encoder."""
+        return self.strategy == CROSSED
 
-    def checkpoint(self, seed: int, step: str | None = None) -> Path:
-        """Return the file of the training with this seed, or of another step of it."""
-        return self.checkpoints / f"{self.name}-{step or self.step or self.strategy}-{seed}.safetensors"
+    @cached_property
+    def vectors(self) -> Floats:
+        """The start's vectors of all sentences, (sentences, dimension)."""
+        return self.start.vectors(self.data)
 
+    @cached_property
+    def encoder(self) -> PairEncoder:
+        """The start's encoder, of which each seed trains a copy."""
+        return self.start.encoder()
 
-@dataclass(frozen=True)
-class RunResult:
-    """The figures of one training, or of an untrained encoder: `accuracy` and `f1` on test, at the `threshold`.
+    @cached_property
+    def sequences(self) -> tuple[Tokens, dict[str, NDArray[np.int64]]]:
+        """The pairs as sequences of the encoder, and for each split their places in them, (pairs, k).
 
-    The threshold comes from the validation split, and from train too if nothing was trained; `validation` is the
-    cross-validated accuracy there. `scores` has one score for each test pair. `related` has Pearson and Spearman of the
-    cosine on each further set, or why there is none. `epochs` are the notes of Training.run. `cosine` has the same
-    figures by cosine if the score is a head's. Without a seed the figures are of the model soup: the mean of all seeds'
-    weights.
-    """
+        A bi-encoder has k = 2 sequences for a pair. A cross-encoder has k = 1 for a training pair; a pair of another
+        split may also have the reverse order.
+        """
+        rows = {name: self.data.splits[name].rows for name in SPLITS}
+        if not self.crossed:
+            return self.encoder.tokens(self.data.sentences), rows
+        pairs = np.concatenate(list(rows.values()))
+        sides = [[self.data.sentences[row] for row in pairs[:, side]] for side in (0, 1)]
+        ends = np.cumsum([len(each) for each in rows.values()])[:-1]
+        train, *others = np.split(np.arange(len(pairs))[:, None], ends)
+        if self.learning.both_orders:
+            sides = [sides[0] + sides[1], sides[1] + sides[0]]
+            others = [np.hstack([places, places + len(pairs)]) for places in others]
+        return self.encoder.tokens(*sides), dict(zip(SPLITS, [train, *others], strict=True))
 
-    seed: int | None
-    threshold: float
-    validation: float
-    accuracy: float
-    f1: float
-    seconds: float
-    scores: list[float]
-    related: dict[str, dict[str, float | str]]
-    epochs: Notes
-    cosine: dict[str, float] | None
+    def there(self, missing: Unavailable | None = None) -> "PairExperiment | Unavailable":
+        """Return this, or why its start or something else that it needs is not available."""
+        return self.start.why_unavailable() or missing or self
 
+    def untrained(self) -> PairModel | None:
+        """Return the start as it is, if that is the strategy."""
+        return PairModel(self.encoder, None) if self.strategy == "cosine" else None
 
-Trained = tuple[PairModel, RunResult]
-PairRuns = seeds.SeedRuns[PairModel, RunResult]
+    def trained(self, seed: int) -> tuple[PairModel, Notes]:
+        """Train a model; raises InputError if there are fewer than two pairs, or if the loss is not finite."""
+        (tokens, rows), learning, train = self.sequences, self.learning, self.data.splits["train"]
+        encoder = copy.deepcopy(self.encoder)
+        headed = self.crossed or self.strategy == "logistic"
+        model = PairModel(encoder, LogisticHead(encoder.dimension, self.combination, seed) if headed else None)
+        before = self.first(model, seed) if self.first else []
+        frozen = None if self.crossed else self.vectors
+        if self.crossed and learning.head_epochs:
+            frozen = self.encoded(encoder, "train")
+        groups = paraphrase_groups(train.rows, train.labels, len(self.data.sentences))
+        examples = Examples(tokens, rows["train"], train.labels, groups, frozen)
+        peak: float = getattr(learning, f"{self.strategy}_learning_rate")
+        path = Path(f"{self.checkpoint}-{seed}.safetensors")
+        key = f"{self.data.sha256} {encoder.encoder.maximum_length} {self._judging}"
+        training = Training(model, self.strategy, learning, peak, seed, path, key, self._judge(model))
+        return model, [*before, *training.run(examples)]
 
+    def scored(self, model: PairModel, notes: Notes) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
+        """Decide the test pairs by a threshold that was chosen on the validation split.
 
-def run_result(
-    model: PairModel, pairs: TokenizedPairs, vectors: Floats, choosing: Sequence[str], folds: Folds
-) -> RunResult:
-    """Classify the test pairs by a threshold chosen on the splits `choosing`; `vectors` (sequences, dimension)."""
-    figures, scores = _decide(model, pairs, vectors, choosing, folds)
-    by_cosine = None
-    if model.head is not None and not pairs.crossed:
-        by_cosine, _ = _decide(PairModel(model.encoder, None), pairs, vectors, choosing, folds)
-    return RunResult(
-        seed=None,
-        **figures,
-        seconds=0.0,
-        scores=[round(float(score), DIGITS) for score in scores],
-        related={} if pairs.crossed else related_figures(pairs.data, vectors),
-        epochs=[],
-        cosine=by_cosine,
-    )
+        If nothing was trained, it is chosen on train, too. With a head that is not a cross-encoder's there are also the
+        figures by cosine. The further sets have a human rating and the cosine for each pair.
+        """
+        device, by_head = model.encoder.transformer.device, model.head is not None and not self.crossed
+        began = clock(device)
+        unchanged = self.strategy == "cosine" or (by_head and self.learning.head_epochs >= self.learning.epochs)
+        vectors = self.vectors if unchanged else self.encoded(model.encoder, "validation", "test")
+        seconds = sum(note["seconds"] for note in notes) + clock(device) - began
+        figures, scores = self._decided(model, vectors)
+        if by_head:
+            by_cosine, _ = self._decided(PairModel(model.encoder, None), vectors)
+            figures |= {f"cosine {name}": by_cosine[name] for name in ("accuracy", "f1")}
+        return self._predictions(scores, figures["threshold"], vectors), figures | {"seconds": round(seconds, 1)}
 
+    def _predictions(self, scores: Floats, threshold: float, vectors: Floats) -> dict[str, dict[str, Any]]:
+        """Return the predictions of the test pairs, and of each further set."""
+        predicted = (scores >= threshold).astype(np.int8).astype(str)
+        test = {"score": scores, "label": self.data.splits["test"].labels.astype(str), "predicted": predicted}
+        further = {} if self.crossed else self.data.related
+        rated = {
+            name: {"rating": pairs.scores, "score": cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])}
+            for name, pairs in further.items()
+        }
+        return {"test": test, **rated}
 
-def _decide(
-    model: PairModel, pairs: TokenizedPairs, vectors: Floats, choosing: Sequence[str], folds: Folds
-) -> tuple[dict[str, float], Floats]:
-    """Return the threshold, its accuracy on `choosing`, the figures on test, and the test pairs' scores, (pairs,)."""
-    rows = np.concatenate([pairs.rows[name] for name in choosing])
-    labels = np.concatenate([pairs.labels(name) for name in choosing])
-    chosen = cross_validated(score(model, vectors, rows, pairs.crossed), labels, folds)
-    scores, labels = score(model, vectors, pairs.rows["test"], pairs.crossed), pairs.labels("test")
-    figures = {"accuracy": accuracy(scores, labels, chosen.value), "f1": f1(scores, labels, chosen.value)}
-    return {"threshold": chosen.value, "validation": chosen.accuracy, **figures}, scores
+    def encoded(self, encoder: PairEncoder, *splits: str) -> Floats:
+        """Encode the sequences of these splits and of the further sets, (sequences, dimension); other rows are zero."""
+        tokens, by_split = self.sequences
+        needed = [by_split[name] for name in splits]
+        if not self.crossed:
+            needed += [rated.rows for rated in self.data.related.values()]
+        places = np.unique(np.concatenate([rows.ravel() for rows in needed]))
+        vectors = np.zeros((len(tokens), encoder.dimension), dtype=np.float32)
+        vectors[places] = encoder.embed(tokens.take(places))
+        return vectors
 
+    def _score(self, model: PairModel, vectors: Floats, rows: NDArray[np.int64]) -> Floats:
+        """Score pairs, (pairs,), given the vectors of all sequences; a cross-encoder's by the mean over the orders.
 
-def score(model: PairModel, vectors: Floats, rows: NDArray[np.int64], crossed: bool) -> Floats:
-    """Score pairs, (pairs,), given the vectors of all sequences; a cross-encoder's by the mean over the orders.
+        The head is linear, so that this is the mean of its logits.
+        """
+        u, v = [vectors[rows].mean(axis=1)] * 2 if self.crossed else vectors[rows.T]
+        return model.scores(u, v)
 
-    The head is linear, so that this is the mean of its logits.
-    """
-    if crossed:
-        vectors = vectors[rows].mean(axis=1)
-        return model.scores(vectors, vectors)
-    return model.scores(vectors[rows[:, 0]], vectors[rows[:, 1]])
+    @property
+    def _judging(self) -> Folds:
+        """The folds with the rule of the settings; without training that of the paper."""
+        return replace(self.folds, rule=self.learning.threshold) if self.strategy != "cosine" else self.folds
 
+    def _decided(self, model: PairModel, vectors: Floats) -> tuple[dict[str, float], Floats]:
+        """Return the figures: the threshold, its accuracy where it was chosen, those on test; and the test scores."""
+        rows, splits = self.sequences[1], self.data.splits
+        choosing = self.start.unseen_splits() if self.strategy == "cosine" else ["validation"]
+        known = self._score(model, vectors, np.concatenate([rows[name] for name in choosing]))
+        labels = np.concatenate([splits[name].labels for name in choosing])
+        chosen = cross_validated(known, labels, self._judging)
+        scores, labels = self._score(model, vectors, rows["test"]), splits["test"].labels
+        figures = {"accuracy": accuracy(scores, labels, chosen.value), "f1": f1(scores, labels, chosen.value)}
+        return {"threshold": chosen.value, "validation": chosen.accuracy, **figures}, scores
 
-def related_figures(data: PairData, vectors: Floats) -> dict[str, dict[str, float | str]]:
-    """Return Pearson and Spearman of the cosine on each further set; a text says why one is undefined."""
-    correlated: dict[str, dict[str, float | str]] = {}
-    for name, pairs in data.related.items():
-        cosine = cosines(vectors[pairs.rows[:, 0]], vectors[pairs.rows[:, 1]])
-        figures = correlations(cosine, pairs.scores)
-        correlated[name] = {metric: v if isinstance(v, float) else to_text(v) for metric, v in figures.items()}
-    return correlated
-
-
-def encode(encoder: PairEncoder, pairs: TokenizedPairs, splits: Sequence[str] = ("validation", "test")) -> Floats:
-    """Encode the sequences of these splits and of the further sets, (sequences, dimension); any other row is zero."""
-    needed = [pairs.rows[name] for name in splits]
-    if not pairs.crossed:
-        needed += [rated.rows for rated in pairs.data.related.values()]
-    places = np.unique(np.concatenate([rows.ravel() for rows in needed]))
-    vectors = np.zeros((len(pairs.tokens), encoder.dimension), dtype=np.float32)
-    vectors[places] = encoder.embed(pairs.tokens.take(places))
-    return vectors
-
-
-def train(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int, frozen: Floats | None) -> RunResult:
-    """Train a model in place, and score it.
-
-    Args:
-        model: the encoder and, if the strategy needs one, its head.
-        pairs: the pairs as the encoder's token ids.
-        plan: strategy, settings and checkpoints.
-        seed: of batches and dropout.
-        frozen: (sequences, dimension) vectors before training; needed if only the head is trained at first.
-
-    Raises:
-        InputError: there are fewer than two pairs to train on, or the loss is not finite.
-    """
-    examples = Examples(pairs.tokens, pairs.rows["train"], pairs.labels("train"), pairs.groups, frozen)
-    learning, encoder, device = plan.learning, model.encoder, model.encoder.transformer.device
-    peak: float = getattr(learning, f"{plan.strategy}_learning_rate")
-    key = _training_key(model, pairs, plan, seed, peak)
-    judge = _validation_judge(model, pairs, plan.judging)
-    training = Training(model, plan.strategy, learning, peak, seed, plan.checkpoint(seed), key, judge)
-    notes = training.run(examples)
-    began = clock(device)
-    unchanged = model.head is not None and not pairs.crossed and learning.head_epochs >= learning.epochs
-    vectors = frozen if unchanged and frozen is not None else encode(encoder, pairs)
-    seconds = sum(note["seconds"] for note in notes) + clock(device) - began
-    result = run_result(model, pairs, vectors, ["validation"], plan.judging)
-    return replace(result, seed=seed, seconds=round(seconds, 1), epochs=notes)
-
-
-def _validation_judge(model: PairModel, pairs: TokenizedPairs, folds: Folds) -> Callable[[], float]:
-    """Return a function that gives the cross-validated accuracy of the current model on the validation split."""
-    width = pairs.rows["train"].shape[1]
-
-    def judge() -> float:
-        wanted = pairs.rows["validation"][:, :width]  # for a cross-encoder the given order
+    def _judge(self, model: PairModel) -> Callable[[], float]:
+        """Return a function that gives the cross-validated accuracy of the current model on the validation split."""
+        tokens, by_split = self.sequences
+        wanted = by_split["validation"][:, : by_split["train"].shape[1]]  # a cross-encoder's given order
         places, rows = np.unique(wanted, return_inverse=True)
-        vectors = model.encoder.embed(pairs.tokens.take(places))
-        scores = score(model, vectors, rows.reshape(wanted.shape), pairs.crossed)
-        return cross_validated(scores, pairs.labels("validation"), folds).accuracy
 
-    return judge
+        def judge() -> float:
+            vectors = model.encoder.embed(tokens.take(places))
+            scores = self._score(model, vectors, rows.reshape(wanted.shape))
+            return cross_validated(scores, self.data.splits["validation"].labels, self._judging).accuracy
 
-
-def _training_key(model: PairModel, pairs: TokenizedPairs, plan: Plan, seed: int, peak: float) -> str:
-    """Hash everything that a training depends on; `peak` is its learning rate."""
-    combination = model.head.combination if model.head is not None else None
-    data = (pairs.data.sha256, model.encoder.encoder.maximum_length)
-    how = settings_of(plan.learning)
-    pooling = model.encoder.pooling
-    return key_of(weights_hash(model), pooling, data, plan.strategy, how, peak, combination, seed, plan.judging)
-
-
-def over_seeds(trainings: Iterable[Trained], judge: Callable[[PairModel], RunResult]) -> PairRuns:
-    """Collect the trainings of a cell; `best` has the highest validation accuracy, and the soup the seconds of all."""
-    runs = seeds.over_seeds(trainings, judge, lambda result: result.validation)
-    if runs.soup is None:
-        return runs
-    soup = replace(runs.soup, seconds=round(sum(result.seconds for result in runs.scores), 1))
-    return replace(runs, soup=soup, best_score=soup if runs.best_score is runs.soup else runs.best_score)
-
-
-def as_it_stands(model: PairModel, pairs: TokenizedPairs, plan: Plan) -> RunResult:
-    """Score a model whose weights are not of a single training."""
-    return run_result(model, pairs, encode(model.encoder, pairs), ["validation"], plan.judging)
-
-
-def settings_of(learning: Learning) -> dict[str, Any]:
-    """Return the settings that every training depends on: neither the rates nor the orders of scoring."""
-    rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
-    return learning.model_dump(exclude={*rates, "both_orders"})
-
-
-def weights_hash(model: PairModel) -> str:
-    """Hash the current value of every weight."""
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def key_of(*parts: object) -> str:
-    """Hash the inputs of a training."""
-    return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
-
-
-def write_result(directory: Path, cell: dict[str, Any], runs: PairRuns) -> None:
-    """Write the results of a cell; `cell` says which it is and on what data."""
-    results = {"outcomes": list(map(asdict, runs.scores)), "mean": asdict(runs.soup) if runs.soup else None}
-    write_json(directory / RESULT, {**cell, **to_json(None), **results})
-
-
-def write_unavailable(directory: Path, cell: dict[str, Any], reason: Unavailable) -> None:
-    """Write why a cell could not be run."""
-    write_json(directory / RESULT, {**cell, **to_json(reason), "outcomes": [], "mean": None})
+        return judge

@@ -24,7 +24,6 @@ from sentence_distillery.io.artifacts import InputError, read_table
 TABLE = "pairs.parquet"
 RELATED = "related.parquet"
 ABOUT = "pairs.json"
-RESULT = "result.json"  # of a cell
 SPLITS = ("train", "validation", "test")
 PAIR_SCHEMA = pa.schema(
     [("split", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int8())]

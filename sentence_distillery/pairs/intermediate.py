@@ -19,10 +19,10 @@ from sentence_distillery.benchmarks.decontamination import guarded
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.pairs.cells import key_of, settings_of, weights_hash
 from sentence_distillery.pairs.data import LabelledPairs, PairData
 from sentence_distillery.pairs.options import Intermediate, Learning
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training
+from sentence_distillery.training.checkpoint import key_of
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,19 @@ class IntermediateTask:
         tokens = model.encoder.tokens(train.sentences1, train.sentences2)
         return Examples(tokens, rows, ratings, np.zeros((len(rows), 2), dtype=np.int64))
 
-    def learn(self, model: PairModel, examples: Examples, learning: Learning, seed: int, checkpoint: Path) -> Notes:
-        """Train a model in place on pairs whose labels are ratings, and note loss and seconds of each epoch."""
-        task = self.options
+    def learn(
+        self, data: PairData, learning: Learning, checkpoint: Path, counters: Counters, model: PairModel, seed: int
+    ) -> Notes:
+        """Train a model in place on the rated pairs, and note loss and seconds of each epoch.
+
+        `checkpoint` is the path of the checkpoints, without the seed; the rest is as in `examples`.
+        """
+        task, examples = self.options, self.examples(data, model, counters)
         how = learning.model_copy(update={"epochs": task.epochs, "head_epochs": 0, "patience": None})
-        key = key_of(weights_hash(model), examples.tokens, examples.labels.tolist(), settings_of(how), task, seed)
-        return Training(model, "pair", how, task.learning_rate, seed, checkpoint, key, _not_judged).run(examples)
+        key = key_of(examples.tokens, examples.labels.tolist())
+        path = Path(f"{checkpoint}-scores-{seed}.safetensors")
+        notes = Training(model, "pair", how, task.learning_rate, seed, path, key, _not_judged).run(examples)
+        return [{"task": task.set} | note for note in notes]
 
 
 def _texts(data: PairData, rows: NDArray[np.int64]) -> LabelledPairs:

@@ -7,7 +7,6 @@ pairs.json and others  the encoder itself, if it was tuned (sentence_distillery/
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -53,12 +52,11 @@ class Start:
         return np.asarray(vectors, dtype=np.float32)
 
 
-def write_start(directory: Path, encoder: PairEncoder, vectors: Floats, about: dict[str, Any]) -> None:
-    """Write a start without the weights of a tuned encoder; `about` says whether it was tuned."""
+def write_start(directory: Path, encoder: PairEncoder | Unavailable, sentences: list[str], tuned: bool) -> None:
+    """Write a start: the vectors of all sentences, but not the weights of a tuned encoder; or why there is none."""
+    if isinstance(encoder, Unavailable):
+        write_json(directory / START, {**to_json(encoder), "tuned": tuned})
+        return
+    vectors = encoder.embed(encoder.tokens(sentences))
     write_tensors(directory / VECTORS, {"vectors": vectors})
-    write_json(directory / START, {**to_json(None), "pooling": encoder.pooling.value, **about})
-
-
-def write_unavailable_start(directory: Path, reason: Unavailable, tuned: bool) -> None:
-    """Write why there is no start."""
-    write_json(directory / START, {**to_json(reason), "tuned": tuned})
+    write_json(directory / START, {**to_json(None), "pooling": encoder.pooling.value, "tuned": tuned})

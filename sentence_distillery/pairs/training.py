@@ -25,6 +25,7 @@ from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.losses import LOSSES, PairBatch
 from sentence_distillery.pairs.options import Learning, MetricLearning
 from sentence_distillery.training.batches import Batches, Rows
+from sentence_distillery.training.checkpoint import key_of
 from sentence_distillery.training.schedules import Schedule, halving, warm_up
 from sentence_distillery.training.trainer import Best, Hooks, Saving, Trainer
 
@@ -111,7 +112,7 @@ def optimizer_of(model: PairModel, learning: Learning, peak: float) -> torch.opt
 class Training:
     """One training of a model: its strategy, its settings, and its checkpoint.
 
-    `peak` is the learning rate; `key` names everything that the result depends on; `judge` gives the accuracy on the
+    `peak` is the learning rate; `key` names the pairs, of training and validation; `judge` gives the accuracy on the
     validation split of the model as it is then.
     """
 
@@ -130,13 +131,25 @@ class Training:
         With patience the model ends as it was after the best epoch, otherwise as after the last. Raises InputError if
         there are fewer than two pairs, or if the loss is not finite, with the step and the batch.
         """
-        alone = self.strategy in LOSSES and LOSSES[self.strategy].paraphrases_only
-        rows = np.flatnonzero(examples.labels == 1 if alone else examples.labels >= 0)
+        only = self.strategy in LOSSES and LOSSES[self.strategy].paraphrases_only
+        rows = np.flatnonzero(examples.labels == 1 if only else examples.labels >= 0)
         if len(rows) < 2:
             raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
-        learning, model = self.learning, self.model
+        learning, model, device = self.learning, self.model, self.model.encoder.transformer.device
         batches = Batches(rows, learning.batch_size, self.seed, learning.iterations)
-        epochs = Epochs(self)
+        alone, began = False, 0.0
+
+        def begin(epoch: int) -> None:
+            nonlocal alone, began
+            alone, began = model.head is not None and epoch < learning.head_epochs, clock(device)
+            model.encoder.requires_grad_(not alone)
+            model.train()
+
+        def end(means: dict[str, float]) -> dict[str, Any]:
+            model.eval()
+            seconds = clock(device) - began
+            return {"validation": self.judge() if learning.patience is not None else None, "seconds": round(seconds, 2)}
+
         trainer = Trainer(
             model,
             optimizer_of(model, learning, self.peak),
@@ -144,15 +157,24 @@ class Training:
             learning.epochs,
             schedule_of(learning, batches.steps),
             # Training the head again takes less time than saving.
-            Saving(self.checkpoint, self.key, learning.head_epochs if model.head is not None else 0),
+            Saving(self.checkpoint, self._whole_key(), learning.head_epochs if model.head is not None else 0),
             Best("validation", learning.patience) if learning.patience is not None else None,
             learning.clip_norm,
             self.seed,
-            Hooks(epochs.begin, epochs.end),
+            Hooks(begin, end),
             f"Lower {self.strategy}_learning_rate, which is {self.peak}.",
         )
         with model.encoder.in_precision(learning.precision):
-            return trainer.run(lambda batch: {"loss": self._loss(examples, batch, epochs.alone)})
+            return trainer.run(lambda batch: {"loss": self._loss(examples, batch, alone)})
+
+    def _whole_key(self) -> str:
+        """Hash everything that the result depends on: not the other rates, nor how pairs are scored afterwards."""
+        model, learning = self.model, self.learning
+        rates = {name for name in type(learning).model_fields if name.endswith("_rate")}
+        how = learning.model_dump(exclude={*rates, "both_orders"})
+        combination = model.head.combination if model.head is not None else None
+        weights = [tensor.cpu().numpy().tobytes() for tensor in model.state_dict().values()]
+        return key_of(self.key, *weights, model.encoder.pooling, combination, self.strategy, how, self.peak, self.seed)
 
     def _loss(self, examples: Examples, batch: Rows, alone: bool) -> Tensor:
         """Return the loss of a batch; `alone` says whether only the head is trained."""
@@ -162,31 +184,6 @@ class Training:
         groups = torch.from_numpy(examples.groups[batch]).to(device)
         margin = self.learning.margin if isinstance(self.learning, MetricLearning) else 0.0
         return loss_of(self.strategy, self.model.head, PairBatch(u, v, labels, groups, margin))
-
-
-class Epochs:
-    """What changes from epoch to epoch of a training: whether only the head is trained, and the clock."""
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
-        self.alone = False
-        self.began = 0.0
-
-    def begin(self, epoch: int) -> None:
-        """Set the model up for an epoch, and start the clock."""
-        model = self.training.model
-        self.alone = model.head is not None and epoch < self.training.learning.head_epochs
-        self.began = clock(model.encoder.transformer.device)
-        model.encoder.requires_grad_(not self.alone)
-        model.train()
-
-    def end(self, means: dict[str, float]) -> dict[str, Any]:
-        """Stop the clock, and judge the model if the training may end early."""
-        training = self.training
-        training.model.eval()
-        seconds = clock(training.model.encoder.transformer.device) - self.began
-        judged = training.judge() if training.learning.patience is not None else None
-        return {"validation": judged, "seconds": round(seconds, 2)}
 
 
 def clock(device: torch.device) -> float:

@@ -26,6 +26,20 @@ log = logging.getLogger(__name__)
 Notes = list[Any]
 
 
+def key_of(*parts: object) -> str:
+    """Hash the inputs of a training, each as its text, bytes as they are.
+
+    Example:
+        >>> key_of("pairs", 1) == key_of("pairs", 1), key_of("pairs", 1) == key_of("pairs1")
+        (True, False)
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part if isinstance(part, bytes) else str(part).encode()
+        digest.update(f"{len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """The file of a training of `model` by `optimizer`; the module's docstring explains `key`."""

@@ -10,16 +10,42 @@ import logging
 from typing import Any
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.augmentation import augment, why_unavailable
-from sentence_distillery.component_focus.cells import AUGMENTED_ABOUT, AUGMENTED_TABLE, TRAINING, Inputs
-from sentence_distillery.component_focus.training import Training
+from sentence_distillery.component_focus.augmentation import augment
+from sentence_distillery.component_focus.cells import (
+    AUGMENTED_ABOUT,
+    AUGMENTED_TABLE,
+    TRAINING,
+    WITH_AUGMENTED,
+    Inputs,
+)
+from sentence_distillery.component_focus.training import FocusExperiment, experiment
 from sentence_distillery.encoders.transformer import AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
+from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable, to_json
+from sentence_distillery.papers.grid.axes import Place
 from stages import paths
+from stages.params import Params
 from stages.stage import stage
 
 log = logging.getLogger("stages")
+
+
+def teacher_of(task: str, params: Params, counters: Counters) -> FocusExperiment | Unavailable:
+    """Return the teacher's cell without the component, or why the task has no augmented pairs."""
+    if WITH_AUGMENTED not in task:
+        return Unavailable("a task without +augmented")
+    name, options = params.augmented_pairs.teacher, params.component_training
+    if switched_off := options.switched_off():
+        return switched_off
+    inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+    place = Place(encoder=name, task=task.removesuffix(WITH_AUGMENTED), weight=0.0)
+    checkpoint = paths.COMPONENT_CHECKPOINTS / place.name
+    try:
+        return experiment(params.encoders[name], place["task"], 0.0, options, inputs, {}, checkpoint, counters)
+    except AbsentModelError as error:
+        log.warning("%s has no augmented pairs: %s", task, error)
+        return Unavailable("weights of the teacher not available here")
 
 
 def main() -> None:
@@ -30,17 +56,11 @@ def main() -> None:
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),
         atomic_directory(paths.AUGMENTED_PAIRS / task) as target,
     ):
-        inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
-        teacher, options = params.encoders[params.augmented_pairs.teacher], params.component_training
-        unavailable, table = why_unavailable(task, options, inputs.benchmarks), TRAINING.empty_table()
-        about: dict[str, Any] = {}
-        if unavailable is None:
-            try:
-                training = Training(teacher, options, paths.COMPONENT_CHECKPOINTS)
-                table, about = augment(task, params.augmented_pairs, training, inputs, counters)
-            except AbsentModelError as error:
-                log.warning("%s has no augmented pairs: %s", task, error)
-                unavailable = Unavailable("weights of the teacher not available here")
+        teacher = teacher_of(task, params, counters)
+        table, about = TRAINING.empty_table(), dict[str, Any]()
+        unavailable = teacher if isinstance(teacher, Unavailable) else None
+        if not isinstance(teacher, Unavailable):
+            table, about = augment(teacher, params.augmented_pairs, counters)
         write_table(target / AUGMENTED_TABLE, table)
         counters.skip(unavailable)
         write_json(target / AUGMENTED_ABOUT, to_json(unavailable) | about)

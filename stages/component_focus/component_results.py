@@ -4,24 +4,24 @@ Reads data/component_focus, data/benchmarks, data/trees and models/student. Writ
 figures of each cell and the gain of W_cf > 0 over W_cf = 0, and reports/component_focus.json: trees and learnt weights.
 """
 
-import itertools
 from typing import Any
 
 from sentence_distillery.benchmarks.bootstrap import DRAWS
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.cells import CellKey, Inputs
+from sentence_distillery.component_focus.cells import Inputs
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.functions import Embed, load_function
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.papers.grid.axes import places
+from sentence_distillery.papers.grid.cell import Cell, read_cell
 from sentence_distillery.papers.paper3.results import (
-    CellPredictions,
     Frozen,
     at_inference,
     cell_figures,
     gains_over_none,
     learnt_weights,
-    read_predictions,
+    series_of,
     shown,
 )
 from sentence_distillery.syntax.trees import read_trees
@@ -33,24 +33,25 @@ def main() -> None:
     with stage("component_results", unit="cells") as (params, counters):
         focus, trees = params.component_focus, read_trees(paths.TREES)
         frozen = Frozen(Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), trees, focus)
-        grid = itertools.product(focus.encoders, focus.tasks, focus.weights)
-        cells = [cell for place in grid for cell in read_predictions(CellKey(*place), paths.COMPONENT_FOCUS)]
+        grid = places(encoder=focus.encoders, task=focus.tasks, weight=focus.weights)
+        cells = [part for place in grid for part in read_cell(paths.COMPONENT_FOCUS / place.name).parts()]
         functions: dict[str, Embed] = {"student": StaticEncoder.load(paths.STUDENT).encode}
         functions |= {name: load_function(reference) for name, reference in focus.functions.items()}
         for name, embed in functions.items():
             cells += at_inference(name, embed, frozen, counters)
         learnt = learnt_weights(functions, frozen, paths.COMPONENT_FOCUS, counters)
         cells += [cell for cell, _ in learnt]
-        series: dict[tuple[str, ...], list[CellPredictions]] = {}
+        series: dict[tuple[str, ...], list[Cell]] = {}
         for cell in cells:
             counters.drop(cell.unavailable.reason) if cell.unavailable else counters.keep()
-            series.setdefault(cell.series, []).append(cell)
+            series.setdefault(series_of(cell), []).append(cell)
         groups = series.values()
         rows = [row for group in groups for cell in group for row in cell_figures(cell)]
         write_results(paths.COMPONENT_RESULTS, [*rows, *(gain for group in groups for gain in gains_over_none(group))])
         about: dict[str, Any] = {"trees": shown(trees)}
         about["learnt"] = [
-            {"encoder": cell.encoder, "task": cell.task, "kind": said.kind, "step": said.step, "weights": said.weights}
+            {name: cell.place[name] for name in ("encoder", "task")}
+            | {"kind": said.kind, "step": said.step, "weights": said.weights}
             for cell, said in learnt
         ]
         training = params.component_training

@@ -10,8 +10,7 @@ from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
 from sentence_distillery.io.artifacts import atomic_directory
 from sentence_distillery.pairs.data import load_pair_data
-from sentence_distillery.pairs.starts import write_start, write_unavailable_start
-from sentence_distillery.pairs.training import clock
+from sentence_distillery.pairs.starts import write_start
 from stages import paths
 from stages.stage import stage
 
@@ -29,14 +28,11 @@ def main() -> None:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(pooling))
         except AbsentModelError as error:
             log.warning("%s is left out: %s", name, error)
-            write_unavailable_start(directory, NO_WEIGHTS, tuned=False)
+            write_start(directory, NO_WEIGHTS, data.sentences, tuned=False)
             counters.drop(NO_WEIGHTS.reason, len(data.sentences))
             return
-        began = clock(encoder.transformer.device)
-        vectors = encoder.embed(encoder.tokens(data.sentences))
-        seconds = clock(encoder.transformer.device) - began
-        write_start(directory, encoder, vectors, {"tuned": False, "seconds": round(seconds, 1)})
-        counters.keep(len(vectors))
+        write_start(directory, encoder, data.sentences, tuned=False)
+        counters.keep(len(data.sentences))
 
 
 if __name__ == "__main__":

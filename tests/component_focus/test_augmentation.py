@@ -14,9 +14,6 @@ from sentence_distillery.component_focus.augmentation import neighbours
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
     AUGMENTED_TABLE,
-    CELL,
-    PREDICTIONS,
-    SCHEMA,
     SPLITS,
     TRAINING,
     Inputs,
@@ -25,6 +22,8 @@ from sentence_distillery.component_focus.cells import (
 from sentence_distillery.io.artifacts import read_json, read_table, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.papers.grid.cell import read_cell
 from sentence_distillery.syntax.trees import to_table
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -157,10 +156,10 @@ def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest
     assert about["rated"] + about["augmented"] == table.num_rows
     cells = [run_cell(monkeypatch, task) for task in ("samples", TASK)]
     assert "resumed after 1 of small-samples-0.0-1" in caplog.text
-    assert read_json(cells[0] / CELL)["seeds"] == about["seeds"]
-    alone, more = (read_table(cell / PREDICTIONS, SCHEMA) for cell in cells)
-    assert alone.slice(0, 146) == more.slice(0, 146)  # before any training
-    assert alone["cosine"] != more["cosine"]
+    alone, more = map(read_cell, cells)
+    assert {str(run.seed): run.notes for run in alone.there if run.seed == 1} == about["seeds"]
+    assert alone.table.slice(0, 146) == more.table.slice(0, 146)  # before any training
+    assert alone.table["score"] != more.table["score"]
     counted = json.loads(Path(f"reports/counters/component_focus@small-{TASK}-0.0.json").read_text(encoding="utf-8"))
     assert counted["kept"] == table.num_rows
 
@@ -193,4 +192,4 @@ def test_what_is_absent_is_said(
     assert make(monkeypatch, task).num_rows == 0
     assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] == reason
     if task != "samples":
-        assert read_json(run_cell(monkeypatch, task) / CELL)["absent"] == reason
+        assert read_cell(run_cell(monkeypatch, task)).unavailable == Unavailable(reason)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,39 +12,37 @@ from numpy.typing import NDArray
 
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PAIRS, PROVENANCE, BenchmarkData, PairSet
-from sentence_distillery.component_focus.cells import CELL, PREDICTIONS, SCHEMA, SOUP_ROW, CellKey, Inputs
+from sentence_distillery.component_focus.cells import Inputs
 from sentence_distillery.component_focus.options import ComponentFocus
-from sentence_distillery.evaluation.results import MODEL_SOUP, Result
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.papers.grid.axes import Place
+from sentence_distillery.papers.grid.cell import SCHEMA, SOUP, TEST, Cell, Run, read_cell, table_of, write_cell
 from sentence_distillery.papers.paper3 import results as focus
 from sentence_distillery.papers.paper3 import section as paper_3
 from sentence_distillery.papers.paper3.gains import UNTRAINED, verdict
-from sentence_distillery.papers.paper3.results import (
-    CellPredictions,
-    cell_figures,
-    gains,
-    read_predictions,
-)
+from sentence_distillery.papers.paper3.results import cell_figures, gains
 from sentence_distillery.syntax.trees import Tree
 from tests.workspace import demo_params
 
 RATINGS = np.random.default_rng(0).random(200, dtype=np.float32)
 
 
-def outcome(weight: float, noise: float, seeds: int = 2, right: float = 0.5) -> CellPredictions:
+def outcome(weight: float | str, noise: float, seeds: int = 2, right: float = 0.5) -> Cell:
     """Make cosines that follow the human ratings up to `noise`; the first share of the labels is right."""
     made = np.random.default_rng(7)
-    found = np.stack([RATINGS + noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)])
-    labels = np.arange(len(RATINGS)) < right * len(RATINGS)
-    return CellPredictions(
-        "tiny", "sick", weight, RATINGS, found, np.stack([labels] * seeds), seeds=tuple(range(seeds))
-    )
+    labels = np.where(np.arange(len(RATINGS)) < right * len(RATINGS), "A", "B").tolist()
+    known = {"rating": RATINGS, "label": ["A"] * len(RATINGS), "predicted": labels}
+    noises = [noise * made.standard_normal(len(RATINGS)).astype(np.float32) for _ in range(seeds)]
+    tables = [table_of(seed, {TEST: {**known, "score": RATINGS + each}}) for seed, each in enumerate(noises)]
+    place = Place(encoder="tiny", task="sick", weight=weight)
+    return Cell(place, [Run(seed) for seed in range(seeds)], pa.concat_tables(tables))
 
 
 def test_each_draw_is_scored_as_numpy_scores_it() -> None:
-    found = outcome(0.2, 0.3).cosines[0]
+    found = outcome(0.2, 0.3).column("score")[0]
     counts = bootstrap.counts(len(RATINGS), 3)
     expected = [np.corrcoef(np.repeat(found, row), np.repeat(RATINGS, row))[0, 1] for row in counts.astype(int)]
     assert bootstrap.pearson(found, RATINGS, counts) == pytest.approx(expected, abs=1e-6)
@@ -53,7 +52,9 @@ def test_each_draw_is_scored_as_numpy_scores_it() -> None:
 def test_a_gain_that_is_real_and_one_that_is_none() -> None:
     counts = bootstrap.counts(len(RATINGS), 400)
     pearson, accuracy = gains(outcome(0.0, 0.5), outcome(0.2, 0.1, right=0.75), counts)
-    direct = [np.corrcoef(outcome(0.0, noise).cosines[s], RATINGS)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)]
+    direct = [
+        np.corrcoef(outcome(0.0, noise).column("score")[s], RATINGS)[0, 1] for noise in (0.5, 0.1) for s in (0, 1)
+    ]
     assert pearson.value == pytest.approx(np.mean(direct[2:]) - np.mean(direct[:2]), abs=1e-6)
     assert pearson.low is not None and pearson.high is not None and pearson.number is not None
     assert pearson.low < pearson.number < pearson.high
@@ -78,12 +79,12 @@ def test_gains_on_the_seeds_that_both_have() -> None:
 def test_the_mean_of_weights_is_not_compared_beside_its_seeds() -> None:
     cells = [outcome(0.0, 0.5), outcome(0.2, 0.1)]
     assert len(focus.gains_over_none(cells)) == 2
-    assert focus.gains_over_none([replace(cell.of([0]), seeds=(MODEL_SOUP,)) for cell in cells]) == []
+    assert focus.gains_over_none([replace(cell, runs=[Run(SOUP)]) for cell in cells]) == []
 
 
 def test_figures_are_means_over_the_seeds() -> None:
     pearson, spearman, accuracy = cell_figures(outcome(0.2, 0.3))
-    single = [np.corrcoef(row, RATINGS)[0, 1] for row in outcome(0.2, 0.3).cosines]
+    single = [np.corrcoef(row, RATINGS)[0, 1] for row in outcome(0.2, 0.3).column("score")]
     assert pearson.value == pytest.approx(np.mean(single), abs=1e-6)
     assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
     assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
@@ -92,7 +93,9 @@ def test_figures_are_means_over_the_seeds() -> None:
 
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
-    cell = replace(outcome(0.2, 0.3), weight="roles", right=focus.NO_LABELS)
+    cell = outcome("roles", 0.3)
+    unlabelled = pa.nulls(cell.table.num_rows, pa.string())
+    cell = replace(cell, table=cell.table.set_column(5, SCHEMA.field("predicted"), unlabelled))
     rows = cell_figures(cell)
     assert {figure.system for figure in rows} == {"tiny, W_cf learnt: roles"}
     learnt = replace(ROWS[0], weight="roles", value=0.7)
@@ -134,41 +137,31 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
         return np.stack([known[text] for text in texts])
 
     none, some = focus.at_inference("use", embed, focus.Frozen(inputs, {texts[0]: tree}, section), Counters("cells"))
-    assert [each.series for each in (none, some)] == [("use", "sick", UNTRAINED, "False")] * 2
-    assert [each.weight for each in (none, some)] == [0.0, 0.2]
+    assert [focus.series_of(each) for each in (none, some)] == [("use", "sick", UNTRAINED, "False")] * 2
+    assert [each.place["weight"] for each in (none, some)] == [0.0, 0.2]
     focused = known | {texts[0]: known[texts[0]] + 0.2 * known["Dogs bark"]}
     for found, vectors in ((none, known), (some, focused)):
         two = [[vectors[text] for text in side] for side in (pairs.sentences1, pairs.sentences2)]
         expected = [u @ v / np.sqrt((u @ u) * (v @ v)) for u, v in zip(*two, strict=True)]
-        assert found.cosines[0] == pytest.approx(expected, abs=1e-6)
-
-
-def write_cell(cells: Path, weight: float, absent: str | None, seeds: list[int | None]) -> None:
-    directory = cells / f"tiny-sick-{weight}"
-    columns = [
-        [seed for seed in seeds for _ in range(3)],
-        ["test"] * 3 * len(seeds),
-        [0.0, 0.5, 1.0] * len(seeds),
-        [0.1, 0.3, 0.2] * len(seeds),
-        ["A"] * 3 * len(seeds),
-        ["A", "B", "A"] * len(seeds),
-    ]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    write_table(directory / PREDICTIONS, pa.Table.from_arrays(arrays, schema=SCHEMA))
-    write_json(directory / CELL, {"absent": absent})
+        assert found.column("score")[0] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_cell_on_disk(tmp_path: Path) -> None:
-    write_cell(tmp_path, 0.2, None, [None, 1, 2, SOUP_ROW])
-    trained, mean, untrained = read_predictions(CellKey("tiny", "sick", 0.2), tmp_path)
+    seeds = [None, 1, 2, SOUP]
+    known: dict[str, list[Any]] = {"rating": [0.0, 0.5, 1.0], "score": [0.1, 0.3, 0.2]}
+    known |= {"label": ["A"] * 3, "predicted": ["A", "B", "A"]}
+    table = pa.concat_tables([table_of(seed, {TEST: known}) for seed in seeds])
+    write_cell(tmp_path, Cell(Place(encoder="tiny", task="sick", weight=0.2), list(map(Run, seeds)), table))
+    trained, mean, untrained = read_cell(tmp_path).parts()
     names = [cell_figures(each)[0].system for each in (trained, mean, untrained)]
     assert names == ["tiny, W_cf = 0.2", "tiny, model soup, W_cf = 0.2", "tiny, untrained, W_cf = 0.2"]
-    assert [each.seeds for each in (trained, mean, untrained)] == [(1, 2), (MODEL_SOUP,), (None,)]
-    assert trained.cosines.tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
+    assert [each.seeds for each in (trained, mean, untrained)] == [[1, 2], [SOUP], [None]]
+    assert trained.column("score").tolist() == [pytest.approx([0.1, 0.3, 0.2])] * 2
     assert untrained.right.tolist() == [[True, False, True]]
-    write_cell(tmp_path, 0.3, "weights not available here", [])
-    rows = cell_figures(read_predictions(CellKey("tiny", "sick", 0.3), tmp_path)[0])
-    assert {row.value for row in rows} == {Unavailable("weights not available here")}
+    absent = Cell(Place(encoder="tiny", task="sick", weight=0.3), Unavailable("weights not available here"))
+    write_cell(tmp_path, absent)
+    assert read_cell(tmp_path) == absent
+    assert {row.value for row in cell_figures(absent)} == {Unavailable("weights not available here")}
 
 
 def row(weight: float, metric: str, value: float, protocol: str = "ten folds") -> Result:

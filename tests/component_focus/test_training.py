@@ -20,10 +20,6 @@ from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
 from sentence_distillery.benchmarks.data import PROVENANCE, BenchmarkData, PairSet
 from sentence_distillery.component_focus import training as component_focus
 from sentence_distillery.component_focus.cells import (
-    CELL,
-    PREDICTIONS,
-    SCHEMA,
-    SOUP_ROW,
     SPLITS,
     Inputs,
     benchmarks_of,
@@ -34,9 +30,9 @@ from sentence_distillery.component_focus.cells import (
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.component_focus.training import (
     NONE,
-    Cell,
     LabelLoss,
     TokenizedTask,
+    Training,
     embed,
     focused,
     tokenize_task,
@@ -45,8 +41,10 @@ from sentence_distillery.component_focus.weights import RATE, Weight, Weights, w
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.io.artifacts import InputError, read_json, read_table, write_json, write_table
+from sentence_distillery.io.artifacts import InputError, read_table, write_json, write_table
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.papers.grid.cell import SOUP, read_cell
 from sentence_distillery.syntax.trees import Tree, to_table
 from stages import paths
 from stages.benchmarks.benchmarks import main as make_benchmarks
@@ -213,7 +211,7 @@ def test_training_lowers_the_loss_and_keeps_the_best(
     data = laid_out(encoder, weight)
     params = PARAMS.model_copy(update={"epochs": 4, "precision": precision})
     weights = Weights(weight, encoder.dimension)
-    cell = Cell(encoder, params, weights, 1, tmp_path / "cell.safetensors")
+    cell = Training(encoder, params, weights, 1, tmp_path / "cell.safetensors")
     notes = cell.run(data, "key")
     assert notes[-1]["loss"] < notes[0]["loss"]
     best = max(notes, key=lambda note: note["dev"])
@@ -231,11 +229,11 @@ def test_a_killed_training_ends_as_a_whole_one(data: TokenizedTask, tiny: Path, 
     def trained(stop: bool, name: str) -> tuple[list[dict[str, float]], torch.Tensor]:
         teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
         encoder = PairEncoder(load_encoder(teacher), Pooling.MEAN)
-        cell = Cell(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
+        cell = Training(encoder, PARAMS, Weights("gate", encoder.dimension), 1, tmp_path / f"{name}.safetensors")
         if stop:
             with pytest.MonkeyPatch.context() as patch:
-                judge, calls = Cell.judge, iter(range(10))
-                patch.setattr(Cell, "judge", lambda *args: judge(*args) if next(calls) == 0 else 1 / 0)
+                judge, calls = Training.judge, iter(range(10))
+                patch.setattr(Training, "judge", lambda *args: judge(*args) if next(calls) == 0 else 1 / 0)
                 with pytest.raises(ZeroDivisionError):
                     cell.run(data, "key")
         notes = cell.run(data, "key")
@@ -257,7 +255,7 @@ def test_a_loss_that_is_not_finite(data: TokenizedTask, encoder: PairEncoder, tm
         match=r"The loss is inf at epoch 1, step 1, on .*\[.*Lower learning_rate",
     ):
         alone = Weights(0.0, encoder.dimension)
-        Cell(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
+        Training(encoder, PARAMS, alone, 1, tmp_path / "cell.safetensors").run(data, "key")
 
 
 def test_ten_folds_find_labels_that_the_difference_shows() -> None:
@@ -326,17 +324,17 @@ def run_cell(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Path:
 
 def test_a_cell_of_the_demo(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
-    table = read_table(cell / PREDICTIONS, SCHEMA)
+    about = read_cell(cell)
+    table = about.table
     assert table["split"].to_pylist() == 2 * [*["dev"] * 62, *["test"] * 84]
     assert table["seed"].to_pylist() == [*[None] * 146, *[1] * 146]
     untrained, trained = table.slice(62, 84), table.slice(208)
-    assert untrained["cosine"] != trained["cosine"]
+    assert untrained["score"] != trained["score"]
     assert trained["predicted"].null_count == 0
     assert set(trained["predicted"].to_pylist()) <= {"ENTAILMENT", "NEUTRAL", "CONTRADICTION"}
-    assert np.isfinite(table["cosine"].to_numpy()).all()
-    about = read_json(cell / CELL)
-    assert about["absent"] is None
-    assert len(about["seeds"]["1"]) == 1  # epoch
+    assert np.isfinite(table["score"].to_numpy()).all()
+    assert about.unavailable is None
+    assert [len(run.notes) for run in about.there] == [0, 1]  # epochs
     counted = json.loads((workspace / "reports/counters/component_focus@tiny-samples-0.2.json").read_text())
     assert counted["kept"] == 125
 
@@ -347,11 +345,11 @@ def test_a_cell_that_is_not_trained(workspace: Path, monkeypatch: pytest.MonkeyP
     params["component_training"]["enabled"] = False
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
     cell = run_cell(monkeypatch, "tiny", "samples", "0.2")
-    assert read_table(cell / PREDICTIONS, SCHEMA)["seed"].to_pylist() == [None] * 146
-    assert read_json(cell / CELL)["absent"] is None
-    learnt = run_cell(monkeypatch, "tiny", "samples", "one")
-    assert read_table(learnt / PREDICTIONS, SCHEMA).num_rows == 0
-    assert read_json(learnt / CELL)["absent"] == "switched off in this run: component_training.enabled is false"
+    assert read_cell(cell).table["seed"].to_pylist() == [None] * 146
+    assert read_cell(cell).seeds == [None]
+    learnt = read_cell(run_cell(monkeypatch, "tiny", "samples", "one"))
+    assert learnt.table.num_rows == 0
+    assert learnt.unavailable == Unavailable("switched off in this run: component_training.enabled is false")
 
 
 def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,8 +357,8 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
     params = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))
     params["component_training"] |= {"seeds": [1, 2, 3], "learning_rate": 1e-2}
     PARAMS_FILE.write_text(yaml.safe_dump(params), encoding="utf-8")
-    table = read_table(run_cell(monkeypatch, "tiny", "samples", "0.2") / PREDICTIONS, SCHEMA)
-    assert table["seed"].unique().to_pylist() == [None, 1, 2, 3, SOUP_ROW]
+    cell = read_cell(run_cell(monkeypatch, "tiny", "samples", "0.2"))
+    assert cell.seeds == [None, 1, 2, 3, SOUP]
     best = [load_file(paths.COMPONENT_CHECKPOINTS / f"tiny-samples-0.2-{seed}.best") for seed in (1, 2, 3)]
     mean = {name: torch.stack([each[name] for each in best]).mean(dim=0) for name in best[0]}
     teacher = Teacher(reference=str(tiny), revision=None, sha256=None, maximum_length=32)
@@ -371,7 +369,7 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
     encoder.keep_only(data.tokens)
     torch.nn.ModuleList([encoder, weights]).load_state_dict(mean)
     found = component_focus.pair_cosines(embed(encoder, data, weights, "dev", "test"), data, "test")
-    cosines = table.filter(pc.equal(table["split"], "test"))["cosine"].to_numpy().reshape(5, -1)
+    cosines = cell.column("score")
     assert cosines[4] == pytest.approx(found, abs=1e-5)
     assert all(np.abs(cosines[4] - other).max() > 1e-3 for other in cosines[:4])
 
@@ -379,12 +377,12 @@ def test_the_mean_of_the_seeds_weights(workspace: Path, tiny: Path, monkeypatch:
 def test_a_cell_that_trains_on_labels_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same pairs, another loss: at first the labels add their initial loss, and the result differs."""
     cells = [run_cell(monkeypatch, "tiny", task, "0.0") for task in ("samples", "samples+labels")]
-    alone, both = (read_table(cell / PREDICTIONS, SCHEMA) for cell in cells)
-    losses = [read_json(cell / CELL)["seeds"]["1"][0]["loss"] for cell in cells]
+    alone, both = (read_cell(cell).table for cell in cells)
+    losses = [read_cell(cell).there[1].notes[0]["loss"] for cell in cells]
     weight = yaml.safe_load(PARAMS_FILE.read_text(encoding="utf-8"))["component_training"]["label_weight"]
     assert losses[1] - losses[0] == pytest.approx(weight * np.log(3), abs=0.05 * weight)
     assert alone.slice(0, 146) == both.slice(0, 146)  # as it was before
-    assert alone["cosine"] != both["cosine"]
+    assert alone["score"] != both["score"]
 
 
 def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
@@ -403,10 +401,9 @@ def test_what_is_scored_on_is_not_trained_on(workspace: Path) -> None:
 
 def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = run_cell(monkeypatch, "tiny", "samples", "one")
-    table = read_table(cell / PREDICTIONS, SCHEMA)
-    assert table["seed"].unique().to_pylist() == [1]  # before training it is the encoder alone
-    (epoch,) = read_json(cell / CELL)["seeds"]["1"]
-    assert epoch.keys() == {"loss", "dev", "component"}
+    (run,) = read_cell(cell).there
+    assert run.seed == 1  # before training it is the encoder alone
+    assert run.notes[0].keys() == {"loss", "dev", "component"}
 
 
 def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) -> None:
@@ -454,5 +451,5 @@ def test_what_is_absent_is_said(
 ) -> None:
     """fault 24: a cell without its set or its weights says so, and the others go on."""
     cell = run_cell(monkeypatch, encoder, task, "0.0")
-    assert read_json(cell / CELL)["absent"] == reason
-    assert read_table(cell / PREDICTIONS, SCHEMA).num_rows == 0
+    assert read_cell(cell).unavailable == Unavailable(reason)
+    assert read_cell(cell).table.num_rows == 0

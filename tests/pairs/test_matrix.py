@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -23,26 +22,18 @@ from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_resu
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, write_json
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.pairs import cross_encoder as cross_encoders
-from sentence_distillery.pairs.cells import (
-    RunResult,
-    TokenizedPairs,
-    encode,
-    over_seeds,
-    train,
-)
-from sentence_distillery.pairs.data import RESULT, load_pair_data
+from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.export import ABOUT
-from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.intermediate import IntermediateTask
-from sentence_distillery.pairs.options import Combination, Intermediate, ThresholdRule
+from sentence_distillery.pairs.options import Intermediate, ThresholdRule
 from sentence_distillery.pairs.prediction import Paraphraser, predict
 from sentence_distillery.pairs.starts import VECTORS, Start
 from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated
-from sentence_distillery.pairs.training import PairModel
+from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training
+from sentence_distillery.papers.grid import cell as grid
+from sentence_distillery.papers.grid.results import NOT_RUN
 from sentence_distillery.papers.paper2 import cost
 from sentence_distillery.papers.paper2.cell import Cell
-from sentence_distillery.papers.paper2.results import NOT_RUN
 from sentence_distillery.reporting.publish import keep_matrix
 from stages import paths
 from stages.benchmarks import benchmarks
@@ -122,14 +113,18 @@ def workspace(matrix: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return matrix
 
 
-def result(cell: str, directory: Path = CELLS) -> dict[str, Any]:
-    found: dict[str, Any] = read_json(directory / cell / RESULT)
+def result(cell: str, directory: Path = CELLS) -> grid.Cell:
+    return grid.read_cell(directory / cell)
+
+
+def scores(cell: grid.Cell, run: grid.Run) -> list[float]:
+    found: list[float] = cell.of([run.seed]).column("score")[0].tolist()
     return found
 
 
-def best_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of the model that a cell leaves: the first of the highest validation accuracy."""
-    return max([*cell["outcomes"], *filter(None, [cell["mean"]])], key=lambda one: float(one["validation"]))
+def best_of(cell: grid.Cell) -> grid.Run:
+    """The run of the model that a cell leaves: the first of the highest validation accuracy."""
+    return max(cell.there, key=lambda run: run.figures["validation"])
 
 
 def accuracies() -> dict[Cell, Result]:
@@ -145,41 +140,27 @@ def report() -> dict[str, Any]:
     return found
 
 
-def test_the_mean_of_the_seeds_weights(tmp_path: Path) -> None:
-    """It is scored in addition to the seeds, and the model with the best validation accuracy is saved."""
-    write_encoder(tmp_path, "bert")
-    models = [PairModel(encoder(tmp_path), LogisticHead(16, Combination.FIRST, seed)) for seed in (1, 2)]
-    heads = [model.state_dict()["head.linear.weight"].clone() for model in models]
-    mean = (heads[0] + heads[1]) / 2
-    blank = RunResult(1, 0.5, 0.7, 0.6, 0.6, 2.0, [], {}, [], None)
-
-    cases = ((0.65, 0.6, heads[0]), (0.75, 0.6, heads[1]), (0.7, 0.7, heads[0]), (0.6, 0.8, mean))
-    for validation, accuracy, best in cases:
-
-        def judge(model: PairModel, accuracy: float = accuracy) -> RunResult:
-            torch.testing.assert_close(model.state_dict()["head.linear.weight"], mean)
-            return replace(blank, seed=None, validation=accuracy)
-
-        seeds = over_seeds(zip(models, [blank, replace(blank, validation=validation)], strict=True), judge)
-        assert seeds.soup is not None
-        assert (seeds.soup.seed, seeds.soup.validation, seeds.soup.seconds) == (None, accuracy, 4.0)
-        assert [one.validation for one in seeds.scores] == [0.7, validation]
-        torch.testing.assert_close(seeds.best.state_dict()["head.linear.weight"], best)
-        assert seeds.best_score.validation == max(0.7, validation, accuracy)
-    alone = over_seeds([(models[0], blank)], judge)
-    assert (alone.scores, alone.soup, alone.best, alone.best_score) == ([blank], None, models[0], blank)
+def test_the_model_that_a_cell_leaves(workspace: Path) -> None:
+    """The mean of the seeds' weights is scored, too; the best on validation is saved, the first of equal ones."""
+    cell = result("tiny-mean-siamese")
+    assert cell.seeds == [1, 2, grid.SOUP] and cell.there[2].notes == []
+    seconds = [run.figures["seconds"] for run in cell.there]
+    assert seconds[2] == pytest.approx(seconds[0] + seconds[1])
+    assert read_json(CELLS / "tiny-mean-siamese" / ABOUT)["threshold"] == best_of(cell).figures["threshold"]
+    assert result("tiny-mean-cosine").seeds == [None]
 
 
 def test_every_strategy_leaves_its_figures(workspace: Path) -> None:
     """For each seed, except for the cosine, which has none; with epochs if something was trained."""
     for strategy in STRATEGIES:
-        outcomes = result(f"tiny-mean-{strategy}")["outcomes"]
-        assert len(outcomes) == (1 if strategy == "cosine" else 2)
-        for outcome in outcomes:
-            assert len(outcome["scores"]) == 64 and np.isfinite(outcome["scores"]).all()
-            assert 0 <= outcome["accuracy"] <= 1 and 0 <= outcome["f1"] <= 1
-            assert len(outcome["epochs"]) == {"cosine": 0, "cosent": 1, "ranking": 1}.get(strategy, 2)
-            assert (outcome["cosine"] is not None) == (strategy == "logistic")
+        cell = result(f"tiny-mean-{strategy}")
+        runs = [run for run in cell.there if run.seed != grid.SOUP]
+        assert len(runs) == (1 if strategy == "cosine" else 2)
+        for run in runs:
+            assert len(scores(cell, run)) == 64 and np.isfinite(scores(cell, run)).all()
+            assert 0 <= run.figures["accuracy"] <= 1 and 0 <= run.figures["f1"] <= 1
+            assert len(run.notes) == {"cosine": 0, "cosent": 1, "ranking": 1}.get(strategy, 2)
+            assert ("cosine accuracy" in run.figures) == (strategy == "logistic")
 
 
 def test_a_head_that_learns_alone_reads_the_test_pairs_of_a_cross_encoder(
@@ -189,7 +170,8 @@ def test_a_head_that_learns_alone_reads_the_test_pairs_of_a_cross_encoder(
     monkeypatch.chdir(tmp_path / "copy")
     configure(metric_learning=QUICK | {"head_epochs": QUICK["epochs"]})
     run(cross_encoder, "tiny", "mean", "combined")
-    assert len(set(result("tiny-mean-combined", STARTS)["outcomes"][0]["scores"])) > 1
+    cell = result("tiny-mean-combined", STARTS)
+    assert len(set(scores(cell, cell.there[0]))) > 1
 
 
 def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> None:
@@ -201,11 +183,14 @@ def test_a_tuned_start_is_not_judged_on_what_it_learnt_from(workspace: Path) -> 
 def test_accuracy_and_f1_follow_from_the_scores(workspace: Path) -> None:
     """As a loop over the test pairs has them."""
     labels = load_pair_data(PAIRS).splits["test"].labels
-    outcome = result("tiny-mean-siamese")["outcomes"][0]
-    said = [int(score >= outcome["threshold"]) for score in outcome["scores"]]
+    cell = result("tiny-mean-siamese")
+    run = cell.there[0]
+    said = [int(score >= run.figures["threshold"]) for score in scores(cell, run)]
     hits = sum(a == b == 1 for a, b in zip(said, labels, strict=True))
-    assert outcome["accuracy"] == pytest.approx(np.mean([a == b for a, b in zip(said, labels, strict=True)]), abs=0.02)
-    assert outcome["f1"] == pytest.approx(2 * hits / (sum(said) + int(labels.sum())), abs=0.02)
+    right = [a == b for a, b in zip(said, labels, strict=True)]
+    assert run.figures["accuracy"] == pytest.approx(np.mean(right), abs=0.02)
+    assert run.figures["f1"] == pytest.approx(2 * hits / (sum(said) + int(labels.sum())), abs=0.02)
+    assert cell.of([run.seed]).right[0].tolist() == right
 
 
 @pytest.mark.parametrize(
@@ -220,9 +205,9 @@ def test_the_rule_of_a_threshold_is_that_of_the_section(workspace: Path, cell: P
     material = load_pair_data(PAIRS)
     validation = material.splits["validation"]
     sides = [[material.sentences[row] for row in column] for column in validation.rows.T]
-    scores = Paraphraser.load(cell).scores(*sides)
-    found = {name: cross_validated(scores, validation.labels, Folds(5, 1, name)).value for name in RULES}
-    assert best_of(result(cell.name, cell.parent))["threshold"] == pytest.approx(found[rule], abs=1e-4)
+    found_scores = Paraphraser.load(cell).scores(*sides)
+    found = {name: cross_validated(found_scores, validation.labels, Folds(5, 1, name)).value for name in RULES}
+    assert best_of(result(cell.name, cell.parent)).figures["threshold"] == pytest.approx(found[rule], abs=1e-4)
     assert abs(found["accuracy"] - found["logistic"]) > 1e-3
 
 
@@ -236,9 +221,8 @@ def test_a_cross_encoder_scores_both_orders(workspace: Path, recipe: str, both_o
     there, back = (one_way.scores(*each).astype(float) for each in (sides, sides[::-1]))
     mean = (np.log(there / (1 - there)) + np.log(back / (1 - back))) / 2 if both_orders else np.log(there / (1 - there))
     np.testing.assert_allclose(found.scores(*sides), 1 / (1 + np.exp(-mean)), atol=1e-5)
-    np.testing.assert_allclose(
-        best_of(result(f"tiny-mean-{recipe}", STARTS))["scores"], found.scores(*sides), atol=2e-5
-    )
+    cell = result(f"tiny-mean-{recipe}", STARTS)
+    np.testing.assert_allclose(scores(cell, best_of(cell)), found.scores(*sides), atol=2e-5)
     assert np.allclose(found.scores(*sides), found.scores(*sides[::-1]), atol=1e-6) is both_orders
 
 
@@ -258,8 +242,9 @@ def test_an_intermediate_task_learns_scores_first(workspace: Path) -> None:
     assert counters.details["samples train, pair of validation pairs"] == len(material.splits["validation"].rows)
     assert 0 <= examples.labels.min() < examples.labels.max() <= 1
     assert len(set(examples.labels.tolist())) > 2
-    first, after = (result(f"tiny-mean-{recipe}", STARTS)["outcomes"][0] for recipe in ("modern", "intermediate"))
-    assert first["scores"] != after["scores"]
+    first, after = (result(f"tiny-mean-{recipe}", STARTS) for recipe in ("modern", "intermediate"))
+    assert scores(first, first.there[0]) != scores(after, after.there[0])
+    assert [note.get("task") for note in after.there[0].notes] == ["samples", None]
 
 
 @pytest.mark.parametrize(
@@ -278,12 +263,20 @@ def test_a_head_that_learns_alone_reads_the_encoder_as_the_intermediate_task_lef
     monkeypatch.chdir(tmp_path / "copy")
     configure(modern_learning={"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001, "head_epochs": 1})
 
-    def checked(model: PairModel, pairs: TokenizedPairs, *rest: Any) -> RunResult:
-        np.testing.assert_allclose(rest[2], encode(model.encoder, pairs, ["train"]), atol=1e-6)
-        return train(model, pairs, *rest)
+    learn, seen = Training.run, []
 
-    monkeypatch.setattr(cross_encoders, "train", checked)
+    def checked(self: Training, examples: Examples) -> Notes:
+        if self.learning.head_epochs:
+            places = np.unique(examples.rows)
+            vectors = self.model.encoder.embed(examples.tokens.take(places))
+            assert examples.frozen is not None
+            np.testing.assert_allclose(examples.frozen[places], vectors, atol=1e-6)
+            seen.append(self.seed)
+        return learn(self, examples)
+
+    monkeypatch.setattr(Training, "run", checked)
     run(cross_encoder, "tiny", "mean", "intermediate")
+    assert seen == [1, 2]
 
 
 def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +284,7 @@ def test_an_intermediate_task_that_is_absent(workspace: Path, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path / "copy")
     configure(intermediate={"set": "stsb", "epochs": 1, "learning_rate": 0.001})
     run(cross_encoder, "tiny", "mean", "intermediate")
-    assert result("tiny-mean-intermediate", STARTS)["absent"] == "the set stsb is absent"
+    assert result("tiny-mean-intermediate", STARTS).unavailable == Unavailable("the set stsb is absent")
 
 
 def test_a_cell_is_a_model_of_sentence_transformers(workspace: Path) -> None:
@@ -310,8 +303,10 @@ def test_a_cell_that_was_run_again_is_the_same(workspace: Path) -> None:
         patch.setattr(PairEncoder, "forward", _refuse_gradients(PairEncoder.forward))
         run(paraphrase, "tiny", "mean", "triplet")
     after = result("tiny-mean-triplet")
-    for one, other in zip(before["outcomes"], after["outcomes"], strict=True):
-        assert {**one, "seconds": 0} == {**other, "seconds": 0}
+    assert after.table == before.table
+    for one, other in zip(before.there, after.there, strict=True):
+        assert {**one.figures, "seconds": 0} == {**other.figures, "seconds": 0}
+        assert one.notes == other.notes
 
 
 def _refuse_gradients(group: Any) -> Any:
@@ -333,9 +328,9 @@ def test_what_trains_nothing_encodes_nothing(workspace: Path) -> None:
 def test_weights_that_are_not_here(workspace: Path) -> None:
     """The cell exists, and says why it is empty."""
     for found in (result("absent-mean-cosine"), result("absent-mean-combined", STARTS)):
-        assert found["absent"] == "weights not available here" and found["outcomes"] == []
+        assert found.unavailable == Unavailable("weights not available here") and found.there == []
     assert not (STARTS / "absent-mean" / VECTORS).exists()
-    assert read_json(COMBINATIONS / "absent-mean.json")["absent"] == "weights not available here"
+    assert result("1", COMBINATIONS / "absent-mean").unavailable == Unavailable("weights not available here")
 
 
 def test_the_report_has_every_cell_of_the_matrix(workspace: Path) -> None:
@@ -371,15 +366,16 @@ def test_the_order_of_the_strategies(workspace: Path) -> None:
 
 def test_the_winner_is_chosen_on_validation_pairs(workspace: Path) -> None:
     """Among encoders of single sentences; its copy decides as the cell does."""
-    known = {path.parent.name: read_json(path) for path in CELLS.glob(f"*/{RESULT}")}
-    best = {name: best_of(cell) for name, cell in known.items() if cell["outcomes"]}
-    assert best[report()["winner"]]["validation"] == max(one["validation"] for one in best.values())
+    known = {path.name: result(path.name) for path in CELLS.iterdir()}
+    best = {name: best_of(cell) for name, cell in known.items() if cell.there}
+    winning = report()["winner"]
+    assert best[winning].figures["validation"] == max(one.figures["validation"] for one in best.values())
+    assert read_json(PARAPHRASER / "winner.json") == {"winner": winning}
     winner = Paraphraser.load(PARAPHRASER)
     material = load_pair_data(PAIRS)
     sides = [[material.sentences[row] for row in column] for column in material.splits["test"].rows.T]
-    expected = best[report()["winner"]]
-    np.testing.assert_allclose(winner.scores(*sides), expected["scores"], atol=1e-4)
-    assert winner.threshold == expected["threshold"]
+    np.testing.assert_allclose(winner.scores(*sides), scores(known[winning], best[winning]), atol=1e-4)
+    assert winner.threshold == best[winning].figures["threshold"]
 
 
 def test_figures_as_rows(workspace: Path) -> None:
@@ -395,12 +391,13 @@ def test_figures_as_rows(workspace: Path) -> None:
     fourth = [row for row in rows.values() if row.table == "4" and row.system == "tiny mean"]
     assert len(fourth) == 6 * 7 and {row.seeds for row in fourth} == {2}
     one = rows["tiny mean", "u,v, the heads alone", "accuracy"]
-    outcomes = read_json(COMBINATIONS / "tiny-mean.json")["combinations"]["u,v"]
-    assert one.value == pytest.approx(np.mean([outcome["accuracy"] for outcome in outcomes]), abs=1e-4)
+    cell = result("2", COMBINATIONS / "tiny-mean")
+    assert (cell.place["strategy"], cell.seeds) == ("u,v", [1, 2])
+    assert one.value == pytest.approx(np.mean([run.figures["accuracy"] for run in cell.there]), abs=1e-4)
 
 
 def test_cells_of_other_pairs_do_not_count(workspace: Path) -> None:
-    path = CELLS / "tiny-mean-ranking" / RESULT
+    path = CELLS / "tiny-mean-ranking" / grid.ABOUT
     kept = path.read_text()
     path.write_text(json.dumps(json.loads(kept) | {"data": "other"}))
     run(pair_results)
