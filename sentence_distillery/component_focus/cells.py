@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.decontamination import guarded
@@ -128,4 +129,5 @@ def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | Non
     u, v = vectors[rows[:, 0]], vectors[rows[:, 1]]
     features = np.abs(u - v) / np.linalg.norm(np.concatenate([u, v]), axis=1).mean()
     model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": STRENGTHS}, cv=INNER_FOLDS)
-    return list(map(str, cross_val_predict(model, features, np.array(labels), cv=FOLDS)))
+    with threadpool_limits(1):  # threads cost more than such small problems take
+        return list(map(str, cross_val_predict(model, features, np.array(labels), cv=FOLDS)))
