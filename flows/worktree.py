@@ -196,7 +196,9 @@ def retire(root: Path, days: float, number: int) -> list[str]:
         >>> retire(Path.cwd(), days=90, number=100)  # doctest: +SKIP
         ['20260801-030012-3fa2']
     """
-    names = [ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", REFS).split()]
+    names = [
+        ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
+    ]
     oldest = f"{datetime.now() - timedelta(days=days):%Y%m%d-%H%M%S}"  # a name begins with its time
     retired = [name for name in sorted(names)[: max(0, len(names) - number)] if name < oldest]
     for name in retired:

@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 FLOWS = Path(__file__).parents[2] / "flows"
-SOURCES = sorted(FLOWS.glob("*.py"))
+SOURCES = sorted(FLOWS.rglob("*.py"))
 VALUE_FOLLOWS = {"-p", "-m", "--branch", "--points-at"}  # git reads the next argument as their value, hyphen or not
 
 
@@ -16,23 +16,28 @@ def parse(source: Path) -> ast.Module:
     return ast.parse(source.read_text(encoding="utf-8"))
 
 
+def module(source: Path) -> str:
+    return ".".join(source.relative_to(FLOWS.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
 def imported(source: Path) -> set[str]:
     """The modules of flows/ that `source` imports, at its top or inside a function."""
     names: set[str] = set()
     for node in ast.walk(parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module == "flows":
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flows."):
-            names.add(str(node.module).split(".")[1])
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("flows.")}
-    return names
+            names |= {alias.name for alias in node.names}
+    return names & MODULES
+
+
+MODULES = set(map(module, SOURCES)) - {"flows"}
 
 
 def test_imports_have_no_circle() -> None:
     """No cycle at the top of a module, and none hidden inside a function."""
-    graph = nx.DiGraph({source.stem: sorted(imported(source)) for source in SOURCES})
-    assert "order" in graph["handoff"]
+    graph = nx.DiGraph({module(source): sorted(imported(source)) for source in SOURCES})
+    assert "flows.gpu.order" in graph["flows.gpu.handoff"]
     assert list(nx.simple_cycles(graph)) == []
 
 
@@ -70,7 +75,7 @@ def unguarded(arguments: list[ast.expr]) -> list[str]:
 SPREAD = {"*put", "*remove", "*push", "*options"}
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+@pytest.mark.parametrize("source", SOURCES, ids=module)
 def test_git_takes_no_value_for_an_option(source: Path) -> None:
     """Every value from outside, or computed, follows `--end-of-options` (fault 33)."""
     wrong = [value for arguments in git_lists(source) for value in unguarded(arguments)]
