@@ -258,7 +258,7 @@ def test_a_run_without_a_remote(site: Site) -> None:
 
 
 def test_a_failed_stage_is_not_tried_again(site: Site) -> None:
-    """fault 9: a stage that fails on the worker has failed, with its own lines; the hand-off has not."""
+    """fault 9: A stage that fails on the worker has failed, with its own lines; the hand-off has not."""
     site.change(fails=True)
     with pytest.raises(StageError, match="g: told to fail") as raised:
         site.hand_off()
@@ -289,7 +289,7 @@ def test_another_key_is_refused(site: Site) -> None:
 
 
 def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """regression: the result of a worker with other versions stood under home's key. Now the package is named."""
+    """fault 36: The result of a worker with other versions stood under home's key. Now the package is named."""
     (tmp_path / "rensa-0.0.dist-info").mkdir()
     (tmp_path / "rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
@@ -311,7 +311,7 @@ def test_another_protocol_is_refused() -> None:
 
 
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
-    """The worker gets no order."""
+    """fault 37: The worker gets no order."""
     runs = len(site.server.runs())
     away = site.remote.rename(site.remote.with_name("away"))
     site.remote.write_text("no directory", encoding="utf-8")
@@ -326,7 +326,7 @@ def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
 
 
 def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
-    """The worker cannot pull the stage's inputs: the stage does not start there."""
+    """fault 37: The worker cannot pull the stage's inputs: the stage does not start there."""
     set_param(site.home, "a", value=site.value + 1)
     dvc_("repro", "a", cwd=site.home)
     before = site.runs_there()
@@ -343,7 +343,7 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
 
 
 def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
-    """regression: the worker offered its result once, and home ran the stage again. Now it goes on offering it."""
+    """fault 37: The worker offered its result once, and home ran the stage again. Now it goes on offering it."""
     away, before = site.remote.with_name("away"), site.runs_there()
 
     def lose() -> None:
@@ -379,7 +379,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """regression: the work of a worker that was cut off was done a second time. It is asked by key once it is back."""
+    """fault 37: What a worker that was cut off had done was done again. It is asked by key once it is back."""
     limits = Limits(silence=LIMIT)
     monkeypatch.setattr(pool, "LIMITS", limits)
     before, stopped = site.runs_there(), list[int]()
@@ -422,7 +422,7 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
 
 
 def test_home_stops_waiting(site: Site) -> None:
-    """fault 3: the caller is stopped: the worker's run is cancelled and its stage ended."""
+    """fault 3: The caller is stopped: the worker's run is cancelled and its stage ended."""
     site.hold()
     runs, children = len(site.server.runs()), Children()
 
@@ -454,7 +454,7 @@ def test_the_server_restarts(site: Site) -> None:
 
 
 def test_the_worker_is_killed_alone(site: Site) -> None:
-    """fault 12: the run's own process goes on, and its result counts."""
+    """fault 12: The run's own process goes on, and its result counts."""
 
     def strike() -> None:
         assert site.worker is not None
@@ -467,7 +467,7 @@ def test_the_worker_is_killed_alone(site: Site) -> None:
 
 
 def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 12: home gives up after its limit, says what happened, and the run ends as Crashed."""
+    """fault 12: Home gives up after its limit, says what happened, and the run ends as Crashed."""
     limits = Limits(silence=LIMIT, absence=0)
     monkeypatch.setattr(pool, "LIMITS", limits)
 
@@ -603,7 +603,7 @@ def hostile_repository(site: Site, root: Path, mark: Path) -> None:
 
 @pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
 def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
-    """fault 33: an attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
+    """fault 33: An attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
     mark, hostile = tmp_path / "mark", tmp_path / "hostile"
     if attack in ("unlisted", "stage"):  # the others lead to no repository
         hostile_repository(site, hostile, mark)

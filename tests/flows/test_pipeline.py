@@ -46,7 +46,7 @@ def test_a_lock_from_elsewhere(pair: Path) -> None:
 
 
 def test_only_what_depends_runs(chain: Path) -> None:
-    """fault 14: a changed parameter of b runs b and d; the target c alone would run nothing."""
+    """fault 14: A changed parameter of b runs b and d; the target c alone would run nothing."""
     pipeline(chain, "--apply")
     changed = pipeline(chain, "--set", "stages.b.value=2", "--apply")
     assert last_line(changed) == "Cached: a, c; Ran: b, d"
@@ -75,7 +75,7 @@ def test_uncommitted_code_runs(pair: Path) -> None:
     ],
 )
 def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
-    """fault 13: found before the first stage starts."""
+    """fault 13: Found before the first stage starts."""
     done = pipeline(chain, *option)
     assert done.returncode == 1
     assert message in done.stderr
@@ -88,7 +88,7 @@ def test_a_day_is_a_text() -> None:
 
 
 def test_a_failed_stage(chain: Path) -> None:
-    """fault 9: the independent branch goes on, stages that did not run are listed, and the next run resumes there."""
+    """fault 9: The independent branch goes on, stages that did not run are listed, and the next run resumes there."""
     set_param(chain, "b", fails=True)
     done = pipeline(chain)
     assert done.returncode == 1
@@ -100,7 +100,7 @@ def test_a_failed_stage(chain: Path) -> None:
 
 
 def test_a_damaged_object(pair: Path) -> None:
-    """fault 7: it is made again, whether dvc.lock or the run-cache would have led to it."""
+    """fault 7: It is made again, whether dvc.lock or the run-cache would have led to it."""
     pipeline(pair, "--apply")
     cache = pair / ".dvc/cache"
     (name,) = [out["md5"] for out in _lock(pair)["b"]["outs"]]
@@ -129,7 +129,7 @@ def started(log: Path) -> Callable[[], bool]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
-    """fault 3: the stage that runs ends with its run, and the status is not 0."""
+    """fault 3: The stage that runs ends with its run, and the status is not 0."""
     set_param(chain, "a", until=str(tmp_path / "never"))
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -153,7 +153,7 @@ def _at_work(root: Path) -> list[str]:
 
 
 def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 4: two runs and a `dvc repro` in the workspace, all three at stage a at once, do not disturb each other."""
+    """fault 4: Two runs and a `dvc repro` in the workspace, all three at stage a at once, do not disturb each other."""
     monkeypatch.setenv("STAGES_AT_WORK", str(tmp_path / "at work"))
     (tmp_path / "at work").mkdir()
     set_param(pair, "a", beside=3)
@@ -211,7 +211,7 @@ def test_a_plugin_that_is_missing(pair: Path) -> None:
 
 
 def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
-    """regression: each stage that was not cached failed. Now one warning, and what an earlier run left still counts."""
+    """fault 37: Each stage that was not cached failed. Now it is one warning, and an earlier run's work counts."""
     pipeline(pair, "--apply")
     lock = pair / "dvc.lock"
     lock.write_text(lock.read_text(encoding="utf-8").replace(_lock(pair)["b"]["outs"][0]["md5"], "f" * 32), "utf-8")

@@ -128,7 +128,7 @@ def test_the_stage_changed_in_the_meantime(models: Path) -> None:
 
 
 def test_two_at_once(models: Path) -> None:
-    """fault 4: the second waits for the first."""
+    """fault 4: The second waits for the first."""
     promote_model(models, "m1")
     two = promote_model(models, "m2")
     with held(models / LOCK, "somebody"):
@@ -141,7 +141,7 @@ def test_two_at_once(models: Path) -> None:
 
 
 def test_checks_before_a_run(models: Path) -> None:
-    """fault 13: errors that would refuse the promotion after hours appear before the run."""
+    """fault 13: Errors that would refuse the promotion after hours appear before the run."""
     check(models, CHANNEL)
     for channel, message in (
         (Channel(artifact="teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
@@ -184,7 +184,7 @@ def test_command_line(models: Path) -> None:
 
 
 def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:
-    """regression: with its data gone, a model was put into production; a rollback to such a one is refused, too."""
+    """fault 35: With its data gone, a model was put into production; a rollback to such a one is refused, too."""
     one, two = promote_model(models, "m1"), promote_model(models, "m2")
     run = kept_run(models, "m3")
     for text in ("m1", "m3"):
@@ -213,7 +213,7 @@ def test_a_damaged_object_is_not_promoted(models: Path) -> None:
 
 
 def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
-    """regression: `dvc gc` removed them, as their refs were neither branches nor tags; GTO does not know these tags."""
+    """fault 35: `dvc gc` removed them, since their refs were neither branches nor tags."""
     run = kept_run(models, "m1")
     stale = put(models / ".dvc/cache", b"of nobody")
     collect = ["gc", "--all-branches", "--all-tags", "--force"]
@@ -224,7 +224,7 @@ def test_gc_keeps_the_data_of_kept_runs(models: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "0123\n", f"{'1' * 40}\n"])
 def test_a_damaged_registry(models: Path, content: str) -> None:
-    """regression: an emptied tag made nothing promoted, and the next retraining promoted without comparing."""
+    """fault 34: An emptied tag made nothing promoted, and the next retraining promoted without comparing."""
     one = promote_model(models, "m1")
     run, file = kept_run(models, "m2"), models / ".git/refs/tags/student#production#1"
     whole = file.read_text(encoding="utf-8")

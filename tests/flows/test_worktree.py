@@ -117,7 +117,7 @@ def test_bring_back(chain: Path) -> None:
 
 
 def test_prune(chain: Path) -> None:
-    """fault 5: an old run's directory is removed, even of a killed one; those of running and recent ones stay."""
+    """fault 5: An old run's directory is removed, even of a killed one; those of running and recent ones stay."""
     revision = snapshot(chain)
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"
@@ -152,7 +152,7 @@ def test_a_directory_without_git(chain: Path) -> None:
 
 
 def test_paths_of_all_kinds(chain: Path) -> None:
-    """regression: git quotes such paths, and reports only one of a renamed file."""
+    """fault 43: Git quotes such paths, and reports only one of a renamed file."""
     names = ["Bücher/größe.txt", 'a "quoted" name.txt', ":(top)*.txt", "tab\there.txt"]
     old = chain / "renamed.txt"
     old.write_text("line\n" * 20, encoding="utf-8")
@@ -171,7 +171,7 @@ def test_paths_of_all_kinds(chain: Path) -> None:
 
 
 def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
-    """regression: a failing hook failed each run; `dvc install` makes three that work in the run's directory."""
+    """fault 43: A failing hook failed each run; `dvc install` makes three that work in the run's directory."""
     subprocess.run([sys.executable, "-m", "dvc", "install"], cwd=chain, check=True, capture_output=True)
     for name in ("post-checkout", "pre-push", "reference-transaction"):
         hook = chain / ".git/hooks" / name
@@ -187,7 +187,7 @@ def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
 
 
 def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
-    """regression: a run that a hook starts, or a tool around git, worked with that one's index and repository."""
+    """fault 43: A run that a hook starts, or a tool around git, worked with that one's index and repository."""
     other = {"GIT_DIR": str(tmp_path), "GIT_WORK_TREE": str(tmp_path), "GIT_INDEX_FILE": str(tmp_path / "index")}
     done = pipeline(chain, "--apply", **other)
     assert done.returncode == 0, done.stderr
@@ -196,7 +196,7 @@ def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
 
 
 def test_one_name_for_one_run(chain: Path) -> None:
-    """fault 4: a second process under the same name is refused."""
+    """fault 4: A second process under the same name is refused."""
     (chain / RUNS).mkdir(parents=True)
     with (chain / RUNS / "one.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -222,7 +222,7 @@ def test_a_scheduler_that_dies(tmp_path: Path) -> None:
 
 
 def test_a_worker_with_other_code(tmp_path: Path) -> None:
-    """regression: one changed line on a worker changed most sentences, unnoticed; another version could."""
+    """fault 36: one changed line on a worker changed most sentences, unnoticed; another version could."""
     for package in ("sentence_distillery", "tests"):
         shutil.copytree(
             ROOT / package, tmp_path / "code" / package, ignore=shutil.ignore_patterns("*.npz", "__pycache__")
