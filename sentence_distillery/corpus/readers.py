@@ -83,14 +83,14 @@ def files_in(path: Path, ignored: Counter[str] | None = None) -> list[Path]:
     ignored = Counter() if ignored is None else ignored
     files = []
     for file in path.rglob("*"):
-        if reason := _why_ignored(file, file.relative_to(path).parts):
+        if reason := _ignored_as(file, file.relative_to(path).parts):
             ignored[reason] += 1
         elif not file.is_dir():
             files.append(file)
     return sorted(files)
 
 
-def _why_ignored(file: Path, parts: Sequence[str]) -> str | None:
+def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
     if file.is_dir() or file.is_file():
         hidden = any(part.startswith((".", "~$")) or part == "__MACOSX" for part in parts)
         return HIDDEN_FILES if hidden and not file.is_dir() else None

@@ -393,7 +393,8 @@ def content_tokenizer(vocabulary: Sequence[str], stop_words: Iterable[str]) -> T
     if vocabulary[0] != UNKNOWN:
         raise ValueError(f"vocabulary[0] is '{vocabulary[0]}', expected '{UNKNOWN}'")
     tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(vocabulary)}, unk_token=UNKNOWN))
-    letter = r"[\p{L}\p{N}]"  # Python's [^\W_]; the \w of Oniguruma has combining marks and lacks ½
+    # As in corpus.text, of which the \w of Oniguruma lacks ½; the code points left out select glyphs.
+    letter = r"[\p{L}\p{N}\p{Mn}\p{Mc}&&[^\x{FE00}-\x{FE0F}\x{E0100}-\x{E01EF}]]"
     clitic = f"'s(?!{letter})"
     possessive = Regex(rf"{letter}+(?:(?!{clitic})'{letter}+)*\K{clitic}")
     word = Regex(f"{letter}+(?:'{letter}+)*")

@@ -107,6 +107,7 @@ def write_student(kind: str) -> None:
     write_json(STUDENT, config | {"epochs": 2, "seed": 1, "teacher": teacher})
     columns = "epoch,loss\n1,0.35\n2,0.21\n" if kind == "paper" else "epoch,loss,cosine,relational\n1,1.04,0.5,1.8\n"
     (paths.CURVES / "student.csv").write_text(columns)
+    (paths.CURVES / "student_size.csv").write_text("tokens,dimension,precision,megabytes,recall_at_10\n")
 
 
 def write_examples(cosine: float | None = 0.25) -> None:
@@ -536,6 +537,7 @@ def test_no_headline_figures(workspace: Path) -> None:
         paths.RESULTS,
         paths.SYSTEMS,
         paths.CURVES / "student.csv",
+        paths.CURVES / "student_size.csv",
         *(paths.COUNTERS / f"{name}.json" for name in report.STAGES),
     ],
     ids=str,
