@@ -29,6 +29,26 @@ from sentence_distillery.io.unicode import whole_surrogates
 PROSE = 80
 PROSE_PARAGRAPHS = 2
 LONG_PROSE = 400  # as much as several paragraphs
+# What stands in the place of an article, in English; a page with LONG_PROSE of anything else is one, whatever it says.
+_OBSTACLES = {
+    "not found": re.compile(
+        r"\b404\b|\b(?:page|article|story|content|item)\b.{0,60}\b(?:not (?:be )?found|no longer (?:available|exists?)"
+        r"|does(?:n.t| not) exist|(?:been|was) (?:removed|moved|deleted)|unavailable)\b"
+        r"|\bwe (?:can.?t|could ?n.?t|cannot|could not) find\b|\b(?:mistyped|broken link|out of date link)\b",
+        re.IGNORECASE,
+    ),
+    "cookie wall": re.compile(
+        r"\bcookies?\b|\bconsent\b|\bprivacy (?:policy|settings|notice)\b|\bpersonal data\b|\badvertising partners\b"
+        r"|\blegitimate interests?\b",
+        re.IGNORECASE,
+    ),
+    "paywall": re.compile(
+        r"\bsubscri(?:be|bers?|ptions?)\b|\b(?:log|sign) ?in to (?:read|continue|access)\b|\bfree trial\b|\bpaywall\b"
+        r"|\bcreate (?:a free|an|your) account\b|\bunlimited access\b|\bpremium (?:article|content)\b"
+        r"|\bcancel any ?time\b|\balready (?:a member|registered|have an account)\b|\b(?:continue|keep) reading\b",
+        re.IGNORECASE,
+    ),
+}
 _INLINE = frozenset(["a", "b", "big", "br", "cite", "em", "font", "i", "mark", "q", "small", "span", "strong", "u"])
 _SKIPPED = frozenset(["aside", "button", "footer", "form", "head", "header", "nav", "noscript", "script", "style"])
 _ARTICLE_TYPE = re.compile(r"^(?:\w*Article|(?:Live|)Blog(?:Posting|)|Report)$")
@@ -147,9 +167,11 @@ def _page(html: str, url: str) -> Result:
     document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
     if not isinstance(document, Document) or not document.text:
         return result | {"reason": "no text"}
+    obstacle = _obstacle([document.title or "", *headings, *document.text.split("\n")])
+    article = article and obstacle is None
     return result | {
         "article": article,
-        "reason": None if article else "list of links",
+        "reason": None if article else obstacle or "list of links",
         "title": whole_surrogates(document.title) if document.title else None,
         "published": _day(document.date),
         # trafilatura has a line for each paragraph, heading and item, and cleaning parts texts at blank lines
@@ -157,6 +179,18 @@ def _page(html: str, url: str) -> Result:
             trimmed(document.text, {document.title or "", *headings}, block).replace("\n", "\n\n")
         ),
     }
+
+
+def _obstacle(lines: Iterable[str]) -> str | None:
+    """Say what stands in the place of an article, if that is nearly all there is: most of its lines are notices."""
+    kinds = Counter[str]()
+    prose = 0
+    for line in filter(None, lines):
+        kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
+        kinds[kind or "other"] += len(line)
+        prose += len(line) if kind is None and len(line) >= PROSE else 0
+    del kinds["other"]
+    return max(kinds, key=kinds.__getitem__) if kinds and prose < LONG_PROSE else None
 
 
 def trimmed(text: str, titles: Iterable[str], block: Any) -> str:

@@ -174,7 +174,7 @@ def _marks(
     places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame, ours: Collection[str]
 ) -> list[Mark]:
     """Label each mark on one side, and move the labels of a side apart."""
-    anchors = {name: _anchor(name, places, frame) for name in places}
+    anchors = _anchors(places, frame)
     marks = []
     for anchor, direction in (("start", 1), ("end", -1)):
         side = sorted((y, x, name) for name, (x, y) in places.items() if anchors[name] == anchor)
@@ -185,19 +185,30 @@ def _marks(
     return marks
 
 
-def _anchor(name: str, places: Mapping[str, tuple[float, float]], frame: Frame) -> str:
-    """Choose a side for each label: left for marks of the right half, else right, but never over another mark."""
-    x, y = places[name]
-    reach = LABEL_OFFSET + LETTER * len(name)
-    near = [
-        other_x - x
-        for other, (other_x, other_y) in places.items()
-        if other != name and abs(other_y - y) < LABEL_GAP / 2
-    ]
-    taken = {"start": any(0 <= gap <= reach for gap in near), "end": any(-reach <= gap <= 0 for gap in near)}
-    first, second = ("end", "start") if x > (frame.left + frame.right) / 2 else ("start", "end")
-    fits = x + reach <= frame.width + LABEL_OFFSET if second == "start" else x - reach >= 0
-    return second if taken[first] and not taken[second] and fits else first
+def _anchors(places: Mapping[str, tuple[float, float]], frame: Frame) -> dict[str, str]:
+    """Choose a side for each label, from left to right: left for marks of the right half, else right.
+
+    It is the other side if a mark or a label stands in the way and the other one is free.
+    """
+    anchors: dict[str, str] = {}
+    taken = {name: [(x, x, y)] for name, (x, y) in places.items()}  # left and right end, and height
+    for name, (x, y) in sorted(places.items(), key=lambda item: item[1]):
+        reach = LABEL_OFFSET + LETTER * len(name)
+        spans = {"start": (x, x + reach), "end": (x - reach, x)}
+        first, second = ("end", "start") if x > (frame.left + frame.right) / 2 else ("start", "end")
+        others = [
+            (left, right)
+            for other, its in taken.items()
+            for left, right, height in its
+            if other != name and abs(height - y) < LABEL_GAP / 2
+        ]
+        blocked = {
+            side: any(left <= end and begin <= right for begin, end in others) for side, (left, right) in spans.items()
+        }
+        fits = spans[second][0] >= 0 and spans[second][1] <= frame.width + LABEL_OFFSET
+        anchors[name] = second if blocked[first] and not blocked[second] and fits else first
+        taken[name].append((*spans[anchors[name]], y))
+    return anchors
 
 
 def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) -> Curve:

@@ -136,10 +136,11 @@ def test_a_page_in_place_of_a_list(kind: str) -> None:
     assert analyse(request(kind), html) == {"links": [], "article": False, "reason": "HTML, not a list of pages"}
 
 
-STORY = "".join(
-    f"<div>{text} and the ships had to wait outside for two whole days before they could enter.</div>"
+LINES = [
+    f"{text} and the ships had to wait outside for two whole days before they could enter."
     for text in ("The storm closed the harbour on Monday", "Nobody had been hurt", "The gale fell in the night")
-)
+]
+STORY = "".join(f"<div>{line}</div>" for line in LINES)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +163,43 @@ def test_an_article_that_only_json_ld_declares(content: str, kind: str) -> None:
     found = page(f'<html><head><script type="{kind}">{content}</script></head><body><main>{STORY}</main></body></html>')
     assert found["article"], found
     assert len(found["text"].split("\n\n")) == 3
+
+
+OFFERS = {
+    "cookie wall": [
+        "We and our 847 partners store cookies on your device and process personal data, such as your IP address.",
+        "You may withdraw your consent at any time in the privacy settings at the bottom of each of our pages.",
+        "Accept all",
+    ],
+    "paywall": [
+        "Subscribe to continue reading this story, and get unlimited access to all of our journalism from today.",
+        "Already a subscriber? Sign in to read on. The first month costs one euro, and you can cancel anytime.",
+        "The storm closed the harbour on Monday morning and the ships had to wait outside.",
+    ],
+    "not found": [
+        "The page that you asked for could not be found. It may have been moved, or the address was mistyped.",
+        "Use the search above, or go back to the front page, where you will find the news of the day and more.",
+    ],
+}
+
+
+@pytest.mark.parametrize("reason", OFFERS)
+def test_what_stands_in_the_place_of_an_article(reason: str) -> None:
+    """fault 51: with status 200, and marked as an article; from the first page on, not only once it repeats."""
+    text = "".join(f"<p>{line}</p>" for line in OFFERS[reason])
+    head = '<meta property="og:type" content="article"><title>News</title>'
+    found = page(f"<html><head>{head}</head><body><main>{text}</main></body></html>")
+    assert (found["article"], found["reason"]) == (False, reason)
+
+
+@pytest.mark.parametrize("reason", OFFERS)
+@pytest.mark.parametrize("notices", [1, 2])
+def test_an_article_beside_or_about_such_a_thing(reason: str, notices: int) -> None:
+    """fault 51: a notice below an article, or an article about cookies, subscriptions or lost pages."""
+    more = [line.replace("two whole days", "a week") for line in LINES]
+    text = "".join(f"<p>{line}</p>" for line in (*LINES, *more, *OFFERS[reason][:notices]))
+    found = page(f"<html><head><title>Why cookies are not found</title></head><body><main>{text}</main></body></html>")
+    assert found["article"], found
 
 
 @pytest.mark.parametrize("content", ['{"@type": "WebPage"}', '{"@type": "NewsArticle"', "[" * 100_000, "[1, null]", ""])
