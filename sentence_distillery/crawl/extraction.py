@@ -182,15 +182,16 @@ def _page(html: str, url: str) -> Result:
 
 
 def _obstacle(lines: Iterable[str]) -> str | None:
-    """Say what stands in the place of an article, if that is nearly all there is: most of its lines are notices."""
+    """Say what stands in the place of an article: little prose, and a third of the text or more is notices of a kind."""
     kinds = Counter[str]()
     prose = 0
     for line in filter(None, lines):
         kind = next((kind for kind, notice in _OBSTACLES.items() if notice.search(line)), None)
         kinds[kind or "other"] += len(line)
         prose += len(line) if kind is None and len(line) >= PROSE else 0
-    del kinds["other"]
-    return max(kinds, key=kinds.__getitem__) if kinds and prose < LONG_PROSE else None
+    other = kinds.pop("other", 0)
+    found = bool(kinds) and prose < LONG_PROSE and 2 * kinds.total() > other
+    return max(kinds, key=kinds.__getitem__) if found else None
 
 
 def trimmed(text: str, titles: Iterable[str], block: Any) -> str:
