@@ -182,7 +182,7 @@ def _page(html: str, url: str) -> Result:
 
 
 def _obstacle(lines: Iterable[str]) -> str | None:
-    """Say what stands in the place of an article: little prose, and a third of the text or more is notices of a kind."""
+    """Say what stands in the place of an article, if a third of the text is notices and little is prose."""
     kinds = Counter[str]()
     prose = 0
     for line in filter(None, lines):
