@@ -90,6 +90,7 @@ class Parts:
     stored: NDArray[Any]
     linear: tuple[Floats, Floats] | None = None
     step: float | None = None
+    levels: NDArray[np.int16] | None = None  # of a table that has a step
     words: list[str] | None = None
     terms: list[str] | None = None
     hidden: tuple[Floats, Floats] | None = None
@@ -162,7 +163,7 @@ def read_model(directory: Path) -> Parts:
         words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
         tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
         rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
-        stored, step = _read_table(home / WEIGHTS, rows, config.get("step"), content)
+        stored, step, levels = _read_table(home / WEIGHTS, rows, config.get("step"), content)
         linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
         hidden = _read_hidden(directory, denses, stored.shape[1], weights) if len(denses) == 2 else None
         weights.check()
@@ -173,6 +174,7 @@ def read_model(directory: Path) -> Parts:
         stored,
         linear=linear,
         step=step,
+        levels=levels,
         words=words,
         terms=terms,
         hidden=hidden,
@@ -409,24 +411,27 @@ def _tensor_names(path: Path) -> list[str]:
         ) from error
 
 
-def _read_table(path: Path, rows: int, step: Any, content: bytes | None) -> tuple[NDArray[Any], float | None]:
-    """Read the table and the step between its levels; the step is None if the table has no levels."""
+def _read_table(
+    path: Path, rows: int, step: Any, content: bytes | None
+) -> tuple[NDArray[Any], float | None, NDArray[np.int16] | None]:
+    """Read the table, the step between its levels and these; step and levels are None if the table has none."""
     names = _tensor_names(path)
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
     table = map_tensors(path, {name: (None if ROWS in names else rows, None)}, content)[name]
     if 0 in table.shape:
         raise InputError(f"{path}: tensor '{name}' has shape {table.shape}, without a value. {_REMEDY}")
     table = _folded(path, table, names, rows)
-    levels = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < np.inf
-    if table.dtype != np.float16 or not levels:  # another library stored the levels again without their step
+    known = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < np.inf
+    if table.dtype != np.float16 or not known:  # another library stored the levels again without their step
         step = None
-    if step is None:
+    levels = None if step is None else as_levels(table, step)
+    if levels is None:
         _check_finite(path, name, table)
-    elif (as_levels(table, step) == NO_LEVEL).any():
+    elif (levels == NO_LEVEL).any():
         raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
     if table[0].any():
         raise InputError(f"{path}: the unknown token (row 0) has a vector, which a student's has not. {_REMEDY}")
-    return table, step
+    return table, step, levels
 
 
 def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDArray[Any]:

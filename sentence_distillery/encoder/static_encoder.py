@@ -133,7 +133,7 @@ class Derived:
 
     def __init__(self, parts: Parts | None = None) -> None:
         self.parts = parts
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {} if parts is None or parts.levels is None else {"_levels": parts.levels}
         self.cuts: dict[str, list[int]] = {}  # the pieces of unknown words
 
 
