@@ -30,7 +30,6 @@ from typing import Any
 
 import dvc.api
 import gto.api
-import yaml
 from dvc.config import Config
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
@@ -39,6 +38,7 @@ from gto.exceptions import GTOException
 
 from flows.execution.cache import cache_of, remove_broken
 from flows.execution.process import held
+from flows.execution.yaml_reader import read_yaml
 from flows.registry.comparison import METRICS, PROVENANCE, Figures, current
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
@@ -141,8 +141,7 @@ def read_figures(root: Path, version: Version) -> Figures:
 def _objects(root: Path, revision: str, artifact: str) -> list[str]:
     """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
     graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    outs = [out for stage in yaml.safe_load(lock)["stages"].values() for out in stage.get("outs", [])]
-    benchmarks = [str(out["md5"]) for out in outs if "md5" in out and PROVENANCE.startswith(f"{out['path']}/")]
+    benchmarks = [str(out["md5"]) for out in _outs(lock) if "md5" in out and PROVENANCE.startswith(f"{out['path']}/")]
     return [model_hash(artifact, graph, lock), *benchmarks]
 
 
@@ -166,10 +165,15 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
 def model_hash(artifact: str, graph: str, lock: str) -> str:
     """Return the MD5 of the files of `artifact`, given the texts of dvc.yaml and dvc.lock; raises PromotionError."""
     path = _path(artifact, graph)
-    for out in (out for stage in yaml.safe_load(lock)["stages"].values() for out in stage.get("outs", [])):
+    for out in _outs(lock):
         if out["path"] == path:
             return str(out["md5"])
     raise PromotionError(f"dvc.lock has no {path}, the artifact '{artifact}': its stage has not run.")
+
+
+def _outs(lock: str) -> list[dict[str, Any]]:
+    """List the outputs of all stages in the text of dvc.lock."""
+    return [out for stage in read_yaml(lock)["stages"].values() for out in stage.get("outs", [])]
 
 
 def _model_at(root: Path, revision: str, artifact: str) -> str:
@@ -178,7 +182,7 @@ def _model_at(root: Path, revision: str, artifact: str) -> str:
 
 
 def _path(artifact: str, graph: str) -> str:
-    artifacts = yaml.safe_load(graph).get("artifacts", {})
+    artifacts = read_yaml(graph).get("artifacts", {})
     if artifact not in artifacts:
         known = ", ".join(artifacts) or "none"
         raise PromotionError(f"dvc.yaml has no artifact '{artifact}'; it has {known}. Add it below `artifacts:`.")

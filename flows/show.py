@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 from typing import Any
 
-import yaml
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from flows.execution.graph import makers
@@ -75,7 +74,7 @@ def _leaves(text: str) -> dict[str, Any]:
 
 def plots(directory: Path) -> dict[str, bytes]:
     """Draw the plots of dvc.yaml whose files are there, as PNG by title."""
-    entries = yaml.safe_load((directory / "dvc.yaml").read_text(encoding="utf-8")).get("plots", [])
+    entries = read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8")).get("plots", [])
     pictures: dict[str, bytes] = {}
     for entry in entries:
         for title, plot in entry.items():

@@ -28,6 +28,7 @@ from flows.execution.needs import (
     written,
 )
 from flows.execution.slots import main_memory, processors
+from flows.execution.yaml_reader import read_yaml
 
 GIVEN = "DISTILLERY_RESOURCES"  # the worker's setting
 OFFERED = "DISTILLERY_OFFER"  # set by the worker for its flow runs
@@ -84,13 +85,17 @@ class Offer:
 def read_offer(text: str) -> Offer:
     """Read what `str` wrote, or a setting of that form; without a number of cards there is none. Raises OfferError."""
     try:
-        content = yaml.safe_load(text if text.startswith("{") else f"{{{text}}}")
-        return _offer(content)
+        return _offer(_read(text))
     except yaml.YAMLError:
         problem = "it is not YAML"
     except (NeedsError, TypeError, ValueError) as error:
         problem = str(error)
     raise OfferError(f"'{text}' is not a list of resources: {problem}; write {{gpu: 1, gpu_memory: 16GB}}.")
+
+
+def _read(text: str) -> dict[str, object]:
+    content: dict[str, object] = read_yaml(text if text.startswith("{") else f"{{{text}}}")
+    return content
 
 
 def _offer(content: dict[str, object]) -> Offer:
@@ -114,10 +119,9 @@ def measured() -> Offer:
     given = os.environ.get(GIVEN, "")
     try:
         own = read_offer(given)
-        named = yaml.safe_load(given if given.startswith("{") else f"{{{given}}}")
     except OfferError as error:
         raise OfferError(f"{GIVEN}: {error}") from None
-    cards = own.cards if GPU in named or os.environ.get("DISTILLERY_DEVICE") == "cpu" else _cards()
+    cards = own.cards if GPU in _read(given) or os.environ.get("DISTILLERY_DEVICE") == "cpu" else _cards()
     return Offer(cards, own.cpus or processors(), own.memory or main_memory(), own.others)
 
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -10,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.schema import EVALUATION_FINGERPRINTS
-from sentence_distillery.corpus.text import MARKS
+from sentence_distillery.corpus.text import marks
 from sentence_distillery.io.artifacts import read_table
 
-# \w is a letter, a digit (of any script) or the underscore. Marks, such as vowels of Devanagari, belong to letters.
-NEITHER_LETTER_NOR_DIGIT = re.compile(rf"(?:[^\w{MARKS}]|_)+")
-
-
 _NEITHER_IN_ASCII = bytes(code for code in range(128) if not chr(code).isalnum() and chr(code) != "\n")
+
+
+@cache
+def _neither() -> re.Pattern[str]:
+    r"""Match what is neither a letter with its marks, such as vowels of Devanagari, nor a digit; \w has underscores."""
+    return re.compile(rf"(?:[^\w{marks()}]|_)+")
 
 
 def fingerprint(text: str) -> int:
@@ -41,9 +44,7 @@ def fingerprints(texts: Sequence[str]) -> NDArray[np.uint64]:
         kept = [b""] * len(texts)
     for number, text in enumerate(texts):
         if not kept[number]:
-            kept[number] = NEITHER_LETTER_NOR_DIGIT.sub("", unicodedata.normalize("NFC", text).casefold()).encode(
-                "utf-8"
-            )
+            kept[number] = _neither().sub("", unicodedata.normalize("NFC", text).casefold()).encode("utf-8")
     hashes = np.frombuffer(b"".join([blake2b(content, digest_size=8).digest() for content in kept]), ">u8")
     return np.where(np.array(list(map(len, kept))) > 0, hashes, 0).astype(np.uint64)
 

@@ -15,165 +15,27 @@ from sentence_distillery.io.unicode import whole_surrogates
 # Text is sometimes escaped twice; deeper nesting is not text, and an unbounded loop would be quadratic.
 _ESCAPE_LEVELS = 3
 
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "area",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "map",
-        "mark",
-        "meter",
-        "nobr",
-        "output",
-        "progress",
-        "q",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
-)
-_BLOCK = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "audio",
-        "base",
-        "blockquote",
-        "br",
-        "button",
-        "canvas",
-        "caption",
-        "center",
-        "col",
-        "colgroup",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "embed",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "frame",
-        "frameset",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "header",
-        "hgroup",
-        "hr",
-        "input",
-        "legend",
-        "li",
-        "link",
-        "main",
-        "menu",
-        "meta",
-        "nav",
-        "object",
-        "ol",
-        "optgroup",
-        "option",
-        "p",
-        "param",
-        "picture",
-        "pre",
-        "rp",
-        "rt",
-        "search",
-        "section",
-        "select",
-        "source",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "title",
-        "tr",
-        "track",
-        "ul",
-        "video",
-    ]
-)
+_INLINE_NAMES = """
+a abbr acronym area b bdi bdo big cite code data del dfn em font i img ins kbd label map mark meter nobr output
+progress q ruby s samp small span strike strong sub sup time tt u var wbr
+"""
+_BLOCK_NAMES = """
+address article aside audio base blockquote br button canvas caption center col colgroup dd details dialog dir div dl
+dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr input legend li
+link main menu meta nav object ol optgroup option p param picture pre rp rt search section select source summary table
+tbody td tfoot th thead title tr track ul video
+"""
 _DROPPED = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "svg", "template"])
 # The content of these is not markup, so that a missing end would swallow the rest of the text; nor would _DROPPED end.
 _UNTIL_END = _DROPPED | {"textarea", "title", "xmp"}
-_SWITCHES = frozenset(
-    [
-        "allowfullscreen",
-        "async",
-        "autofocus",
-        "autoplay",
-        "checked",
-        "compact",
-        "controls",
-        "default",
-        "defer",
-        "disabled",
-        "download",
-        "hidden",
-        "inert",
-        "ismap",
-        "itemscope",
-        "loop",
-        "multiple",
-        "muted",
-        "nohref",
-        "nomodule",
-        "noshade",
-        "novalidate",
-        "nowrap",
-        "open",
-        "playsinline",
-        "readonly",
-        "required",
-        "reversed",
-        "selected",
-    ]
-)
+_BOOLEAN_NAMES = """
+allowfullscreen async autofocus autoplay checked compact controls default defer disabled download hidden inert ismap
+itemscope loop multiple muted nohref nomodule noshade novalidate nowrap open playsinline readonly required reversed
+selected
+"""
+_INLINE, _BLOCK, _BOOLEAN = (frozenset(names.split()) for names in (_INLINE_NAMES, _BLOCK_NAMES, _BOOLEAN_NAMES))
 
-# Atomic, so that nothing is read twice. Groups: the slash of an end, the name, the attributes.
+# Atomic, so that nothing is read twice. Groups: the slash of an end tag, the name, the attributes.
 _ATTRIBUTE = r"""\s++[^\s"'<>/=]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?+"""
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:.-]*+)((?>{_ATTRIBUTE})*+)\s*+/?>")
 _BARE = re.compile(r"""\s([^\s"'<>/=]++)(?!\s*=)(?=\s|$)""")
@@ -240,11 +102,11 @@ def _token(text: str, place: int, ends: dict[str, int]) -> tuple[int, str]:
 
 
 def _is_tag(tag: re.Match[str]) -> bool:
-    """Tell whether attributes are such: those without a value are switches of HTML, and an end has none."""
+    """Tell whether attributes are such: one without a value is a boolean attribute of HTML, and an end tag has none."""
     if not tag[3]:
         return True
     bare = _BARE.findall(_VALUE.sub("=", tag[3]))
-    return not tag[1] and all(name.lower() in _SWITCHES or "-" in name for name in bare)
+    return not tag[1] and all(name.lower() in _BOOLEAN or "-" in name for name in bare)
 
 
 def _parsed(marked: str) -> str:

@@ -11,8 +11,8 @@ closing 's is cut off (the firm's -> the firm), so that a noun and its possessiv
 """
 
 import re
-import sys
 import unicodedata
+from functools import cache
 
 from sentence_distillery.io.unicode import compatible, whole_surrogates
 
@@ -41,10 +41,19 @@ def is_mark(character: str) -> bool:
     return unicodedata.category(character) in ("Mn", "Mc") and not selector
 
 
-MARKS = "".join(filter(is_mark, map(chr, range(sys.maxunicode + 1))))
-_LETTER = rf"[\w{MARKS}]"  # tokenize() replaces underscores
-_CLITIC = rf"'s(?!{_LETTER})"
-_WORD = re.compile(rf"({_LETTER}+(?:(?!{_CLITIC})'{_LETTER}+)*)(?:{_CLITIC})?")
+@cache  # it takes a twentieth of a second, and ASCII needs none of it
+def marks() -> str:
+    """List the marks of all letters; the planes of Unicode from 0x20000 on have none."""
+    return "".join(filter(is_mark, map(chr, range(0x300, 0x20000))))
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    letter = rf"[\w{marks()}]"  # tokenize() replaces underscores
+    clitic = rf"'s(?!{letter})"
+    return re.compile(rf"({letter}+(?:(?!{clitic})'{letter}+)*)(?:{clitic})?")
+
+
 # ASCII in lower case, with a space for each character that is neither a letter nor a digit.
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 
@@ -145,7 +154,7 @@ def tokenize(text: str) -> list[str]:
     """Split `text` into lower-case words, as the module's docstring defines them; numbers are words, too."""
     if text.isascii() and "'" not in text:  # the same words in a third of the time
         return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-    return _WORD.findall(text.lower().replace("’", "'").replace("_", " "))
+    return _word().findall(text.lower().replace("’", "'").replace("_", " "))
 
 
 def content_tokens(tokens: list[str], language: str = "en") -> list[str]:

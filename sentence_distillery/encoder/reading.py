@@ -153,8 +153,10 @@ def read_model(directory: Path) -> Parts:
         'float16'
     """
     config = _read_config(directory)
-    denses = _dense_modules(directory, config)
-    ours = _is_ours(directory, config)
+    modules = _read_modules(directory)
+    denses = _dense_modules(directory, config, modules)
+    # model2vec keeps our entries of config.json when it saves a model, but writes a folder of its own
+    ours = set(_SHAPE) <= set(config) and (not modules or modules[0][1] == "")
     digests = config.get(SHA256) if ours else None
     home = directory / NESTED if (directory / NESTED).is_dir() else directory
     with ThreadPoolExecutor(1) as pool:  # which hashes the weights beside this thread
@@ -211,12 +213,6 @@ class Weights:
                     f"{path} has SHA-256 {digest.result()}, which {self.directory / CONFIG} does not have in {SHA256}: "
                     f"it is damaged, or of another model. {_REMEDY}"
                 )
-
-
-def _is_ours(directory: Path, config: Mapping[str, Any]) -> bool:
-    """Tell whether this library wrote the files; model2vec keeps our entries of config.json when it saves a model."""
-    path = directory / MODULES
-    return set(_SHAPE) <= set(config) and (not path.exists() or _read_json(path)[0].get("path") == "")
 
 
 def _check_shape(
@@ -279,15 +275,21 @@ def _read_config(directory: Path) -> dict[str, Any]:
     return config
 
 
-def _dense_modules(directory: Path, config: Mapping[str, Any]) -> list[str]:
-    """List the folders of the Dense modules; raises InputError for a module that a static model does not have."""
+def _read_modules(directory: Path) -> list[tuple[str, str]] | None:
+    """List the kind and the folder of each module; None if a hand or an old model2vec saved none of modules.json."""
     path = directory / MODULES
-    if not path.exists():  # saved by hand, or by a version of model2vec without modules
-        return {"paper": [DENSE], "deep": [DENSE, NARROW]}.get(config.get("kind", "static"), [])
+    if not path.exists():
+        return None
     try:
-        modules = [(str(module["type"]).rpartition(".")[2], _folder(module["path"])) for module in _read_json(path)]
+        return [(str(module["type"]).rpartition(".")[2], _folder(module["path"])) for module in _read_json(path)]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a list of modules ({error!r}). {_REMEDY}") from error
+
+
+def _dense_modules(directory: Path, config: Mapping[str, Any], modules: list[tuple[str, str]] | None) -> list[str]:
+    """List the folders of the Dense modules; raises InputError for a module that a static model does not have."""
+    if modules is None:
+        return {"paper": [DENSE], "deep": [DENSE, NARROW]}.get(config.get("kind", "static"), [])
     kinds = [kind for kind, _ in modules]
     denses = [folder for kind, folder in modules if kind == "Dense"]
     if kinds[:1] != ["StaticEmbedding"] or not set(kinds) <= set(_KNOWN_MODULES) or len(denses) not in _KINDS:

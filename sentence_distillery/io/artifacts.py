@@ -208,30 +208,31 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
     return tensors
 
 
-def map_tensors(
-    path: Path, shapes: Mapping[str, Sequence[int | None]], content: bytes | mmap.mmap | None = None
-) -> Tensors:
-    """Read like `read_tensors`, but return read-only views of the file, which the system reads page by page.
+def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]], content: bytes | None = None) -> Tensors:
+    """Read like `read_tensors`, but return read-only views: of `content`, the file's if it has been read, or of a map.
 
-    `content` is the file's content if it has been read or mapped already.
+    The system reads a map page by page.
     """
     names = tensor_names(path)
     if missing := sorted(set(shapes) - set(names)):
         raise InputError(f"{path} has no tensor '{missing[0]}' (it has {', '.join(sorted(names))}).")
-    if content is None:
-        with path.open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size])
+    data = _map(path) if content is None else content
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
     tensors = {}
     for name, shape in shapes.items():
         entry = header[name]
         if entry["dtype"] not in DTYPES:
             raise InputError(f"{path}: tensor '{name}' is {entry['dtype']}, expected {', '.join(DTYPES)}.")
         begin, end = (8 + size + offset for offset in entry["data_offsets"])
-        tensors[name] = np.frombuffer(memoryview(content)[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[name] = np.frombuffer(memoryview(data)[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
         _check_shape(path, name, tensors[name].shape, shape)
     return tensors
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def tensor_names(path: Path) -> list[str]:
