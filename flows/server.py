@@ -25,7 +25,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from flows.hosting.asgi import App, Message, Receive, Send, answer
-from flows.hosting.reports import COOKIE, PLACE, Reports
+from flows.hosting.reports import LOGIN, PLACE, Reports
 
 HOST = "127.0.0.1"
 PORT = 4200
@@ -44,10 +44,9 @@ fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(a
     return;
   }
   localStorage.setItem("prefect-password", token);
-  document.cookie = `COOKIE=${token}; path=PLACE; SameSite=Strict`;
-  location.replace("/");
+  fetch("LOGIN", {headers: {Authorization: `Basic ${token}`}}).then(() => location.replace("/"));
 });
-""".replace("COOKIE", COOKIE).replace("PLACE", PLACE)
+""".replace("LOGIN", f"{PLACE}{LOGIN}")
 PAGE = f"""<!doctype html>
 <meta charset="utf-8">
 <title>Prefect</title>

@@ -1,7 +1,11 @@
 """The reports of runs, as pages of the server: a run sends its report, and Prefect's page has the link.
 
     PUT /reports/20261127-101500-3fa2       by a run, with the key in the Authorization header
-    GET /reports/20261127-101500-3fa2       by a browser, with the cookie that /enter sets, or the key as its password
+    GET /reports/login                      by /enter, with the key: sets a cookie
+    GET /reports/20261127-101500-3fa2       by a browser, with this cookie, or with the key as its password
+
+A browser sends a cookie to every port of a host, so that another user's server on this machine may get it. So it is not
+the key but a hash of it, which reads reports and nothing else.
 
 A report comes from a run, which may be anybody's code. So its page is a sandbox: it can neither read the key that the
 browser keeps for Prefect's page nor send anything anywhere.
@@ -21,6 +25,7 @@ from flows.hosting.asgi import Message, Receive, Send, answer
 
 PLACE = "/reports/"
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+LOGIN = "login"
 COOKIE = "distillery-reports"
 LARGEST = 32 * 2**20  # bytes
 POLICY = (
@@ -34,19 +39,23 @@ class Reports:
     """Keep and show reports, one file each, for whoever has the key.
 
     Args:
-        directory: The files; `None` of the server's other data lies there.
+        directory: The files, and nothing else.
         key: USER:SECRET.
     """
 
     def __init__(self, directory: Path, key: str) -> None:
         self.directory = directory
         self._token = b64encode(key.encode()).decode()
+        self._cookie = hmac.new(key.encode(), COOKIE.encode(), "sha256").hexdigest()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request whose path begins with PLACE."""
         name, method = scope["path"].removeprefix(PLACE), scope["method"]
         if not self._allowed(scope, method):
             await answer(send, 401, "text/plain; charset=utf-8", "Log in with the key of the server.\n", ASK)
+        elif name == LOGIN and method == "GET":
+            cookie = f"{COOKIE}={self._cookie}; Path={PLACE}; HttpOnly; SameSite=Strict"
+            await answer(send, 200, "text/plain; charset=utf-8", "logged in\n", (b"set-cookie", cookie.encode()))
         elif not NAME.fullmatch(name) or method not in ("GET", "PUT"):
             await answer(send, 404, "text/plain; charset=utf-8", f"There is no report '{name}'.\n")
         elif method == "PUT":
@@ -55,10 +64,11 @@ class Reports:
             await self._show(name, send)
 
     def _allowed(self, scope: Message, method: str) -> bool:
-        """Return whether the request has the key; a cookie only reads, since a browser sends it unasked."""
-        given = list(_given(scope, b"authorization", "Basic "))
-        given += _given(scope, b"cookie", f"{COOKIE}=") if method == "GET" else []
-        return any(hmac.compare_digest(token.encode(), self._token.encode()) for token in given)
+        """Return whether the request has the key, or the cookie, which only reads, since a browser sends it unasked."""
+        given = [(token, self._token) for token in _given(scope, b"authorization", "Basic ")]
+        if method == "GET":
+            given += [(token, self._cookie) for token in _given(scope, b"cookie", f"{COOKIE}=")]
+        return any(hmac.compare_digest(token.encode(), expected.encode()) for token, expected in given)
 
     async def _keep(self, name: str, receive: Receive, send: Send) -> None:
         body = b""

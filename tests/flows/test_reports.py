@@ -1,6 +1,7 @@
 """Reports of runs on the server's page, and the lines that errors of remotes become."""
 
 import asyncio
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from flows.execution.graph import makers, targets
 from flows.execution.remedies import one_line
 from flows.hosting import reports
 from flows.hosting.asgi import Message, Receive, Send
-from flows.hosting.reports import COOKIE, PLACE, Reports
+from flows.hosting.reports import COOKIE, LOGIN, PLACE, Reports
 from flows.server import Gate
 
 from .conftest import write_yaml
@@ -48,14 +49,26 @@ def test_a_report_is_kept_and_shown(ask: Callable[..., httpx.Response]) -> None:
     """A run sends it with the key; a browser that has the cookie of /enter, or the key as its password, sees it."""
     assert ask("GET", auth=AUTH).status_code == 404
     assert ask("PUT", content=PAGE, auth=AUTH).status_code == 201
-    cookie = httpx.Client(auth=AUTH).build_request("GET", ORIGIN)
-    token = next(httpx.BasicAuth(*AUTH).auth_flow(cookie)).headers["authorization"].removeprefix("Basic ")
-    for options in ({"auth": AUTH}, {"headers": {"cookie": f"other=1; {COOKIE}={token}"}}):
+    cookie = ask("GET", LOGIN, auth=AUTH).headers["set-cookie"]
+    assert cookie.endswith(f"; Path={PLACE}; HttpOnly; SameSite=Strict")
+    cookie = cookie.partition(";")[0]
+    for options in ({"auth": AUTH}, {"headers": {"cookie": f"other=1; {cookie}"}}):
         shown = ask("GET", **options)
         assert (shown.status_code, shown.text) == (200, PAGE)
         assert "sandbox allow-scripts" in shown.headers["content-security-policy"]
-    assert ask("PUT", content="x", headers={"cookie": f"{COOKIE}={token}"}).status_code == 401
+    assert ask("PUT", content="x", headers={"cookie": cookie}).status_code == 401
     assert ask("GET", auth=AUTH).text == PAGE
+
+
+def test_the_cookie_is_not_the_key(ask: Callable[..., httpx.Response]) -> None:
+    """fault 32: a browser sends it to all ports of this machine, so whoever has it must not get in with it."""
+    token = base64.b64encode(":".join(AUTH).encode()).decode()
+    name, _, value = ask("GET", LOGIN, auth=AUTH).headers["set-cookie"].partition(";")[0].partition("=")
+    assert AUTH[1] not in value and token not in value
+    assert ask("GET", headers={"cookie": f"{name}={token}"}).status_code == 401
+    for given in (value, base64.b64encode(f"{AUTH[0]}:{value}".encode()).decode()):
+        assert ask("GET", headers={"authorization": f"Basic {given}"}).status_code == 401
+        assert ask("PUT", content="x", headers={"authorization": f"Basic {given}"}).status_code == 401
 
 
 def test_a_stranger_gets_none(ask: Callable[..., httpx.Response], monkeypatch: pytest.MonkeyPatch) -> None:
