@@ -215,6 +215,7 @@ def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
         "PREFECT_SERVER_API_AUTH_STRING": read_key(home),
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
         "PREFECT_SERVER_UI_API_URL": f"{origins[-1]}/api",
+        "PREFECT_SERVER_UI_V2_ENABLED": "false",  # it forgets the key if leaving a page cuts off its check (3.8.8)
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }

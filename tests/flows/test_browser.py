@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PageTimeoutError
 
+from flows.hosting.reports import COOKIE
 from tests.sockets import LOOPBACK, free_port, peers
 from tests.waiting import LIMIT, wait_until
 
@@ -89,7 +90,8 @@ def page(address: str) -> Iterator[Page]:
 def test_a_run_with_parameters(page: Page, address: str, entrance: str, workspace: Path) -> None:
     """The form, a stage as target, a changed parameter; the GPU stage runs in the second clone."""
     page.goto(entrance)
-    page.wait_for_url(re.compile("/dashboard"))
+    page.wait_for_url(re.compile(f"{re.escape(address)}/dashboard"))
+    assert [cookie["name"] for cookie in page.context.cookies()] == [COOKIE]
     _deployments(page, address)
     page.get_by_role("link", name="pipeline").first.click()
     page.get_by_role("button", name="Run", exact=True).click()
