@@ -34,7 +34,7 @@ from sentence_distillery.evaluation.tasks import (
     read_task,
 )
 from sentence_distillery.io.ragged import Floats, unit_rows
-from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.io.unavailable import Figure, Unavailable
 from sentence_distillery.protocols.classification import Labelled, predictions
 from sentence_distillery.protocols.classification import why_unavailable as why_not_classified
 from sentence_distillery.protocols.clustering import clustering
@@ -65,13 +65,21 @@ def scored_on_labels(name: str, encoder: Encoder | Unavailable, task: TaskSet) -
     Raises:
         InputError: If the columns of the set do not fit each other.
     """
+    return scored_with_draws(name, encoder, task)[0]
+
+
+def scored_with_draws(name: str, encoder: Encoder | Unavailable, task: TaskSet) -> tuple[Result, Floats | None]:
+    """Measure an encoder on a set, and keep the draws of its interval; arguments as of `scored_on_labels`.
+
+    Returns:
+        The main figure, and the figure of each draw, (draws,), if it has an interval. All encoders have the same draws
+        of a set, so the interval of a difference of two encoders is that of the differences of their draws.
+    """
     check(task)
-    empty = Measure(*_place(task), Unavailable(""), task.size)
-    if isinstance(encoder, Unavailable):
-        measure = replace(empty, value=encoder)
-    else:
-        measure = _measured(partial(_unit, encoder), task, empty)
-    return replace(as_result(name, measure, task.tested.name), split=task.tested.split)
+    value, drawn = (encoder, None) if isinstance(encoder, Unavailable) else _measured(partial(_unit, encoder), task)
+    low, high = (None, None) if drawn is None else bootstrap.interval(drawn)
+    measure = Measure(*_place(task), value, task.size, low, high)
+    return replace(as_result(name, measure, task.tested.name), split=task.tested.split), drawn
 
 
 def _place(task: TaskSet) -> tuple[str, str]:
@@ -87,40 +95,35 @@ def _place(task: TaskSet) -> tuple[str, str]:
             return "search", "ndcg_at_10"
 
 
-def _measured(embed: Embed, task: TaskSet, empty: Measure) -> Measure:
-    """Return `empty` with the figure of an encoder and its interval, or with the reason why there is none."""
+def _measured(embed: Embed, task: TaskSet) -> tuple[Figure, Floats | None]:
+    """Return the main figure of an encoder and its draws, or the reason why there is none."""
     vectors = TASKS[task.type].embed(embed, task.texts)
     if isinstance(task.texts, PairSet):
-        return (_correlated if task.type == "sts" else _decided)(vectors, task.texts, empty)
+        return (_correlated if task.type == "sts" else _decided)(vectors, task.texts)
     if isinstance(task.texts, DocumentSet):
-        return replace(empty, value=clustering(vectors, task.texts.labels).v_measure)
+        return clustering(vectors, task.texts.labels).v_measure, None
     values = _found(vectors, task.texts) if isinstance(task.texts, QuerySet) else _classified(vectors, task.texts)
     if isinstance(values, Unavailable):
-        return replace(empty, value=values)
-    low, high = bootstrap.interval(bootstrap.means(values, bootstrap.counts(len(values))))
-    return replace(empty, value=float(values.mean()), low=low, high=high)
+        return values, None
+    return float(values.mean()), bootstrap.means(values, bootstrap.counts(len(values)))
 
 
-def _correlated(vectors: Two, pairs: PairSet, empty: Measure) -> Measure:
+def _correlated(vectors: Two, pairs: PairSet) -> tuple[Figure, Floats | None]:
     """Correlate cosines with scores; the ranks are those of all pairs in every draw."""
     predicted, (scores, _) = cosines(*vectors), checked_scores(pairs)
     value = correlations(predicted, scores)["spearman"]
     if isinstance(value, Unavailable):
-        return replace(empty, value=value)
-    drawn = bootstrap.counts(len(scores))
-    low, high = bootstrap.interval(bootstrap.pearson(rankdata(predicted), rankdata(scores), drawn))
-    return replace(empty, value=value, low=low, high=high)
+        return value, None
+    return value, bootstrap.pearson(rankdata(predicted), rankdata(scores), bootstrap.counts(len(scores)))
 
 
-def _decided(vectors: Two, pairs: PairSet, empty: Measure) -> Measure:
+def _decided(vectors: Two, pairs: PairSet) -> tuple[Figure, Floats | None]:
     """Tell pairs that belong together from others by their cosines."""
     positive = np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool)
     value = pair_classification(*vectors, positive).ap
     if isinstance(value, Unavailable):
-        return replace(empty, value=value)
-    drawn = bootstrap.counts(len(positive))
-    low, high = bootstrap.interval(precisions_of_draws(cosines(*vectors), positive, drawn))
-    return replace(empty, value=value, low=low, high=high)
+        return value, None
+    return value, precisions_of_draws(cosines(*vectors), positive, bootstrap.counts(len(positive)))
 
 
 def _classified(vectors: Two, texts: Documents) -> Floats | Unavailable:

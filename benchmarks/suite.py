@@ -1,0 +1,174 @@
+"""All sets of the suite, scored for our encoders and for others: `python -m benchmarks.suite FROM...`.
+
+    kind of task            sets                                                        main figure
+    similarity              stsb, sick                                                  Spearman
+    pair classification     mrpc, twitter_url                                           average precision
+    few-shot classification banking77, tweet_emotion, trec, subj, mr                    accuracy, 8 texts of each class
+    all examples            the same                                                    accuracy
+    clustering              stackoverflow                                               V-measure
+    retrieval               scifact, nfcorpus, cranfield, wikiqa (reranking)            nDCG@10; MAP of wikiqa
+
+All encoders get the same texts and the same protocols, which are those of MTEB (sentence_distillery/protocols). The
+intervals hold 95 % of 2,000 draws of the test texts, pairs or queries; those of a difference are of the same draws.
+
+FROM are directories that hold the sets, in folders or in folders of folders. Each encoder's figures on each set are
+kept in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
+`differences.csv` what separates `--against` from each other encoder.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.peers import PEERS, Function
+from sentence_distillery.benchmarks import bootstrap
+from sentence_distillery.benchmarks.assembly import write_benchmarks
+from sentence_distillery.benchmarks.benchmark import Sources
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.domain.labelled import scored_with_draws
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.evaluate import Encoder, embed, evaluate
+from sentence_distillery.evaluation.results import Result, read_results, write_results
+from sentence_distillery.evaluation.tasks import TaskSet, read_task
+from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import Floats, unit_rows
+from sentence_distillery.io.unavailable import Unavailable
+
+KINDS = {
+    "similarity": ("stsb", "sick"),
+    "pair classification": ("mrpc", "twitter_url"),
+    "classification": ("banking77", "tweet_emotion", "trec", "subj", "mr"),
+    "clustering": ("stackoverflow",),
+    "retrieval": ("scifact", "nfcorpus", "cranfield", "wikiqa"),
+}
+SETS = tuple(name for names in KINDS.values() for name in names)
+
+log = logging.getLogger("suite")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Score encoders on all sets of the suite.")
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories that have the sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
+    parser.add_argument("--models", nargs="*", type=Path, default=[], help="directories of further encoders of ours")
+    parser.add_argument("--split", choices=("dev", "test"), default="test")
+    parser.add_argument("--against", default="released", help="encoder whose differences are written (released)")
+    parser.add_argument("--work", type=Path, default=Path("suite-work"), help="what is finished is kept here")
+    parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    try:
+        kept = [each for name in options.sets for each in _set(name, options)]
+        rows = [row for each in kept for row in each.results]
+        comment = f"{options.split} splits; benchmarks/suite.py; " + "; ".join(
+            f"{name}: {PEERS[name].about}" for name in options.peers
+        )
+        write_results(options.output / "suite.csv", rows, comment)
+        write_results(options.output / "differences.csv", differences(kept, options.against), "first minus second")
+    except InputError as error:
+        sys.exit(f"suite: {error}")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of an encoder on a set: its figures, and the draws of the main one."""
+
+    system: str
+    path: Path
+
+    @property
+    def draws_path(self) -> Path:
+        return self.path.with_suffix(".npy")
+
+    @cached_property
+    def results(self) -> list[Result]:
+        return read_results(self.path)
+
+    @property
+    def draws(self) -> Floats | None:
+        """The main figure in each draw, (draws,), if it has an interval."""
+        return np.load(self.draws_path) if self.draws_path.exists() else None
+
+
+def _set(name: str, options: argparse.Namespace) -> Iterator[Kept]:
+    """Score every encoder on a set; a split that the set lacks has no rows."""
+    task = _task(name, options)
+    if task is None:
+        return
+    for peer in options.peers:
+        kept = Kept(peer, options.work / options.split / name / f"{peer}.csv")
+        if not kept.path.exists():
+            log.info("%s, %s", name, peer)
+            _score(kept, PEERS[peer].load(task), task)
+        yield kept
+    for model in options.models:
+        kept = Kept(model.name, options.work / options.split / name / f"{model.name}.csv")
+        if not kept.path.exists():
+            _score(kept, StaticEncoder.load(model), task)
+        yield kept
+
+
+def _task(name: str, options: argparse.Namespace) -> TaskSet | None:
+    found = [each for source in options.source for each in (source / name, *sorted(source.glob(f"*/{name}")))]
+    parents = [each.parent for each in found if each.is_dir()]
+    if not parents:
+        raise InputError(f"{', '.join(map(str, options.source))} have no folder {name}; leave it out by --sets.")
+    target = options.work / "benchmarks" / name
+    write_benchmarks([name], Sources(parents[0], parents[0]), target, Counters("rows"))
+    data = BenchmarkData(target)
+    return read_task(data, name, options.split)
+
+
+def _score(kept: Kept, encoder: Encoder | Unavailable, task: TaskSet) -> None:
+    """Measure an encoder on a set, and keep its figures; the draws are written first."""
+    if not isinstance(encoder, Unavailable):
+        encoder = remembered(encoder)
+    main, draws = scored_with_draws(kept.system, encoder, task)
+    others = [] if isinstance(encoder, Unavailable) else evaluate(encoder, [task], name=kept.system)
+    rows = [main, *(row for row in others if (row.protocol, row.metric) != (main.protocol, main.metric))]
+    if draws is not None:
+        with atomic_file(kept.draws_path) as partial, partial.open("wb") as file:
+            np.save(file, draws.astype(np.float32))
+    write_results(kept.path, rows)
+
+
+def remembered(encoder: Encoder) -> Encoder:
+    """Return an encoder that embeds each list of texts once, with rows of unit length."""
+    known: dict[tuple[str, ...], Floats] = {}
+
+    def encode(texts: list[str]) -> Floats:
+        key = tuple(texts)
+        if key not in known:
+            known[key] = unit_rows(embed(encoder, texts))
+        return known[key]
+
+    return Function(encode)
+
+
+def differences(kept: Sequence[Kept], against: str) -> Iterator[Result]:
+    """Yield the main figure of `against` less that of each other encoder on the same set, with the interval."""
+    ours = {each.path.parent: each for each in kept if each.system == against}
+    for other in kept:
+        one = ours.get(other.path.parent)
+        if one is None or one is other:
+            continue
+        first, second = one.results[0], other.results[0]
+        if first.number is None or second.number is None:
+            continue
+        low, high = None, None
+        if one.draws is not None and other.draws is not None:
+            low, high = bootstrap.interval(one.draws - other.draws)
+        row = replace(first, system=f"{against} - {other.system}", value=first.number - second.number)
+        yield replace(row, low=low, high=high)
+
+
+if __name__ == "__main__":
+    main()
