@@ -1,6 +1,6 @@
 # make run         the main job: corpus, soft labels, student, evaluation, report; then the papers' small cells
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
-#                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>. Writes conf/profile/<name>.yaml
+#                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, and start many at once
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
@@ -51,7 +51,7 @@ distil: $(READY)
 	  || { echo "Say what to distil: make distil TEXTS=my_texts.csv TEACHER=minilm-l6 NAME=mine"; exit 1; }
 	@python -m stages.params new "$(NAME)" --texts "$(TEXTS)" --teacher "$(TEACHER)" \
 	  $(if $(REVISION),--revision "$(REVISION)") $(if $(TEXT_COLUMN),--text-column "$(TEXT_COLUMN)") \
-	  $(if $(LANGUAGE),--language "$(LANGUAGE)")
+	  $(if $(LANGUAGE),--language "$(LANGUAGE)") $(if $(PROMPT),--prompt "$(PROMPT)")
 	@python -m flows.terminal report
 	@echo "The encoder is in models/student, the report is reports/index.html."
 

@@ -269,6 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making.add_argument("--teacher", required=True, help="a name of `encoders`, package:<name>, directory, or hub id")
     making.add_argument("--revision", help="commit of a hub id")
     making.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+    making.add_argument("--prompt", help="put before every text that the teacher embeds; by default as its files say")
     making.add_argument("--language", default="en", help="ISO 639-1 code; other languages are dropped (en)")
     options = parser.parse_args(arguments)
     try:

@@ -125,6 +125,7 @@ class Own:
         revision: The commit of a hub id, or your version of a function.
         text_column: The column that has the text, in files with columns.
         language: ISO 639-1 code; documents in other languages are dropped.
+        prompt: What the teacher puts before every text, "" for nothing; None is the default of its files.
     """
 
     texts: Path
@@ -132,6 +133,7 @@ class Own:
     revision: str | None = None
     text_column: str = "text"
     language: str = "en"
+    prompt: str | None = None
 
 
 def new(name: str, own: Own) -> tuple[Path, int]:
@@ -147,9 +149,9 @@ def new(name: str, own: Own) -> tuple[Path, int]:
     path, encoders = _path(name), _read(paths.CONF / "base.yaml")["encoders"]
     _refuse_edits(read_params())
     number, place = _readable_texts(own), _place(own.texts, name)
-    teacher = own.teacher if own.teacher in encoders else _teacher(own, name)
-    if isinstance(teacher, str):
-        _refuse_unfit(encoders[teacher])
+    teacher = _known_teacher(own, encoders) if own.teacher in encoders else _teacher(own, name)
+    if own.teacher in encoders:
+        _refuse_unfit(encoders[own.teacher])
     texts = {"path": str(place), "format": None, "columns": {"text": own.text_column}}
     content = {
         "name": name,
@@ -181,6 +183,11 @@ def _readable_texts(own: Own) -> int:
     return number
 
 
+def _known_teacher(own: Own, encoders: Mapping[str, Any]) -> Any:
+    """Return the name of an entry of `encoders`, or the entry with another prompt."""
+    return own.teacher if own.prompt is None else {**plain(encoders[own.teacher]), "prompt": own.prompt}
+
+
 def _teacher(own: Own, name: str) -> dict[str, Any]:
     """Return the options of a teacher that is no entry of `encoders`; raises InputError if it cannot be loaded.
 
@@ -191,7 +198,7 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
     from sentence_distillery.encoders.teachers import refuse_unfit
     from sentence_distillery.encoders.vectors import check_vectors
 
-    teacher = as_teacher(own.teacher, own.revision, MAXIMUM_LENGTH)
+    teacher = as_teacher(own.teacher, own.revision, MAXIMUM_LENGTH, own.prompt)
     refuse_unfit(teacher)
     if isinstance(teacher, FunctionTeacher):
         return teacher.model_dump() | {"sha256": load_function_encoder(teacher).sha256}
@@ -199,7 +206,13 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
         place = _place(Path(own.teacher), f"{name}-teacher")
         place = place if place.suffix else place / Path(own.teacher).name
         return {"vectors": str(place), "sha256": check_vectors(teacher)}
-    return {"reference": own.teacher, "revision": own.revision, "sha256": None, "maximum_length": MAXIMUM_LENGTH}
+    prompt = {} if own.prompt is None else {"prompt": own.prompt}
+    return {
+        "reference": own.teacher,
+        "revision": own.revision,
+        "sha256": None,
+        "maximum_length": MAXIMUM_LENGTH,
+    } | prompt
 
 
 def _refuse_unfit(teacher: Mapping[str, Any]) -> None:

@@ -184,6 +184,19 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     assert written.read_bytes() == before
 
 
+@pytest.mark.parametrize("teacher", ["teacher", "minilm-l6"])
+def test_a_profile_with_a_prompt(tiny: Path, teacher: str) -> None:
+    """Of a teacher by its reference, and of one that has a name: the rest of its entry stays."""
+    new("--prompt", "query: ", teacher=teacher)
+    found = load_params().teacher
+    assert isinstance(found, Teacher) and found.prompt == "query: "
+    if teacher == "minilm-l6":
+        entry = load_params().encoders["minilm-l6"]
+        assert found == Teacher.model_validate(
+            {**entry.model_dump(exclude={"prompt", "prompt_name"}), "prompt": "query: "}
+        )
+
+
 def test_a_profile_with_a_file_of_vectors(tiny: Path) -> None:
     """It is copied as the texts are, and pinned."""
     table = pa.table({"text": ["The storm."], "vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32()))})

@@ -20,6 +20,7 @@ import numpy as np
 from sentence_distillery.corpus.text import content_tokens, tokenize
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
+from sentence_distillery.encoders.teachers import TextEncoder
 from sentence_distillery.encoders.transformer import Encoder
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.protocols.sgd import PROTOCOL
@@ -143,6 +144,32 @@ class TeacherSystem:
     def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
         sentences = [span.tolist() for span in np.split(tokens.ids, tokens.offsets[1:-1])]
         return self.encoder.embed(sentences, self.batch_tokens, weights)
+
+
+@dataclass(eq=False)
+class TextSystem:
+    """A teacher that embeds whole texts: a function, or a file of vectors. A "token" is a text that it was given."""
+
+    encoder: TextEncoder
+    batch_tokens: int
+    name: str = "teacher"
+    silent: tuple[int, ...] = ()
+    weightings: tuple[Weighting, ...] = (Weighting.MEAN,)
+
+    def __post_init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self._places)
+
+    def token_ids(self, sentences: list[str]) -> TokenIds:
+        return TokenIds.from_lists([self._places.setdefault(text, len(self._places))] for text in sentences)
+
+    def pool(self, tokens: TokenIds, weights: list[Floats | None]) -> list[Floats]:
+        texts = list(self._places)
+        vectors = self.encoder.vectors([texts[place] for place in tokens.ids], self.batch_tokens, "float32")
+        return [vectors for _ in weights]
 
 
 def features(system: System, texts: list[str], protocol: str = PROTOCOL) -> "Floats | csr_array":

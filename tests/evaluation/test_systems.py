@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from sentence_distillery.encoders.functions import function_encoder
 from sentence_distillery.evaluation.options import Reference
 from sentence_distillery.evaluation.registry import load_reference
-from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
+from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, TextSystem, WordSystem
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.word_vectors.weighting import Weighting
 from tests.evaluation.conftest import WORDS
 from tests.tiny_bert import write_tiny_bert
 
@@ -82,6 +84,19 @@ def test_teacher(teacher: TeacherSystem) -> None:
 
 def test_teacher_cuts_long_sentences(teacher: TeacherSystem) -> None:
     assert teacher.token_ids(["storm " * 100]).lengths.tolist() == [16]
+
+
+def test_a_function_as_teacher() -> None:
+    """It embeds whole texts, and has no weighting but its own vector."""
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[len(text), 1.0] for text in texts]
+
+    system = TextSystem(function_encoder(embed, None), 40)
+    tokens = system.token_ids(SENTENCES)
+    (vectors,) = system.pool(tokens.take([4, 0, 4]), [None])
+    np.testing.assert_array_equal(vectors, np.array(embed([SENTENCES[row] for row in (4, 0, 4)]), np.float32))
+    assert system.weightings == (Weighting.MEAN,)
 
 
 def test_silent_tokens(words: WordSystem, student: StudentSystem, teacher: TeacherSystem) -> None:

@@ -1,19 +1,22 @@
 """The teacher of the run."""
 
-from sentence_distillery.encoders.options import Teacher, kind_of
+from sentence_distillery.encoders.options import Teacher, VectorTeacher
+from sentence_distillery.encoders.teachers import load_teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.registration import Registered, Run
-from sentence_distillery.evaluation.systems import TeacherSystem
+from sentence_distillery.evaluation.systems import TeacherSystem, TextSystem
 from sentence_distillery.io.unavailable import Unavailable
 
 
-def load(run: Run) -> TeacherSystem | Unavailable:
-    """Load the transformer."""
+def load(run: Run) -> TeacherSystem | TextSystem | Unavailable:
+    """Load the transformer or the function; a file of vectors has none of the texts of a benchmark."""
     teacher = run.options.teacher
     assert teacher
-    if not isinstance(teacher, Teacher):
-        return Unavailable(f"only a transformer is evaluated, but the teacher is {kind_of(teacher)}")
-    return TeacherSystem(load_encoder(teacher), run.options.batch_tokens)
+    if isinstance(teacher, VectorTeacher):
+        return Unavailable("the teacher is a file of vectors, which has none of the set's texts")
+    if isinstance(teacher, Teacher):
+        return TeacherSystem(load_encoder(teacher), run.options.batch_tokens)
+    return TextSystem(load_teacher(teacher), run.options.batch_tokens)
 
 
 SYSTEM = Registered(
