@@ -28,7 +28,7 @@ import torch
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.distillation.compression import levels
+from sentence_distillery.encoder.compression import levels
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.data import read_corpus

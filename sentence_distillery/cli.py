@@ -80,6 +80,7 @@ def distill(options: argparse.Namespace) -> None:
         megabytes=options.megabytes,
         vocabulary=options.vocabulary,
         table_precision=options.precision,
+        for_search=options.for_search,
         working_directory=options.working_directory,
     )
     save_with_card(encoder, options.output)
@@ -183,7 +184,7 @@ def _score(text: str | None, place: str) -> float:
 
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
-    from sentence_distillery.distillation import compression
+    from sentence_distillery.encoder import compression
 
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
@@ -372,6 +373,11 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces (all)"
     )
     _precision_argument(parser, "float32; with --megabytes the better of int8 and levels")
+    parser.add_argument(
+        "--for-search",
+        action="store_true",
+        help="train further on passages, and add dimensions that equal words share: it finds more, and rates less well",
+    )
     parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")

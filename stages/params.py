@@ -30,6 +30,7 @@ from sentence_distillery.distillation.options import (
     FineTunedTeacher,
     MlpHead,
     PaperStudentOptions,
+    SearchStudent,
     Size,
     SoftLabels,
     Student,
@@ -89,6 +90,7 @@ class Params(Section):
     size: Size
     paper_student: PaperStudentOptions
     mlp_head: MlpHead
+    search_student: SearchStudent
     fine_tuned_teacher: FineTunedTeacher
     fine_tuned_student: FineTunedStudent
     seeds: Seeds

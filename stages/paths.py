@@ -35,6 +35,7 @@ SOFT_LABELS = Path("data/soft_labels")
 STUDENT = Path("models/student")
 PAPER_STUDENT = Path("models/paper_student")
 MLP_HEAD = Path("models/mlp_head")
+SEARCH_STUDENT = Path("models/search_student")
 FINE_TUNED_TEACHER = Path("models/fine_tuned_teacher")
 FINE_TUNED_LABELS = Path("data/fine_tuned_labels")
 FINE_TUNED_STUDENT = Path("models/fine_tuned_student")
@@ -58,6 +59,7 @@ MODELS = {  # of the systems that a run trains, by their names in `sentence_dist
     "paper_student": PAPER_STUDENT,
     "student": STUDENT,
     "mlp_head": MLP_HEAD,
+    "search_student": SEARCH_STUDENT,
     "fine_tuned_student": FINE_TUNED_STUDENT,
     "simcse": SIMCSE,
 }

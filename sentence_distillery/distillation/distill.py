@@ -19,7 +19,8 @@ from pydantic import ValidationError
 
 from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
-from sentence_distillery.distillation.options import Size, SoftLabels, Student
+from sentence_distillery.distillation.options import SearchStudent, Size, SoftLabels, Student
+from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
@@ -45,8 +46,19 @@ STUDENT = Student(
     seed=1,
 )
 SOFT_LABELS = SoftLabels(
-    batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], precision="float32"
+    batch_tokens=8192, minimum_count=3, additional_words=0, additional_teachers=[], passages=0, precision="float32"
 )
+SEARCH = SearchStudent(
+    enabled=False,
+    epochs=4,
+    batch_size=2048,
+    learning_rate=0.006,
+    temperature=0.05,
+    lexical_dimension=128,
+    lexical_weight=0.4,
+    seed=1,
+)
+PASSAGES = 20_000  # for search
 SIZE = Size(megabytes=None, vocabulary=None, precision=None)
 HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
@@ -93,6 +105,7 @@ def distill(
     learning_rate: float = STUDENT.learning_rate,
     relational_weight: float = STUDENT.relational_weight,
     temperature: float = STUDENT.temperature,
+    for_search: bool = False,
     show_progress: bool | None = None,
 ) -> StaticEncoder:
     """Distil a static student from your own text and a teacher.
@@ -145,6 +158,9 @@ def distill(
         learning_rate: Of Adam, at the start; it falls linearly to 0.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch.
         temperature: Of the similarities in that loss.
+        for_search: Whether the student is trained further on passages of the texts, and gets 128 dimensions in which
+            texts that share words are close. It then finds more, and its cosines follow human ratings less closely
+            (docs/how-to/choose-a-size.md has figures).
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
@@ -182,6 +198,7 @@ def distill(
         batch_tokens=batch_tokens,
         minimum_count=minimum_count,
         additional_words=additional_words,
+        passages=PASSAGES if for_search else 0,
         precision=precision,
     )
     size = _options(SIZE, megabytes=megabytes, vocabulary=vocabulary, precision=table_precision)
@@ -200,11 +217,18 @@ def distill(
         used = Counters("sentences")
         trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
+        epochs_done, sentences = len(trained.curve), used.kept
+        if for_search:
+            searching = _options(SEARCH, seed=seed)
+            checkpoint = directory / "search_student.safetensors"
+            texts_used = Counters("texts")
+            trained = train_for_search(trained.encoder, searching, corpus, language, texts_used, checkpoint)
+            trained.refuse_collapsed("student for search")
         encoder, trials = made_to_size(trained.encoder, size, *corpus.texts())
         if trials:
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
-        made_from = card(None, language, seed, len(trained.curve), corpus.teacher, used.kept)
+        made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences)
     return StaticEncoder(encoder.tokenizer, encoder.stored, step=encoder.step, made_from=made_from)
 
 

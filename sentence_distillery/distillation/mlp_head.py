@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from sentence_distillery.benchmarks.data import PairSet
-from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.distillation.options import MlpHead
 from sentence_distillery.distillation.static_student import principal_directions, project
 from sentence_distillery.distillation.student import (
@@ -34,6 +33,7 @@ from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.runtime.device import device
 from sentence_distillery.training.batches import Batches, Rows
 from sentence_distillery.training.collapse import refuse_collapsed
+from sentence_distillery.training.losses import distillation_loss
 from sentence_distillery.training.trainer import Saving
 
 

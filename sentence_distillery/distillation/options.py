@@ -20,6 +20,9 @@ class SoftLabels(Section):
     additional_teachers: list[AnyTeacher] = Field(
         title="next to `teacher`; the student learns the mean of their cosines"
     )
+    passages: Annotated[int, Field(ge=0)] = Field(
+        title="consecutive sentences of 60 words and more that get one, too, for search_student; 0 for none"
+    )
     precision: Precision
 
 
@@ -86,6 +89,21 @@ class MlpHead(Switchable):
     learning_rate: Positive
     relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
     temperature: Positive = Field(title="of the in-batch similarity distributions")
+    seed: Seed
+
+
+class SearchStudent(Switchable):
+    """The student for search: trained further on sentences and passages, with a lexical channel."""
+
+    name: ClassVar[str] = "search_student"
+    number: ClassVar[str] = "epochs"
+
+    epochs: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    learning_rate: Positive
+    temperature: Positive = Field(title="of the in-batch similarity distributions")
+    lexical_dimension: Annotated[int, Field(ge=0)] = Field(title="dimensions that equal words share; 0 for none")
+    lexical_weight: Annotated[float, Field(ge=0.0)] = Field(title="length of these dimensions relative to the others")
     seed: Seed
 
 

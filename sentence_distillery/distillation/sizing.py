@@ -16,7 +16,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Literal
 
-from sentence_distillery.distillation.compression import (
+from sentence_distillery.distillation.options import Size
+from sentence_distillery.encoder.compression import (
     Precision,
     compress,
     compressed,
@@ -25,7 +26,6 @@ from sentence_distillery.distillation.compression import (
     token_counts,
     with_fewer_words,
 )
-from sentence_distillery.distillation.options import Size
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.protocols.neighbours import recalls

@@ -26,8 +26,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from sentence_distillery.distillation.expected import expectation, refined, sizes
 from sentence_distillery.distillation.options import SoftLabels
+from sentence_distillery.distillation.passages import READ, passages
 from sentence_distillery.encoder.tokenizer import (
     bare,
     choose_terms,
@@ -39,6 +39,7 @@ from sentence_distillery.encoder.tokenizer import (
 )
 from sentence_distillery.encoders.cost import pieces, tokenizer_file
 from sentence_distillery.encoders.embedder import Embedder
+from sentence_distillery.encoders.expected import expectation, refined, sizes
 from sentence_distillery.encoders.functions import FunctionEncoder
 from sentence_distillery.encoders.options import FunctionTeacher, Teacher
 from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, load_teacher
@@ -54,9 +55,9 @@ from sentence_distillery.runtime.shards import map_shards
 from sentence_distillery.word_vectors.glove import glove_words
 
 WORDS = "words.parquet"
+PASSAGES = "passages.parquet"
 TEACHER = "teacher.json"
 HELD_OUT = "held_out.parquet"  # of a corpus as of its labels; corpus.schema has the name too, and is not imported
-READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 ABSENT = 0.1  # share of the sentences that may have no vector
 NAMED = 3  # of them in a message
 SHOWN = 60  # characters of one
@@ -78,6 +79,10 @@ def soft_label_schema(dimension: int) -> pa.Schema:
 
 def word_schema(dimension: int) -> pa.Schema:
     return pa.schema([("word", pa.string()), ("count", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
+
+
+def passage_schema(dimension: int) -> pa.Schema:
+    return pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float16(), dimension))])
 
 
 def shard_schema(dimension: int) -> pa.Schema:
@@ -324,10 +329,11 @@ def label(
     directories: LabelDirectories,
     counters: Counters,
 ) -> None:
-    """Write the soft labels of a corpus, of its held-out sentences and of its words.
+    """Write the soft labels of a corpus, of its passages, of its held-out sentences and of its words.
 
-    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, held_out.parquet if some sentences
-    are held out, words.parquet and teacher.json. No student is trained on the labels of held-out sentences.
+    `directories.soft_labels` gets a `part-*.parquet` for each part of the corpus, passages.parquet if there are some,
+    held_out.parquet if some sentences are held out, words.parquet and teacher.json. No student is trained on the labels
+    of held-out sentences.
 
     Args:
         teachers: the soft label of a text is their concatenated embeddings, each of unit length if there are several.
@@ -345,13 +351,16 @@ def label(
     counted = Counted.of(parts)
     tokenizer = tokenizer_file(teachers[0])
     words = counted.vocabulary(tokenizer, settings)
-    log.info("%s", expectation(teachers, counted.sizes, sizes(map(bare, words))))
+    joint = passages(parts, settings.passages)
+    log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     shelves = [Shelf(load_teacher(teacher), settings.precision, directories.shards) for teacher in teachers]
     loaded = tokenizer_of(shelves[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
         words = counted.vocabulary(loaded, settings)
     held_out = [path for path in (directories.sentences / HELD_OUT,) if path.exists() and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
+    groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
+    sources += [partial(list, group) for group in groups]
     for shelf in shelves:
         refuse_absent(shelf.encoder, sources, map(bare, words))
     sources.append(lambda: [bare(word) for word in words])
@@ -371,6 +380,11 @@ def label(
         write_table(directories.soft_labels / part.name, labels)
     for path in held_out:
         write_table(directories.soft_labels / path.name, sentence_labels(shelves, path))
+    if joint:
+        columns = [pa.array(joint), pa.chunked_array([c for group in groups for c in joined(shelves, group).chunks])]
+        schema = passage_schema(dimension(shelves))
+        write_table(directories.soft_labels / PASSAGES, pa.Table.from_arrays(columns, schema=schema))
+        counters.details["passages"] = len(joint)
     write_table(directories.soft_labels / WORDS, word_labels(shelves, words))
     first, *additional = [card(teacher, shelf.encoder) for teacher, shelf in zip(teachers, shelves, strict=True)]
     about = first | {"dimension": dimension(shelves), "additional": additional}

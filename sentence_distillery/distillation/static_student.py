@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sentence_distillery.distillation.losses import distillation_loss
 from sentence_distillery.io.ragged import Floats, TokenIds
+from sentence_distillery.training.losses import distillation_loss
 
 SMOOTHING = 1e-3  # a of the initial weights
 ROWS = 20_000  # soft labels turned to float32 at a time

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -19,6 +18,7 @@ from sentence_distillery.corpus.text import STOP_WORDS
 from sentence_distillery.distillation.estimates import with_estimates
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
+from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
     TEACHER,
@@ -40,6 +40,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.options import Section
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 from sentence_distillery.runtime.device import device
 from sentence_distillery.training.batches import Batches, Rows
@@ -48,7 +49,6 @@ from sentence_distillery.training.schedules import constant, linear
 from sentence_distillery.training.trainer import Curve, Hooks, Saving, Trainer
 from sentence_distillery.word_vectors.model import WordVectors
 
-READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
 
@@ -89,7 +89,7 @@ class Labelled:
     tokens: TokenIds
     targets: NDArray[np.float16]
 
-    def key(self, params: Student | PaperStudentOptions | MlpHead, table: Floats) -> str:
+    def key(self, params: Section, table: Floats) -> str:
         """Hash everything that the trained student depends on; `table` has the token vectors that it starts from."""
         digest = hashlib.sha256(params.model_dump_json().encode())
         for array in (self.tokens.ids, self.tokens.offsets, self.targets, table):
@@ -128,12 +128,7 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
             raise InputError(f"{corpus.soft_labels / part.name} was not made from {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
         embeddings = embedding_array(labels["embedding"])
-        labelled, worded = embeddings.any(axis=1), part_tokens.without(UNKNOWN_ID).lengths > 0
-        rows = np.flatnonzero(labelled & worded)
-        counters.keep(len(rows))
-        counters.drop("no known word", int((labelled & ~worded).sum()))
-        if not labelled.all():  # only a file of vectors lacks some
-            counters.drop("no vector", int((~labelled).sum()))
+        rows = usable(part_tokens, embeddings, counters)
         tokens.append(part_tokens.take(rows))
         targets.append(embeddings[rows])
     if counters.kept < 2:
@@ -142,6 +137,17 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
             "bring more text."
         )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
+
+
+def usable(tokens: TokenIds, embeddings: NDArray[np.float16], counters: Counters) -> NDArray[np.int64]:
+    """Return the rows of the texts that have a known word and a soft label; count them, and the others as dropped."""
+    labelled, worded = embeddings.any(axis=1), tokens.without(UNKNOWN_ID).lengths > 0
+    rows = np.flatnonzero(labelled & worded)
+    counters.keep(len(rows))
+    counters.drop("no known word", int((labelled & ~worded).sum()))
+    if not labelled.all():  # only a file of vectors lacks some
+        counters.drop("no vector", int((~labelled).sum()))
+    return rows
 
 
 def development_pairs(data: BenchmarkData) -> PairSet | None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
+from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
     HELD_OUT,
-    READ,
     embedding_array,
     sentence_ids,
     soft_label_schema,

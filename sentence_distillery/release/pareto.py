@@ -1,6 +1,6 @@
 """Measure what a smaller student costs in quality.
 
-    own         the student in each precision and dimension (sentence_distillery/distillation/compression.py), saved and
+    own         the student in each precision and dimension (sentence_distillery/encoder/compression.py), saved and
                 loaded again; the released student; the student with an MLP head
     peer        the teacher, GloVe, and model2vec and sentence-transformers with the same table, scored here
     published   other encoders with figures that others published, `source` says where; their size is that of their
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_model
+from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.encoders.options import AnyTeacher

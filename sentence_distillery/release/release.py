@@ -17,8 +17,8 @@ from typing import Any
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import EXTERNAL
-from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import write_card, write_model
+from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer

@@ -19,6 +19,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder
 from sentence_distillery.evaluation.registered.fine_tuned import NAME as FINE_TUNED
 from sentence_distillery.evaluation.registered.mlp_head import NAME as WITH_HEAD
+from sentence_distillery.evaluation.registered.search_student import NAME as FOR_SEARCH
 from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.results import Result, count, write_results
 from sentence_distillery.io.unavailable import Unavailable
@@ -29,7 +30,11 @@ from stages.stage import stage
 
 Load = Callable[[], Encoder | Unavailable]
 
-VARIANTS = {WITH_HEAD: paths.MLP_HEAD, FINE_TUNED: paths.FINE_TUNED_STUDENT}
+VARIANTS = {
+    WITH_HEAD: paths.MLP_HEAD,
+    FOR_SEARCH: paths.SEARCH_STUDENT,
+    FINE_TUNED: paths.FINE_TUNED_STUDENT,
+}
 CORPUS = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
 
 

@@ -23,6 +23,7 @@ STAGES = (
     "soft_labels",
     "student",
     "mlp_head",
+    "search_student",
     "fine_tuned_student",
     "evaluate",
     "domain",

@@ -9,7 +9,8 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from sentence_distillery import load
-from sentence_distillery.distillation.compression import (
+from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.encoder.compression import (
     STEP,
     Precision,
     compress,
@@ -19,7 +20,6 @@ from sentence_distillery.distillation.compression import (
     token_counts,
     with_fewer_words,
 )
-from sentence_distillery.distillation.export import export, write_model
 from sentence_distillery.encoder.files import TABLE, WEIGHTS
 from sentence_distillery.encoder.static_encoder import EXACT, StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors

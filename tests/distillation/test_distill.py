@@ -19,16 +19,26 @@ from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
 from sentence_distillery.distillation.corpus_files import CLEAN
-from sentence_distillery.distillation.distill import HELD_OUT, SIZE, SOFT_LABELS, STUDENT, as_teacher, distill
+from sentence_distillery.distillation.distill import (
+    HELD_OUT,
+    PASSAGES,
+    SEARCH,
+    SIZE,
+    SOFT_LABELS,
+    STUDENT,
+    as_teacher,
+    distill,
+)
+from sentence_distillery.distillation.passages import passages
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.files import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.options import MAXIMUM_LENGTH, AbsentModelError, Teacher, TeacherError
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.io.artifacts import InputError, write_table
+from sentence_distillery.io.artifacts import InputError, table_parts, write_table
 from stages import paths
 from stages.corpus import clean
-from stages.distillation import soft_labels
+from stages.distillation import search_student, soft_labels
 from stages.distillation import student as student_stage
 from tests.halting import halted, halting_before_file
 from tests.tiny_bert import write_tiny_bert
@@ -55,7 +65,12 @@ def saved(encoder: StaticEncoder, directory: Path = Path("saved")) -> bytes:
 
 
 def through_the_stages(
-    tiny: Path, evaluated: list[str], share: float = 0.0, student: dict[str, Any] | None = None, **sections: Any
+    tiny: Path,
+    evaluated: list[str],
+    share: float = 0.0,
+    student: dict[str, Any] | None = None,
+    labels: dict[str, Any] | None = None,
+    **sections: Any,
 ) -> bytes:
     """The weights of the student that the stages make of TEXTS."""
     teacher = {"reference": str(tiny), "revision": None, "sha256": None, "maximum_length": 32}
@@ -63,7 +78,7 @@ def through_the_stages(
         teacher=teacher,
         clean={"near_duplicate_threshold": 0.8, "shard_documents": 1000},
         held_out={"share": share},
-        soft_labels={"minimum_count": 3},
+        soft_labels=labels or {"minimum_count": 3},
         student={"dimension": 6, "epochs": 3, "batch_size": 32} | (student or {}),
         **sections,
     )
@@ -148,11 +163,25 @@ def test_a_size_is_ordered(tiny: Path) -> None:
     assert (paths.CURVES / "student_size.csv").read_bytes() == Path("kept/sizes.csv").read_bytes()
 
 
+def test_a_student_for_search(tiny: Path) -> None:
+    """In the call and in the stages, passages included: the same bytes."""
+    options = {"minimum_count": 3, "passages": PASSAGES}
+    through_the_stages(tiny, [], search_student=SEARCH.model_dump() | {"enabled": True}, labels=options)
+    search_student.main()
+    expected = (paths.SEARCH_STUDENT / WEIGHTS).read_bytes()
+    encoder = distill(TEXTS, tiny, for_search=True, working_directory="kept", **SMALL)
+    assert encoder.dimension == SMALL["dimension"] + SEARCH.lexical_dimension
+    assert saved(encoder) == expected
+    kept = pq.read_table("kept/soft_labels/passages.parquet")["text"].to_pylist()
+    assert kept == passages(table_parts(Path("kept/sentences")), PASSAGES) and len(kept) > len(TEXTS)
+
+
 def test_the_defaults_are_those_of_the_base_configuration() -> None:
     """One truth: conf/base.yaml, from which params.yaml is made."""
     base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
     assert STUDENT.model_dump() == base["student"]
     assert SIZE.model_dump() == base["size"]
+    assert SEARCH.model_dump() == base["search_student"]
     assert SOFT_LABELS.model_dump() == base["soft_labels"]
     assert CLEAN.model_dump() == base["clean"]
     assert HELD_OUT.model_dump() == base["held_out"]

@@ -29,9 +29,9 @@ from sklearn.pipeline import make_pipeline
 
 import sentence_distillery
 from sentence_distillery import StaticEncoder, load, quantize_embeddings
-from sentence_distillery.distillation.compression import Precision as Stored
-from sentence_distillery.distillation.compression import compressed, principal_directions
 from sentence_distillery.distillation.export import write_model
+from sentence_distillery.encoder.compression import Precision as Stored
+from sentence_distillery.encoder.compression import compressed, principal_directions
 from sentence_distillery.encoder.precision import PRECISIONS, Precision
 from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
 from sentence_distillery.io.artifacts import InputError

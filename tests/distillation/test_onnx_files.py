@@ -13,7 +13,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from sentence_distillery import StaticEncoder, cli, load
-from sentence_distillery.distillation.compression import compress
+from sentence_distillery.encoder.compression import compress
 from sentence_distillery.encoder.files import TOKENIZER
 from sentence_distillery.encoder.onnx_files import MODEL, onnx_bytes
 from sentence_distillery.io.artifacts import InputError

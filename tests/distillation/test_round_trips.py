@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from sentence_distillery import StaticEncoder, load
-from sentence_distillery.distillation.compression import Precision, compressed, principal_directions
 from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.files import CONFIG, MODULES, NESTED, ROWS, TABLE, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.reading import model_directory
 from sentence_distillery.io.artifacts import InputError, write_json, write_tensors

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from sentence_distillery import cli, load
 from sentence_distillery.distillation import sizing
-from sentence_distillery.distillation.compression import Precision
 from sentence_distillery.distillation.options import Size
 from sentence_distillery.distillation.sizing import LEAST, fit_to_size, made_to_size, write_trials
+from sentence_distillery.encoder.compression import Precision
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.reporting.page import read_trials
 from tests.distillation.conftest import deep_encoder

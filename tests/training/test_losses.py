@@ -7,10 +7,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from sentence_distillery.distillation.losses import cosine_loss, relational_loss
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent
 from sentence_distillery.io.ragged import TokenIds
+from sentence_distillery.training.losses import cosine_loss, relational_loss
 
 RNG = np.random.default_rng(0)
 STUDENT, TEACHER = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 5))

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sentence_distillery.distillation import expected
 from sentence_distillery.distillation.distill import distill, texts_to_embed
-from sentence_distillery.distillation.expected import expectation, refined
-from sentence_distillery.encoders import cost
+from sentence_distillery.encoders import cost, expected
 from sentence_distillery.encoders.cost import cost_of, tokenizer_file
+from sentence_distillery.encoders.expected import expectation, refined
 from sentence_distillery.encoders.functions import function_encoder
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
-
-from .test_distill import SENTENCES, SMALL
+from tests.distillation.test_distill import SENTENCES, SMALL
 
 pytestmark = pytest.mark.usefixtures("on_one_thread")
 
