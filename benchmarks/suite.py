@@ -6,7 +6,7 @@
     few-shot classification banking77, tweet_emotion, trec, subj, mr                    accuracy, 8 texts of each class
     all examples            the same                                                    accuracy
     clustering              stackoverflow                                               V-measure
-    retrieval               scifact, nfcorpus, cranfield, wikiqa (reranking)            nDCG@10; MAP of wikiqa
+    retrieval               scifact, nfcorpus, cranfield, wikiqa                        nDCG@10 among all documents
 
 All encoders get the same texts and the same protocols, which are those of MTEB (sentence_distillery/protocols). The
 intervals hold 95 % of 2,000 draws of the test texts, pairs or queries; those of a difference are of the same draws.
@@ -28,27 +28,18 @@ import numpy as np
 
 from benchmarks.peers import PEERS, Function
 from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.assembly import write_benchmarks
-from sentence_distillery.benchmarks.benchmark import Sources
-from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.benchmarks.assembly import collected
+from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.domain.labelled import scored_with_draws
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import Encoder, embed, evaluate
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError, atomic_file
-from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 
-KINDS = {
-    "similarity": ("stsb", "sick"),
-    "pair classification": ("mrpc", "twitter_url"),
-    "classification": ("banking77", "tweet_emotion", "trec", "subj", "mr"),
-    "clustering": ("stackoverflow",),
-    "retrieval": ("scifact", "nfcorpus", "cranfield", "wikiqa"),
-}
-SETS = tuple(name for names in KINDS.values() for name in names)
+SETS = tuple(name for names in SUITE.values() for name in names)
 
 log = logging.getLogger("suite")
 
@@ -99,10 +90,8 @@ class Kept:
 
 
 def _set(name: str, options: argparse.Namespace) -> Iterator[Kept]:
-    """Score every encoder on a set; a split that the set lacks has no rows."""
+    """Score every encoder on a set."""
     task = _task(name, options)
-    if task is None:
-        return
     for peer in options.peers:
         kept = Kept(peer, options.work / options.split / name / f"{peer}.csv")
         if not kept.path.exists():
@@ -116,14 +105,8 @@ def _set(name: str, options: argparse.Namespace) -> Iterator[Kept]:
         yield kept
 
 
-def _task(name: str, options: argparse.Namespace) -> TaskSet | None:
-    found = [each for source in options.source for each in (source / name, *sorted(source.glob(f"*/{name}")))]
-    parents = [each.parent for each in found if each.is_dir()]
-    if not parents:
-        raise InputError(f"{', '.join(map(str, options.source))} have no folder {name}; leave it out by --sets.")
-    target = options.work / "benchmarks" / name
-    write_benchmarks([name], Sources(parents[0], parents[0]), target, Counters("rows"))
-    data = BenchmarkData(target)
+def _task(name: str, options: argparse.Namespace) -> TaskSet:
+    data = collected([name], options.source, options.work / "benchmarks" / name)
     return read_task(data, name, options.split)
 
 

@@ -11,10 +11,12 @@ SAMPLES = Path("data/samples")
 PROBE_SENTENCES = SAMPLES / "probes.csv"
 TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
+RELEASED_SEARCH = Path("models/released_search")
 PARSER = Path("models/syntax")
 README = Path("README.md")
 CONF = Path("conf")
-BROUGHT = (EXTERNAL, SAMPLES, RELEASED, PARSER)  # in directories of stage outputs, but no stage writes them
+# In directories of stage outputs, but no stage writes them
+BROUGHT = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER)
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus

@@ -62,7 +62,7 @@ def copy_from(*directories: Path) -> Source:
     """Return a source that reads <set>/<file> or <group>/<set>/<file> in the first of the directories that has it."""
 
     def read(entry: Benchmark, file: PinnedFile) -> bytes:
-        for folder in (folder for directory in directories for folder in _folders(directory, entry.name)):
+        for folder in (folder for directory in directories for folder in folders(directory, entry.name)):
             try:
                 return (folder / file.name).read_bytes()
             except FileNotFoundError:
@@ -74,7 +74,8 @@ def copy_from(*directories: Path) -> Source:
     return read
 
 
-def _folders(directory: Path, name: str) -> list[Path]:
+def folders(directory: Path, name: str) -> list[Path]:
+    """List where the folder of a set may be: in a directory, or in one of its folders."""
     return [directory / name, *sorted(directory.glob(f"*/{name}"))]
 
 

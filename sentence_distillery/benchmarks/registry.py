@@ -16,3 +16,12 @@ SETS: dict[str, Benchmark] = {
 }
 BENCHMARKS = {name: benchmark for name, benchmark in SETS.items() if benchmark.tables}
 EXTERNAL = tuple(benchmark for benchmark in SETS.values() if benchmark.external)
+
+# Sets of each kind of task that nothing here is trained on the labels of; benchmarks/suite.py scores encoders on them.
+SUITE = {
+    "similarity": ("stsb", "sick"),
+    "pair classification": ("mrpc", "twitter_url"),
+    "classification": ("banking77", "tweet_emotion", "trec", "subj", "mr"),
+    "clustering": ("stackoverflow",),
+    "retrieval": ("scifact", "nfcorpus", "cranfield", "wikiqa"),
+}

@@ -46,8 +46,10 @@ from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZ
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.ragged import Floats
 
-RELEASED = "released"  # the name of the model that comes with the library
+RELEASED = "released"  # the name of a model that comes with the library
+RELEASED_SEARCH = "released-search"
 RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
+_RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY.with_name("released_search")}
 
 MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
 LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
@@ -102,7 +104,7 @@ def model_directory(name: str | Path) -> Path:
     """Find the directory of a model.
 
     Args:
-        name: "released" for the model that comes with the library, or a directory.
+        name: "released" or "released-search" for a model that comes with the library, or a directory.
 
     Returns:
         The directory, which exists.
@@ -117,7 +119,7 @@ def model_directory(name: str | Path) -> Path:
         Traceback (most recent call last):
         sentence_distillery.io.artifacts.InputError: './my-model' ...
     """
-    directory = RELEASED_DIRECTORY if str(name) == RELEASED else Path(name)
+    directory = _RELEASES.get(str(name), Path(name))
     if directory.is_dir():
         if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
             raise InputError(f"The directory '{name}' holds no model{_hint(str(name))}")
