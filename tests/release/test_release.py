@@ -21,6 +21,7 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.release import pareto, release
 from sentence_distillery.release.pareto import Workload, mlp_head_rows, own_rows, released_rows, token_counts
 from sentence_distillery.release.release import Source
+from sentence_distillery.release.search import with_words
 from tests.benchmarks.conftest import real
 from tests.distillation.conftest import files
 from tests.workspace import ROOT
@@ -264,3 +265,13 @@ def test_the_table_of_sizes_in_git() -> None:
     with (ROOT / "reports/pareto.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["kind"] for row in rows} == {"own", "peer", "published"}
+
+
+def test_new_words_move_no_vector() -> None:
+    """A frequent word gets the sum of its pieces as its vector, so every text keeps its own."""
+    encoder = StaticEncoder.load("released")
+    texts = ["Myocardial infarction, cytokine and jquery."] * 12 + ["a rarissimum word"]
+    longer = with_words(encoder, texts)
+    added = set(longer.tokenizer.get_vocab()) - set(encoder.tokenizer.get_vocab())
+    assert {"infarction", "jquery"} <= added and "rarissimum" not in added
+    np.testing.assert_allclose(longer.encode(texts), encoder.encode(texts), atol=1e-5)
