@@ -16,7 +16,6 @@ not become everybody's params.yaml. The registry is GTO's: git tags, which `gto 
 """
 
 import argparse
-import json
 import shlex
 import subprocess
 import sys
@@ -37,9 +36,10 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from flows.execution.cache import cache_of, remove_broken
+from flows.execution.config import SettingsError, read_config
 from flows.execution.process import held
 from flows.execution.yaml_reader import read_yaml
-from flows.registry.comparison import METRICS, PROVENANCE, Figures, current
+from flows.registry.comparison import Figures, read_benchmarks, read_metrics
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
@@ -63,7 +63,7 @@ class PromotionError(Exception):
 class Channel:
     """The place that models are promoted to."""
 
-    artifact: str = "student"  # of dvc.yaml
+    artifact: str  # of dvc.yaml
     stage: str = "production"  # of GTO
     branch: str = "promoted"  # has the commits of promotions
     remote: str | None = None  # git remote that gets the branch and the tags; None keeps them here
@@ -123,26 +123,31 @@ def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 def read_figures(root: Path, version: Version) -> Figures:
     """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
-    place = f"{version.name} ({version.commit[:7]})"
+    place, registry = f"{version.name} ({version.commit[:7]})", read_config(root).registry
     try:
-        metrics = json.loads(git(root, "show", END, f"{version.commit}:{METRICS}"))
+        metrics = read_metrics(git(root, "show", END, f"{version.commit}:{registry.metrics}"), registry.former)
     except WorktreeError as error:
-        raise PromotionError(f"{place} has no {METRICS} to compare with; assign a version that has.") from error
+        raise PromotionError(
+            f"{place} has no {registry.metrics} to compare with; assign a version that has."
+        ) from error
+    if registry.benchmarks is None:
+        return Figures(metrics)
     try:
-        provenance = dvc.api.read(PROVENANCE, repo=str(root), rev=version.commit)
+        provenance = dvc.api.read(registry.benchmarks, repo=str(root), rev=version.commit)
     except (DvcException, OSError) as error:
         raise PromotionError(
-            f"{PROVENANCE} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not known: "
-            f"{error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
+            f"{registry.benchmarks} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not "
+            f"known: {error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
         ) from error
-    return Figures(current(metrics), json.loads(provenance)["sets"])
+    return Figures(metrics, read_benchmarks(provenance))
 
 
 def _objects(root: Path, revision: str, artifact: str) -> list[str]:
     """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
     graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    benchmarks = [str(out["md5"]) for out in _outs(lock) if "md5" in out and PROVENANCE.startswith(f"{out['path']}/")]
-    return [model_hash(artifact, graph, lock), *benchmarks]
+    file = read_config(root).registry.benchmarks
+    makers = [out for out in _outs(lock) if file and "md5" in out and f"{file}/".startswith(f"{out['path']}/")]
+    return [model_hash(artifact, graph, lock), *(str(out["md5"]) for out in makers)]
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
@@ -242,8 +247,9 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 
 def _figures_of(root: Path, revision: str) -> str:
     """Return the metrics of a run, one a line; none if it has no such file."""
+    registry = read_config(root).registry
     with suppress(WorktreeError):
-        metrics: dict[str, float | None] = json.loads(git(root, "show", END, f"{revision}:{METRICS}"))
+        metrics = read_metrics(git(root, "show", END, f"{revision}:{registry.metrics}"), registry.former)
         return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
     return ""
 
@@ -396,13 +402,14 @@ def show(root: Path, channel: Channel) -> str:
 def command(channel: Channel) -> str:
     """Return the start of a command line for this channel."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
-    changed = {name: value for name, value in given.items() if value != getattr(Channel, name)}
+    usual = {"artifact": read_config(Path.cwd()).registry.artifact, "stage": Channel.stage, "remote": Channel.remote}
+    changed = {name: value for name, value in given.items() if value != usual[name]}
     return " ".join(["python -m flows.promotion", *(f"--{name} {value}" for name, value in changed.items())])
 
 
 def channel_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a Channel."""
-    parser.add_argument("--artifact", default=Channel.artifact, help="an artifact of dvc.yaml")
+    parser.add_argument("--artifact", help="an artifact of dvc.yaml (default: that of flows.yaml)")
     parser.add_argument("--stage", default=Channel.stage, help="a stage of GTO")
     parser.add_argument("--branch", default=Channel.branch, help="the branch that gets the commits")
     parser.add_argument("--remote", help="git remote that gets the branch and the tags (default: none)")
@@ -423,8 +430,9 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     root = Path.cwd()
-    channel = Channel(options.artifact, options.stage, options.branch, options.remote)
     try:
+        artifact = options.artifact or read_config(root).registry.artifact
+        channel = Channel(artifact, options.stage, options.branch, options.remote)
         if options.action == "show":
             print(show(root, channel))
         elif options.action == "rollback":
@@ -433,7 +441,7 @@ def main() -> None:
         else:
             version = promote(root, options.run, channel, instead_of=promoted(root, channel))
             print(f"{channel.artifact} at {channel.stage}: {version.name}")
-    except (PromotionError, WorktreeError) as error:
+    except (PromotionError, SettingsError, WorktreeError) as error:
         sys.exit(f"promotion: {error}")
 
 

@@ -20,10 +20,11 @@ from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
 from flows.execution.cache import cache_of, forget, remove_broken
+from flows.execution.config import SettingsError
 from flows.execution.graph import Stage, lost, read_graph, unchanged
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
-from flows.execution.settings import SettingsError, configure
+from flows.execution.settings import configure
 from flows.execution.slots import Slots, alone
 from flows.gpu.handoff import hand_off
 from flows.gpu.order import HandoffError

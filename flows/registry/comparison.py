@@ -5,27 +5,25 @@
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
 Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
-distinct sentences and pairs, scale), as data/benchmarks/provenance.json lists them. The hash of the whole
+distinct sentences and pairs, scale), as the file `registry.benchmarks` of flows.yaml lists them. The hash of the whole
 directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
+Without such a file two figures of one name count as the same.
 """
 
 import difflib
+import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
+from flows.execution.config import Tolerance
+
 Metrics = Mapping[str, float | None]
 
-TOLERANCES: Mapping[str, Tolerance] = {"student/*/pearson": 0.005, "student/*/spearman": 0.005, "student/*/mae": 0.05}
 LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
 IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
-METRICS = "reports/metrics.json"
-PROVENANCE = "data/benchmarks/provenance.json"
-# Systems that had another name when a version was promoted: a part of a metric's name, former -> current.
-FORMER = {"MyModel": "paper student", "student, deep": "student, MLP head", "student, gold": "student, fine-tuned"}
 
 
 class ToleranceError(Exception):
@@ -34,10 +32,10 @@ class ToleranceError(Exception):
 
 @dataclass(frozen=True)
 class Figures:
-    """The scores of a model and the benchmarks: the content of METRICS and the sets of PROVENANCE."""
+    """The scores of a model, and the benchmarks by name; None if the repository does not describe them."""
 
     metrics: Metrics
-    benchmarks: Mapping[str, Any]
+    benchmarks: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,32 @@ class Row:
     problem: str | None
 
 
-def current(metrics: Metrics) -> Metrics:
-    """Return metrics under the present names of the systems; an old promoted version may have former names."""
-    return {"/".join(FORMER.get(part, part) for part in name.split("/")): value for name, value in metrics.items()}
+def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
+    """Read a JSON file of metrics, nested or not, under the present names of their parts.
+
+    Example:
+        >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
+        {'model/lee': 0.5}
+    """
+    return {
+        "/".join(former.get(part, part) for part in name.split("/")): value
+        for name, value in _leaves("", json.loads(text))
+    }
+
+
+def read_benchmarks(text: str) -> Mapping[str, Any]:
+    """Read the description of each benchmark, by its name."""
+    sets: Mapping[str, Any] = json.loads(text)["sets"]
+    return sets
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, float | None]]:
+    """Yield the figures of a tree, each under its path; texts, lists and yes or no are no figures."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _leaves(f"{name}/{key}" if name else str(key), below)
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield name, value
 
 
 def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]) -> list[Row]:
@@ -153,8 +174,9 @@ def _problem(metric: str, promoted: float | None, new: float | None, allowed: fl
 
 def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
     """Say why two figures cannot be compared: `student/lee/spearman` has a set, `student/sentences_per_second` none."""
-    _, *middle, _ = metric.split("/")
-    for name in middle:
+    if promoted.benchmarks is None or new.benchmarks is None:
+        return None  # the repository does not describe them
+    for name in metric.split("/")[1:-1]:
         before, after = promoted.benchmarks.get(name), new.benchmarks.get(name)
         if before is None or after is None:
             return (
