@@ -124,7 +124,7 @@ def test_cached_throughout(models: Path) -> None:
     told: list[str] = []
     order = Order(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
     assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
-    assert told == ["params.yaml has no 'crawl.snapshot': the corpus stays as it is."]
+    assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
     (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/distillery/runs").split()
     git(models, "merge", "--quiet", run)
     verdict = retrain(models, replace(ORDER, snapshot=None))
