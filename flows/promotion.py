@@ -37,9 +37,11 @@ from gto.exceptions import GTOException
 
 from flows.execution.cache import cache_of, remove_broken
 from flows.execution.config import SettingsError, read_config
+from flows.execution.graph import makers_in
 from flows.execution.process import held
 from flows.execution.yaml_reader import read_yaml
 from flows.registry.comparison import Figures, read_benchmarks, read_metrics
+from flows.registry.noise import read_draws
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
@@ -81,7 +83,7 @@ def assigned(root: Path, channel: Channel) -> list[Version]:
     Assigning an earlier version again goes back to it and forgets the later ones: assignments 1 2 3 2 4 leave 1 2 4.
     """
     stack: list[Version] = []
-    for event in _events(root, channel.artifact):
+    for event in events(root, channel.artifact):
         version = Version(event["version"], event["commit"])
         if event["event"] == "assignment" and event["stage"] == channel.stage:
             stack = [*stack[: stack.index(version)], version] if version in stack else [*stack, version]
@@ -99,12 +101,12 @@ def promoted(root: Path, channel: Channel) -> Version | None:
 
 def registered(root: Path, artifact: str) -> list[Version]:
     """List every version of `artifact`, the oldest first."""
-    events = [event for event in _events(root, artifact) if event["event"] in ("registration", "deregistration")]
-    state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in events}
+    changes = [event for event in events(root, artifact) if event["event"] in ("registration", "deregistration")]
+    state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in changes}
     return [version for version, there in state.items() if there]
 
 
-def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
+def events(root: Path, artifact: str) -> list[dict[str, Any]]:
     """List the events of `artifact` in GTO's tags, the oldest first; raises PromotionError if a tag is damaged."""
     if damaged := damaged_tags(root, artifact):
         raise PromotionError(
@@ -130,24 +132,35 @@ def read_figures(root: Path, version: Version) -> Figures:
         raise PromotionError(
             f"{place} has no {registry.metrics} to compare with; assign a version that has."
         ) from error
-    if registry.benchmarks is None:
-        return Figures(metrics)
+    benchmarks = _read_data(root, version, registry.benchmarks) if registry.benchmarks else None
+    has_draws = registry.draws is not None and bool(graph_makers(root, version.commit, registry.draws))
+    draws = _read_data(root, version, str(registry.draws)) if has_draws else "{}"  # older versions may have none
+    return Figures(metrics, read_benchmarks(benchmarks) if benchmarks else None, read_draws(draws))
+
+
+def _read_data(root: Path, version: Version, path: str) -> str:
     try:
-        provenance = dvc.api.read(registry.benchmarks, repo=str(root), rev=version.commit)
+        return str(dvc.api.read(path, repo=str(root), rev=version.commit))
     except (DvcException, OSError) as error:
         raise PromotionError(
-            f"{registry.benchmarks} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not "
-            f"known: {error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
+            f"{path} of {version.name} ({version.commit[:7]}) is neither in DVC's cache nor in a remote, so there is "
+            f"nothing to compare with: {error}. Bring it back by `dvc fetch` at that commit, or assign a version that "
+            "has it."
         ) from error
-    return Figures(metrics, read_benchmarks(provenance))
+
+
+def graph_makers(root: Path, revision: str, path: str) -> set[str]:
+    """Return the stages that write `path` at a commit."""
+    return makers_in(git(root, "show", END, f"{revision}:dvc.yaml"), path)
 
 
 def _objects(root: Path, revision: str, artifact: str) -> list[str]:
     """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
     graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    file = read_config(root).registry.benchmarks
-    makers = [out for out in _outs(lock) if file and "md5" in out and f"{file}/".startswith(f"{out['path']}/")]
-    return [model_hash(artifact, graph, lock), *(str(out["md5"]) for out in makers)]
+    registry = read_config(root).registry
+    files = [file for file in (registry.benchmarks, registry.draws) if file]
+    needed = [out for out in _outs(lock) if any(f"{file}/".startswith(f"{out['path']}/") for file in files)]
+    return [model_hash(artifact, graph, lock), *(str(out["md5"]) for out in needed if "md5" in out)]
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
@@ -259,7 +272,7 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 
     Raises PromotionError if it was at the stage: it is there now, or somebody has rolled it back.
     """
-    once = {(event["version"], event["stage"]) for event in _events(root, channel.artifact)}
+    once = {(event["version"], event["stage"]) for event in events(root, channel.artifact)}
     for version in reversed(registered(root, channel.artifact)):
         if _is_model(root, version, model, channel.artifact):
             if version == promoted(root, channel):
@@ -343,9 +356,7 @@ def _assign(root: Path, version: Version, channel: Channel, message: str) -> Non
 
 def _wait_for_the_clock(root: Path, artifact: str) -> None:
     """Wait for the next second: GTO and DVC order tags by seconds, so two tags in one second have no order."""
-    last = max(
-        (event["timestamp"] for event in _events(root, artifact)), default=datetime.fromtimestamp(0).astimezone()
-    )
+    last = max((event["timestamp"] for event in events(root, artifact)), default=datetime.fromtimestamp(0).astimezone())
     seconds = last.timestamp() + 1 - time.time()
     if seconds > SECONDS_TO_WAIT:
         raise PromotionError(f"The last tag of '{artifact}' is dated {last}, which is to come; set the clock right.")

@@ -31,7 +31,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--source", help="git remote from which the revision is fetched first (default: none)")
     parser.add_argument("--wait", action="store_true", help="if another retraining is in progress")
     parser.add_argument("--data", action="append", metavar="GATE=LIMIT", help="rows=30%% and others; =none: no gate")
-    parser.add_argument("--gain", action="append", default=[], metavar="METRIC=GAIN", help="a least gain: 0.002")
+    parser.add_argument(
+        "--gain", action="append", default=[], metavar="METRIC=GAIN", help="a least gain: 0.002; =none: none"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
     parser.add_argument(
         "--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="an allowed loss: 0.005, or 5%%"
@@ -42,6 +44,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
     parser.add_argument("--keep-runs", type=int, default=100, help="so many kept runs stay, however old")
     parser.add_argument("--keep-days", type=int, default=90, help="younger kept runs stay, however many")
+    parser.add_argument("--keep-versions", type=int, default=20, help="so many promoted versions stay, however old")
+    parser.add_argument("--keep-version-days", type=int, default=365, help="younger versions stay, however many")
     channel_arguments(parser)
     return parser.parse_args()
 
@@ -56,7 +60,8 @@ def main() -> None:
     try:
         config = read_config(Path.cwd())
         options["tolerances"] = _limits(options.pop("tolerance")) or None
-        options["gains"] = _limits(options.pop("gain"))
+        gains = {**config.registry.gains, **_limits(options.pop("gain"))}
+        options["gains"] = {name: gain for name, gain in gains.items() if gain != NO_LIMIT}
         data = {**config.edition.limits, **_limits(options.pop("data") or [])}
         options["data"] = {name: limit for name, limit in data.items() if limit != NO_LIMIT}
         options["overrides"] = assignments(options.pop("set"))

@@ -40,7 +40,7 @@ def retrain(
     site: Site = NO_SITE,
     overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
     data: dict[str, Tolerance] = dict(HERE.edition.limits),  # noqa: B006
-    gains: dict[str, Tolerance] = {},  # noqa: B006
+    gains: dict[str, Tolerance] = dict(HERE.registry.gains),  # noqa: B006
     tolerances: dict[str, Tolerance] = dict(HERE.registry.tolerances),  # noqa: B006
     promote: bool = True,
     artifact: str = HERE.registry.artifact,
@@ -54,6 +54,8 @@ def retrain(
     parallel: int = 2,
     keep_runs: int = 100,
     keep_days: int = 90,
+    keep_versions: int = 20,
+    keep_version_days: int = 365,
     snapshot_key: str = HERE.edition.snapshot or "",
     timezone: str = "UTC",
 ) -> State[None]:
@@ -66,7 +68,8 @@ def retrain(
         overrides: Parameters to change, for example {"student.epochs": 3}. Unknown keys are refused.
         data: The data gate, compared with the promoted edition: rows and vocabulary as shares, dropped and language as
             rises of a share. Without an entry, that is not checked.
-        gains: The least gain, by metric, of which one must be reached; without any, a model that loses nothing is good.
+        gains: The least gain, by metric, of which one must be reached, outside the noise; without any, a model that
+            loses nothing is good.
         tolerances: The allowed loss, by metric: 0.005 in its own unit, or "5%" of the promoted figure.
         promote: Promote the model if it is good enough; otherwise only report.
         artifact: The artifact of dvc.yaml that is promoted.
@@ -80,6 +83,8 @@ def retrain(
         parallel: Number of stages at a time.
         keep_runs: Kept runs are retired if they are not among so many newest ones,
         keep_days: and older than so many days; promoted models stay.
+        keep_versions: Promoted versions lose their tags if they are not among so many newest ones,
+        keep_version_days: and older than so many days; one at a stage, and the one before it, stay.
         snapshot_key: The parameter that gets the day.
         timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
     """
@@ -102,6 +107,8 @@ def retrain(
         parallel=parallel,
         keep_runs=keep_runs,
         keep_days=keep_days,
+        keep_versions=keep_versions,
+        keep_version_days=keep_version_days,
     )
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{profile}", f"artifact:{artifact}")

@@ -52,6 +52,8 @@ from flows.registry.comparison import (
     table,
 )
 from flows.registry.data_gate import Edition, check_limits, problems, read_edition
+from flows.registry.noise import read_draws
+from flows.retention import retire_versions
 from flows.worktree import END, WorktreeError, git, retire
 
 LOCK = Path(".dvc/tmp/retrain.lock")
@@ -105,12 +107,14 @@ class Order:
     site: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     tolerances: Mapping[str, Tolerance] | None = None
-    gains: Mapping[str, Tolerance] = field(default_factory=dict)  # at least one metric must gain so much
+    gains: Mapping[str, Tolerance] | None = None  # at least one metric must gain so much
     data: Mapping[str, Tolerance] | None = None
     wait: bool = False  # for another retraining, if no other waits already
     source: str | None = None  # git remote that `revision` is fetched from first
     keep_runs: int = 100  # newest ones, and all of
     keep_days: int = 90
+    keep_versions: int = 20  # newest promoted ones, and all of
+    keep_version_days: int = 365
     promote: bool = True
     revision: str = "HEAD"
     gpu: GpuPolicy = "prefer"
@@ -130,6 +134,9 @@ def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], lo
         verdict = _retrain(root, order, run_stages, log)
         if retired := retire(root, order.keep_days, order.keep_runs):
             log(f"The tags of {len(retired)} old runs are deleted, from {retired[0]} to {retired[-1]}.")
+        versions = retire_versions(root, order.channel, order.keep_version_days, order.keep_versions)
+        if versions:
+            log(f"The tags of old versions are deleted: {', '.join(versions)}.")
         return verdict
 
 
@@ -175,7 +182,7 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
     figures = read_figures(root, before) if before else None
     limits = config.edition.limits if order.data is None else order.data
     check_limits(limits)
-    for given in (order.tolerances or {}, order.gains):
+    for given in (order.tolerances or {}, order.gains or {}):
         check_tolerances(given, figures.metrics if figures else None)
     with open_run(
         root,
@@ -280,16 +287,20 @@ def judge(run: Run, order: Order, before: Version | None, figures: Figures | Non
     if problems:
         by_hand = f"To promote it nevertheless: {command(order.channel)} promote {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
-    if lacking := lacking_gain(rows, order.gains):
+    if lacking := lacking_gain(rows, registry.gains if order.gains is None else order.gains):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)
     return Verdict(Decision.GOOD, f"Each of {len(rows)} metrics is within its tolerance of {before.name}.", details)
 
 
 def _figures(directory: Path, registry: Registry) -> Figures:
     metrics = read_metrics((directory / registry.metrics).read_text(encoding="utf-8"), registry.former)
-    if registry.benchmarks is None:
-        return Figures(metrics)
-    return Figures(metrics, read_benchmarks((directory / registry.benchmarks).read_text(encoding="utf-8")))
+    benchmarks = directory / registry.benchmarks if registry.benchmarks else None
+    draws = directory / registry.draws if registry.draws else None
+    return Figures(
+        metrics,
+        read_benchmarks(benchmarks.read_text(encoding="utf-8")) if benchmarks else None,
+        read_draws(draws.read_text(encoding="utf-8")) if draws and draws.exists() else {},
+    )
 
 
 def day_in(timezone: str, moment: datetime | None = None) -> date:

@@ -72,6 +72,8 @@ class Registry:
         metrics: A JSON file of figures, nested or not: {"accuracy": 0.9}.
         benchmarks: A JSON file whose `sets` say what was measured on, by name; both versions must have the same.
         tolerances: The loss that is allowed, by a pattern of the metric's name.
+        gains: The least gain, by a pattern of the metric's name, of which one must be reached.
+        draws: A JSON file with the figure of each bootstrap draw, by metric, of the same items in every version.
         former: Parts of the names of metrics that promoted versions have, and the present ones.
     """
 
@@ -79,6 +81,8 @@ class Registry:
     metrics: str = "metrics.json"
     benchmarks: str | None = None
     tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    gains: Mapping[str, Tolerance] = field(default_factory=dict)
+    draws: str | None = None
     former: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -122,7 +126,7 @@ SECTIONS: Mapping[str, type[Any]] = {
 }
 LISTS = ("brought", "returned", "open")
 COMMANDS = ("check", "use")
-PLACES = ("profiles", "sites", "shared", "metrics", "benchmarks", "counters", "overview", "report")
+PLACES = ("profiles", "sites", "shared", "metrics", "benchmarks", "draws", "counters", "overview", "report")
 
 
 def read_config(root: Path) -> Config:
@@ -162,7 +166,7 @@ def _value(place: str, key: str, value: Any) -> Any:
     """Check a value and return it as the dataclasses have it: a command as words, a list as a tuple."""
     if value is None:
         return None
-    if key in ("tolerances", "limits", "former"):
+    if key in ("tolerances", "gains", "limits", "former"):
         return _mapping(f"{FILE}: {place}", value)
     if key in LISTS:
         if not isinstance(value, list):

@@ -14,11 +14,12 @@ import difflib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from flows.execution.config import Tolerance
+from flows.registry.noise import Draws, Interval, of_draws, of_singles
 
 Metrics = Mapping[str, float | None]
 
@@ -36,6 +37,7 @@ class Figures:
 
     metrics: Metrics
     benchmarks: Mapping[str, Any] | None = None
+    draws: Draws = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Row:
     new: float | None
     allowed: float  # loss, in the metric's unit
     problem: str | None
+    interval: Interval | None = None  # of new - promoted
 
 
 def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
@@ -86,8 +89,14 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
             before, after = promoted.metrics[metric], new.metrics.get(metric)
             allowed = _allowed(tolerance, before)
             problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
-            rows.append(Row(metric, before, after, allowed, problem))
+            rows.append(Row(metric, before, after, allowed, problem, _interval(metric, promoted, new)))
     return rows
+
+
+def _interval(metric: str, promoted: Figures, new: Figures) -> Interval | None:
+    if metric in promoted.draws and metric in new.draws:
+        return of_draws(promoted.draws[metric], new.draws[metric])
+    return of_singles(metric, promoted.metrics, new.metrics)
 
 
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
@@ -118,6 +127,8 @@ def share(limit: Tolerance) -> float:
 def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | None:
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
+    A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
+
     Args:
         rows: The comparison.
         gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
@@ -135,10 +146,27 @@ def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | N
     short = []
     for row, least in wanted:
         need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
-        if gain >= need - 1e-9:
+        if gain >= need - 1e-9 and not _is_noise(row):
             return None
-        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted")
+        noise = f" outside the noise, which goes {_between(row.interval)}" if gain >= need - 1e-9 else ""
+        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted{noise}")
     return f"No metric gains enough: {'; '.join(short)}." if short else None
+
+
+def _is_noise(row: Row) -> bool:
+    """Return whether the interval of the difference includes none, or a loss."""
+    if row.interval is None:
+        return False
+    low, high = row.interval
+    return high >= 0 if _is_error(row.metric) else low <= 0
+
+
+def _between(interval: Interval | None) -> str:
+    return f"from {interval[0]:+.4g} to {interval[1]:+.4g}" if interval else ""
+
+
+def _is_error(metric: str) -> bool:
+    return metric.rpartition("/")[2] in LOWER_IS_BETTER
 
 
 def _gain(metric: str, promoted: float | None, new: float | None) -> float:
@@ -147,7 +175,7 @@ def _gain(metric: str, promoted: float | None, new: float | None) -> float:
         return -math.inf
     if promoted is None or not math.isfinite(promoted):
         return math.inf
-    return promoted - new if metric.rpartition("/")[2] in LOWER_IS_BETTER else new - promoted
+    return promoted - new if _is_error(metric) else new - promoted
 
 
 def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
@@ -193,6 +221,7 @@ def table(rows: list[Row]) -> str:
     lines = ["| metric | promoted | new | change | allowed loss | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in rows:
         change = "" if row.promoted is None or row.new is None else f"{row.new - row.promoted:+.4g}"
+        change += f", 95 % {_between(row.interval)}" if row.interval else ""
         figures = " | ".join(map(_figure, (row.promoted, row.new)))
         lines.append(f"| {row.metric} | {figures} | {change} | {row.allowed:.4g} | {row.problem or 'passes'} |")
     return "\n".join(lines)
