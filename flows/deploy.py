@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,6 +19,7 @@ from flows.hosting.database import RUNS, DatabaseError, most_runs
 RUNS_POOL = "distillery"
 POOLS = (RUNS_POOL, "gpu")
 CLONE = "DISTILLERY_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
+OWN = "prefect.yaml"  # the repository's deployments; without it, those of flows/deployments.yaml
 PLACE = f"{{{{ ${CLONE} }}}}"
 
 
@@ -27,6 +29,8 @@ class DeployError(Exception):
 
 def deploy() -> list[str]:
     """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
+
+    A repository without a prefect.yaml gets the three flows without a schedule.
 
     Returns:
         The names of the deployments, FLOW/NAME, sorted.
@@ -41,6 +45,8 @@ def deploy() -> list[str]:
     create_pools()
     environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
     command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    if not Path(OWN).exists():
+        command += ["--prefect-file", str(Path(__file__).with_name("deployments.yaml"))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise DeployError(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
@@ -77,7 +83,7 @@ def _checked() -> list[str]:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
             if (place := _directory(deployment.pull_steps)) != PLACE:
-                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; look at prefect.yaml.")
+                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; look at {OWN}.")
             names.append(name)
     return sorted(names)
 

@@ -91,7 +91,7 @@ def carry_out(order: Order, clone: Path) -> State[None]:
         with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
             outcome = reproduce(
                 children, directory, order.stage, log, force=order.force, timeout=order.timeout, environment=shown
-            )
+            ).outcome
         entry = deliver(children, directory, order, remote, log, seconds)
     return Completed(name=str(outcome), message=entry)
 

@@ -14,10 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
+from flows.execution.config import SettingsError
 from flows.execution.graph import GraphError, Stage
 from flows.execution.reproduce import MEANING, Outcome
 from flows.execution.run import PipelineError, Run, open_run, summary
-from flows.execution.settings import SettingsError, assignments
+from flows.execution.settings import assignments
 from flows.execution.slots import queued
 from flows.hosting.database import RETRIES, DatabaseError, most_runs
 from flows.worktree import WorktreeError, bring_back

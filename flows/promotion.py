@@ -16,7 +16,6 @@ not become everybody's params.yaml. The registry is GTO's: git tags, which `gto 
 """
 
 import argparse
-import json
 import shlex
 import subprocess
 import sys
@@ -37,9 +36,12 @@ from gto.constants import name_re
 from gto.exceptions import GTOException
 
 from flows.execution.cache import cache_of, remove_broken
+from flows.execution.config import SettingsError, read_config
+from flows.execution.graph import makers_in
 from flows.execution.process import held
 from flows.execution.yaml_reader import read_yaml
-from flows.registry.comparison import METRICS, PROVENANCE, Figures, current
+from flows.registry.comparison import Figures, read_benchmarks, read_metrics
+from flows.registry.noise import read_draws
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
@@ -63,7 +65,7 @@ class PromotionError(Exception):
 class Channel:
     """The place that models are promoted to."""
 
-    artifact: str = "student"  # of dvc.yaml
+    artifact: str  # of dvc.yaml
     stage: str = "production"  # of GTO
     branch: str = "promoted"  # has the commits of promotions
     remote: str | None = None  # git remote that gets the branch and the tags; None keeps them here
@@ -81,7 +83,7 @@ def assigned(root: Path, channel: Channel) -> list[Version]:
     Assigning an earlier version again goes back to it and forgets the later ones: assignments 1 2 3 2 4 leave 1 2 4.
     """
     stack: list[Version] = []
-    for event in _events(root, channel.artifact):
+    for event in events(root, channel.artifact):
         version = Version(event["version"], event["commit"])
         if event["event"] == "assignment" and event["stage"] == channel.stage:
             stack = [*stack[: stack.index(version)], version] if version in stack else [*stack, version]
@@ -99,12 +101,12 @@ def promoted(root: Path, channel: Channel) -> Version | None:
 
 def registered(root: Path, artifact: str) -> list[Version]:
     """List every version of `artifact`, the oldest first."""
-    events = [event for event in _events(root, artifact) if event["event"] in ("registration", "deregistration")]
-    state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in events}
+    changes = [event for event in events(root, artifact) if event["event"] in ("registration", "deregistration")]
+    state = {Version(event["version"], event["commit"]): event["event"] == "registration" for event in changes}
     return [version for version, there in state.items() if there]
 
 
-def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
+def events(root: Path, artifact: str) -> list[dict[str, Any]]:
     """List the events of `artifact` in GTO's tags, the oldest first; raises PromotionError if a tag is damaged."""
     if damaged := damaged_tags(root, artifact):
         raise PromotionError(
@@ -123,26 +125,42 @@ def _events(root: Path, artifact: str) -> list[dict[str, Any]]:
 
 def read_figures(root: Path, version: Version) -> Figures:
     """Read a version's scores from its commit, and its benchmarks from DVC's cache or remote."""
-    place = f"{version.name} ({version.commit[:7]})"
+    place, registry = f"{version.name} ({version.commit[:7]})", read_config(root).registry
     try:
-        metrics = json.loads(git(root, "show", END, f"{version.commit}:{METRICS}"))
+        metrics = read_metrics(git(root, "show", END, f"{version.commit}:{registry.metrics}"), registry.former)
     except WorktreeError as error:
-        raise PromotionError(f"{place} has no {METRICS} to compare with; assign a version that has.") from error
+        raise PromotionError(
+            f"{place} has no {registry.metrics} to compare with; assign a version that has."
+        ) from error
+    benchmarks = _read_data(root, version, registry.benchmarks) if registry.benchmarks else None
+    has_draws = registry.draws is not None and bool(graph_makers(root, version.commit, registry.draws))
+    draws = _read_data(root, version, str(registry.draws)) if has_draws else "{}"  # older versions may have none
+    return Figures(metrics, read_benchmarks(benchmarks) if benchmarks else None, read_draws(draws))
+
+
+def _read_data(root: Path, version: Version, path: str) -> str:
     try:
-        provenance = dvc.api.read(PROVENANCE, repo=str(root), rev=version.commit)
+        return str(dvc.api.read(path, repo=str(root), rev=version.commit))
     except (DvcException, OSError) as error:
         raise PromotionError(
-            f"{PROVENANCE} of {place} is neither in DVC's cache nor in a remote, so its benchmarks are not known: "
-            f"{error}. Bring it back by `dvc fetch` at that commit, or assign a version that has it."
+            f"{path} of {version.name} ({version.commit[:7]}) is neither in DVC's cache nor in a remote, so there is "
+            f"nothing to compare with: {error}. Bring it back by `dvc fetch` at that commit, or assign a version that "
+            "has it."
         ) from error
-    return Figures(current(metrics), json.loads(provenance)["sets"])
+
+
+def graph_makers(root: Path, revision: str, path: str) -> set[str]:
+    """Return the stages that write `path` at a commit."""
+    return makers_in(git(root, "show", END, f"{revision}:dvc.yaml"), path)
 
 
 def _objects(root: Path, revision: str, artifact: str) -> list[str]:
     """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
     graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    benchmarks = [str(out["md5"]) for out in _outs(lock) if "md5" in out and PROVENANCE.startswith(f"{out['path']}/")]
-    return [model_hash(artifact, graph, lock), *benchmarks]
+    registry = read_config(root).registry
+    files = [file for file in (registry.benchmarks, registry.draws) if file]
+    needed = [out for out in _outs(lock) if any(f"{file}/".startswith(f"{out['path']}/") for file in files)]
+    return [model_hash(artifact, graph, lock), *(str(out["md5"]) for out in needed if "md5" in out)]
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
@@ -242,8 +260,9 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 
 def _figures_of(root: Path, revision: str) -> str:
     """Return the metrics of a run, one a line; none if it has no such file."""
+    registry = read_config(root).registry
     with suppress(WorktreeError):
-        metrics: dict[str, float | None] = json.loads(git(root, "show", END, f"{revision}:{METRICS}"))
+        metrics = read_metrics(git(root, "show", END, f"{revision}:{registry.metrics}"), registry.former)
         return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
     return ""
 
@@ -253,7 +272,7 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 
     Raises PromotionError if it was at the stage: it is there now, or somebody has rolled it back.
     """
-    once = {(event["version"], event["stage"]) for event in _events(root, channel.artifact)}
+    once = {(event["version"], event["stage"]) for event in events(root, channel.artifact)}
     for version in reversed(registered(root, channel.artifact)):
         if _is_model(root, version, model, channel.artifact):
             if version == promoted(root, channel):
@@ -337,9 +356,7 @@ def _assign(root: Path, version: Version, channel: Channel, message: str) -> Non
 
 def _wait_for_the_clock(root: Path, artifact: str) -> None:
     """Wait for the next second: GTO and DVC order tags by seconds, so two tags in one second have no order."""
-    last = max(
-        (event["timestamp"] for event in _events(root, artifact)), default=datetime.fromtimestamp(0).astimezone()
-    )
+    last = max((event["timestamp"] for event in events(root, artifact)), default=datetime.fromtimestamp(0).astimezone())
     seconds = last.timestamp() + 1 - time.time()
     if seconds > SECONDS_TO_WAIT:
         raise PromotionError(f"The last tag of '{artifact}' is dated {last}, which is to come; set the clock right.")
@@ -396,13 +413,14 @@ def show(root: Path, channel: Channel) -> str:
 def command(channel: Channel) -> str:
     """Return the start of a command line for this channel."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
-    changed = {name: value for name, value in given.items() if value != getattr(Channel, name)}
+    usual = {"artifact": read_config(Path.cwd()).registry.artifact, "stage": Channel.stage, "remote": Channel.remote}
+    changed = {name: value for name, value in given.items() if value != usual[name]}
     return " ".join(["python -m flows.promotion", *(f"--{name} {value}" for name, value in changed.items())])
 
 
 def channel_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a Channel."""
-    parser.add_argument("--artifact", default=Channel.artifact, help="an artifact of dvc.yaml")
+    parser.add_argument("--artifact", help="an artifact of dvc.yaml (default: that of flows.yaml)")
     parser.add_argument("--stage", default=Channel.stage, help="a stage of GTO")
     parser.add_argument("--branch", default=Channel.branch, help="the branch that gets the commits")
     parser.add_argument("--remote", help="git remote that gets the branch and the tags (default: none)")
@@ -423,8 +441,9 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     options = arguments()
     root = Path.cwd()
-    channel = Channel(options.artifact, options.stage, options.branch, options.remote)
     try:
+        artifact = options.artifact or read_config(root).registry.artifact
+        channel = Channel(artifact, options.stage, options.branch, options.remote)
         if options.action == "show":
             print(show(root, channel))
         elif options.action == "rollback":
@@ -433,7 +452,7 @@ def main() -> None:
         else:
             version = promote(root, options.run, channel, instead_of=promoted(root, channel))
             print(f"{channel.artifact} at {channel.stage}: {version.name}")
-    except (PromotionError, WorktreeError) as error:
+    except (PromotionError, SettingsError, WorktreeError) as error:
         sys.exit(f"promotion: {error}")
 
 

@@ -8,23 +8,24 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from flows.execution.config import read_config
 from flows.execution.graph import makers
 from flows.execution.reproduce import Outcome
 from flows.execution.run import Run
 from flows.execution.settings import PARAMS, flat
 from flows.execution.yaml_reader import read_yaml
 from flows.hosting.reports import send_report
-from flows.registry.comparison import METRICS
 from flows.worktree import END, WorktreeError, git
 
-REPORT = "reports/index.html"
 Line = tuple[str, list[float], list[float]]  # name, x, y
 
 
 def publish(run: Run) -> None:
     """Publish the run's artifacts: metrics and report if it made them, plots if a stage did something."""
-    if _part_of(run, METRICS):
-        create_table_artifact(key="metrics", table=changes(run, METRICS), description="Metrics and the last commit's")
+    config = read_config(run.directory)
+    if _part_of(run, config.registry.metrics):
+        rows = changes(run, config.registry.metrics)
+        create_table_artifact(key="metrics", table=rows, description="Metrics and the last commit's")
     changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
@@ -32,8 +33,8 @@ def publish(run: Run) -> None:
         key = "plot-" + "".join(letter if letter.isalnum() else "-" for letter in title.lower())
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
-    report = run.directory / REPORT
-    if report.exists() and _part_of(run, REPORT):
+    report = run.directory / config.report if config.report else None
+    if report and config.report and report.exists() and _part_of(run, config.report):
         link = send_report(run.name, report) or report.as_uri()
         create_link_artifact(
             key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)

@@ -17,10 +17,11 @@ from prefect.states import Completed, Failed
 from prefect.utilities.annotations import quote
 from pydantic import WithJsonSchema
 
+from flows.execution.config import SettingsError
 from flows.execution.graph import GraphError, Stage, targets
 from flows.execution.reproduce import MEANING, Outcome, StageError
 from flows.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
-from flows.execution.settings import SettingsError, profiles
+from flows.execution.settings import profiles
 from flows.show import publish, publish_stages
 from flows.worktree import WorktreeError, bring_back
 

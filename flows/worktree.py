@@ -5,9 +5,10 @@
         └────────────── bring_back (only when asked) <── keep: refs/tags/distillery/runs/NAME
 
 Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
-that git does not track but a run needs (`data/external`, checkpoints) are hard-linked. That costs nothing, and no run
-writes through a link, since stages replace files and never change them. The state of the crawl is changed in place, so
-the workspace and all runs share one, with one lock. A killed run leaves it as a killed crawl of the workspace does.
+that git does not track but a run needs (`paths.brought` of flows.yaml) are hard-linked. That costs nothing, and no run
+writes through a link, since stages replace files and never change them. A state that is changed in place, such as that
+of a crawl (`paths.shared`), is one for the workspace and all runs. A killed run leaves it as a killed stage of the
+workspace does.
 """
 
 import argparse
@@ -26,13 +27,11 @@ from pathlib import Path
 from dvc.config import Config
 from dvc.lock import make_lock
 
+from flows.execution.config import read_config
 from flows.execution.process import without_git
 
 RUNS = Path(".dvc/tmp/runs")
 REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches
-BROUGHT = ("data/external", "data/checkpoints", "models/checkpoints")  # not in git, yet a run needs them
-RETURNED = ("data/checkpoints", "models/checkpoints")  # an interrupted run leaves them for the next
-IN_PLACE = "data/checkpoints/crawl"
 KEPT_DAYS = 7.0
 END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
 
@@ -107,18 +106,19 @@ def commit(root: Path, tree: str, message: str) -> str:
 @contextmanager
 def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
     """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
-    directory = root.absolute() / RUNS / name
+    directory, paths = root.absolute() / RUNS / name, read_config(root).paths
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory):
         git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
         _share_cache(root, directory)
-        _share_crawl(root, directory)
-        for path in BROUGHT:
+        if paths.shared is not None:
+            _share(root / paths.shared, directory / paths.shared)
+        for path in paths.brought:
             _link_newer(root / path, directory / path)
         try:
             yield directory
         finally:
-            for path in RETURNED:
+            for path in paths.returned:
                 _link_newer(directory / path, root / path)
 
 
@@ -130,11 +130,11 @@ def _share_cache(root: Path, directory: Path) -> None:
         settings.update(core=own["core"], remote=own["remote"], cache=cache)
 
 
-def _share_crawl(root: Path, directory: Path) -> None:
-    state = directory / IN_PLACE
-    (root / IN_PLACE).mkdir(parents=True, exist_ok=True)
-    state.parent.mkdir(parents=True, exist_ok=True)
-    state.symlink_to((root / IN_PLACE).absolute(), target_is_directory=True)
+def _share(place: Path, link: Path) -> None:
+    """Let the run use a directory of the workspace itself."""
+    place.mkdir(parents=True, exist_ok=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(place.absolute(), target_is_directory=True)
 
 
 def _link_newer(source: Path, target: Path) -> None:

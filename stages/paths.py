@@ -80,6 +80,7 @@ PAPER1_RESULTS = REPORTS / "paper1.csv"
 PAPER1_METRICS = REPORTS / "paper1_metrics.json"
 EXAMPLES = REPORTS / "examples.json"
 SYSTEMS = REPORTS / "systems.json"  # what each system is, by its name
+DRAWS = REPORTS / "draws.json"  # bootstrap draws of the student's figures
 DOMAIN = REPORTS / "domain.csv"  # figures on held-out texts, and on the user's own labels
 CORPUS_OVERVIEW = REPORTS / "corpus.json"
 CORPUS_QUALITY = REPORTS / "corpus_quality.csv"

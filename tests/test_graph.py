@@ -216,7 +216,7 @@ def test_imports_run_down(source: Path) -> None:
 
 def test_the_flows_stand_alone() -> None:
     """They run the stages of any dvc.yaml by their commands, so they import neither these nor the library."""
-    for source in (ROOT / "flows").glob("*.py"):
+    for source in (ROOT / "flows").rglob("*.py"):
         tops = {name.split(".")[0] for name in imported(source.relative_to(ROOT))}
         assert not tops & {"stages", LIBRARY}, source
 

@@ -23,7 +23,11 @@ def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str
     content = read_yaml(lock.read_text(encoding="utf-8")) if lock.exists() else None
     stages: dict[str, Any] = (content or {}).get("stages", {})
     entries = stages.values() if stage is None else [stages.get(stage, {})]
-    names = {out["md5"] for entry in entries for out in entry.get("outs", []) if "md5" in out}
+    return remove_damaged(cache, {out["md5"] for entry in entries for out in entry.get("outs", []) if "md5" in out})
+
+
+def remove_damaged(cache: Path, names: Collection[str]) -> list[str]:
+    """Remove the damaged objects among `names`, and among the files that they list; return their names."""
     damaged = [name for name in sorted(names) for name in broken(cache, name)]
     for name in damaged:
         place(cache, name).unlink(missing_ok=True)

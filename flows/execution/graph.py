@@ -70,8 +70,12 @@ def targets(directory: Path) -> list[str]:
 
 def makers(directory: Path, path: str) -> set[str]:
     """Return the stages of dvc.yaml that write the file `path`; a cell of a matrix counts under the matrix's name."""
-    content = read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8"))
-    return {name for name, entry in content.get("stages", {}).items() if path in _written(entry)}
+    return makers_in((directory / "dvc.yaml").read_text(encoding="utf-8"), path)
+
+
+def makers_in(text: str, path: str) -> set[str]:
+    """Return the same for the text of a dvc.yaml."""
+    return {name for name, entry in read_yaml(text).get("stages", {}).items() if path in _written(entry)}
 
 
 def _written(entry: dict[str, Any]) -> Iterator[str]:

@@ -60,10 +60,13 @@ def without_git(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name not in GIT_PLACES}
 
 
-def end_with_parent() -> None:
-    """Have the system send this process SIGTERM when the thread that started it ends (only on Linux)."""
+def end_with_parent(parent: int | None = None) -> None:
+    """Have the system send this process SIGTERM when the thread that started it ends (only on Linux).
+
+    `parent` is the process that started it, if that is known; it may have ended already.
+    """
     if sys.platform == "linux":
-        parent = os.getppid()
+        parent = parent or os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it ended just before
             os.kill(os.getpid(), signal.SIGTERM)

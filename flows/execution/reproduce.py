@@ -1,7 +1,7 @@
 """Run one stage through DVC in a separate process, and read its outcome.
 
-`dvc --wait-for-lock repro -s NAME` decides alone whether the stage has to run. DVC's lock is free while the command
-itself runs, so several of these overlap. The outcome is read from DVC's own output.
+DVC decides alone whether the stage has to run (flows/execution/dvc_stage.py). Its lock is free while the command itself
+runs, so several of these overlap. The process is a fork of the run's host if there is one, else a new one.
 """
 
 import os
@@ -10,13 +10,16 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import IO, Protocol, Self, TypeVar
 
+from flows.execution.host import CODE, Host
 from flows.execution.process import bound, without_git
 
 SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
@@ -46,15 +49,6 @@ MEANING = {
 }
 
 
-# The first sign that was found counts: a stage that ran may have pulled its inputs before.
-SIGNS = (
-    ("Running stage '", Outcome.RAN),
-    ("is cached - skipping run", Outcome.RESTORED),
-    ("Pulling data for", Outcome.PULLED),
-    ("didn't change, skipping", Outcome.CACHED),
-)
-
-
 class StageError(Exception):
     """A stage ended with an error; the message has its last lines."""
 
@@ -63,11 +57,37 @@ class NotStartedError(StageError):
     """DVC gave a stage up before its command: its inputs are not there, or a remote does not answer."""
 
 
+class HostError(Exception):
+    """The host of a run has ended."""
+
+
+class Process(Protocol):
+    """What Children needs of a process; Popen has it."""
+
+    @property
+    def pid(self) -> int:
+        """Return its id, which is also that of its group."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and return its status; raises subprocess.TimeoutExpired."""
+
+
+Kept = TypeVar("Kept", bound=Process)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a stage was brought up to date."""
+
+    outcome: Outcome
+    objects: tuple[str, ...] = ()  # names of its outputs in DVC's cache
+
+
 class Children:
     """The stages that this process runs now, so that it can end them all at once."""
 
     def __init__(self) -> None:
-        self._processes: set[subprocess.Popen[str]] = set()
+        self._processes: set[Process] = set()
         self._lock = Lock()
         self._closed = False
 
@@ -86,22 +106,23 @@ class Children:
 
     @contextmanager
     def start(
-        self, command: list[str], directory: Path, environment: dict[str, str]
+        self, command: list[str], directory: Path, environment: dict[str, str], pass_fds: Sequence[int] = ()
     ) -> Iterator[subprocess.Popen[str]]:
         """Start a process that leads its own group, and that ends with the block or if this process is killed."""
+        with self.keep(partial(_popen, command, directory, environment, pass_fds), command[-1]) as process:
+            try:
+                yield process
+            finally:
+                if process.stdout is not None:
+                    process.stdout.close()
+
+    @contextmanager
+    def keep(self, start: Callable[[], Kept], what: str) -> Iterator[Kept]:
+        """Start a process that ends with the block; raises StageError if the run is being stopped."""
         with self._lock:
             if self._closed:
-                raise StageError(f"The run is being stopped; {command[-1]} was not started.")
-            process = subprocess.Popen(
-                bound(command),
-                cwd=directory,
-                env=without_git(environment),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            )
+                raise StageError(f"The run is being stopped; {what} was not started.")
+            process = start()
             self._processes.add(process)
         try:
             yield process
@@ -111,8 +132,77 @@ class Children:
             raise
         finally:
             self._processes.discard(process)
-            if process.stdout is not None:
-                process.stdout.close()
+
+
+def _popen(
+    command: list[str], directory: Path, environment: dict[str, str], pass_fds: Sequence[int]
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        bound(command),
+        cwd=directory,
+        env=without_git(environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+
+
+class _Told:
+    """The lines of dvc_stage, read from a pipe in a thread of its own until its writers have ended."""
+
+    def __init__(self, descriptor: int, begun: Callable[[], None]) -> None:
+        self.done: dict[str, Done] = {}
+        self.ran = False
+        self.pid: int | None = None
+        self.status: int | None = None  # of a fork, whose host reports it
+        self._begun = begun
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
+        self._thread.start()
+
+    def _read(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, encoding="ascii") as lines:
+            for line in lines:
+                word, _, rest = line.strip().partition(" ")
+                if word == "pid":
+                    self.pid = int(rest)
+                    self._started.set()
+                elif word == "ran":
+                    self.ran = True
+                    self._begun()
+                elif word == "done":
+                    name, outcome, *objects = rest.split()
+                    self.done[name] = Done(Outcome(outcome), tuple(objects))
+                else:
+                    self.status = int(rest)
+        self._started.set()
+
+    def started(self) -> int | None:
+        """Wait until the process leads its own group; return its id, or None if it has ended before."""
+        self._started.wait()
+        return self.pid
+
+    def ended(self, timeout: float | None = None) -> bool:
+        """Wait until every writer has ended."""
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+
+class _Forked:
+    """A process that the host has forked."""
+
+    def __init__(self, pid: int, told: _Told) -> None:
+        self.pid = pid
+        self._told = told
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; a host that was killed leaves no status."""
+        if not self._told.ended(timeout):
+            raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout or 0)
+        return -signal.SIGKILL if self._told.status is None else self._told.status
 
 
 def reproduce(
@@ -125,43 +215,125 @@ def reproduce(
     pull: bool = False,
     timeout: float | None = None,
     environment: Mapping[str, str] = {},
-) -> Outcome:
+    host: Host | None = None,
+) -> Done:
     """Bring stage `name` of the repository in `directory` up to date; each line that it prints goes to `log`.
 
     `force` runs it even if nothing has changed, `pull` fetches missing inputs and outputs from the remote, and after
     `timeout` seconds its command is ended. Raises StageError, and NotStartedError if the command had not begun.
     """
-    command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", *["--force"] * force, *["--pull"] * pull]
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # the stage's `python` is this one
-    found: set[Outcome] = set()
+    shown = {"PATH": tools, **environment}
     last: deque[str] = deque(maxlen=REMEMBERED)
-    with (
-        children.start(
-            [*command, "--single-item", name], directory, {**os.environ, "PATH": tools, **environment}
-        ) as process,
-        _Limit(process, timeout) as limit,
-    ):
-        for line in _lines(process):
-            found.update(outcome for sign, outcome in SIGNS if sign in line)
-            if Outcome.RAN in found:
-                limit.begin()
-            last.append(line)
-            log(line)
+    with ExitStack() as stack, _Limit(timeout) as limit:
+        flags = {"force": force, "pull": pull}
+        started = _fork(stack, children, host, [name], shown, flags, limit) if host is not None else None
+        started = started or _execute(stack, children, directory, name, shown, flags, limit)
+        limit.process = started.process
+        for line in started.output:
+            if line.strip():
+                last.append(line.rstrip())
+                log(line.rstrip())
+        status, told = started.process.wait(), started.told
+        told.ended()
     if limit.passed:
         raise StageError(f"Stage '{name}' was ended after its timeout of {timeout:g} s (`meta` in dvc.yaml).")
-    if process.returncode or not found:
-        told = "\n".join(last)
-        kind = StageError if Outcome.RAN in found or children.closed else NotStartedError
-        raise kind(f"Stage '{name}' ended with status {process.returncode}:\n{told}")
-    return next(outcome for _, outcome in SIGNS if outcome in found)
+    if status or name not in told.done:
+        lines = "\n".join(last)
+        kind = StageError if told.ran or children.closed else NotStartedError
+        raise kind(f"Stage '{name}' ended with status {status}:\n{lines}")
+    return told.done[name]
+
+
+def restore(
+    children: Children, host: Host, names: Sequence[str], log: Callable[[str], None], *, pull: bool
+) -> dict[str, Done]:
+    """Bring those of the stages up to date that need no run, all in one process; return how, by name.
+
+    Args:
+        children: Of the run.
+        host: Of the run; if it is gone, nothing is restored.
+        names: The stages that are not up to date, each after its upstream.
+        log: Called with each line that DVC prints.
+        pull: Take results from the default remote, too. If it fails, some stages are missing in what is returned, and
+            the first that needs it says why.
+    """
+    with ExitStack() as stack, _Limit(None) as limit:
+        flags = {"force": False, "pull": pull, "restore": True}
+        if (started := _fork(stack, children, host, names, {}, flags, limit)) is None:
+            return {}
+        for line in started.output:
+            if line.strip():
+                log(line.rstrip())
+        started.told.ended()
+    return started.told.done
+
+
+@dataclass(frozen=True)
+class _Started:
+    process: Process
+    output: IO[str]
+    told: _Told
+
+
+def _fork(
+    stack: ExitStack,
+    children: Children,
+    host: Host,
+    names: Sequence[str],
+    environment: Mapping[str, str],
+    flags: Mapping[str, bool],
+    limit: "_Limit",
+) -> _Started | None:
+    """Start the process of a stage as a fork of the host; return None if the host is gone."""
+    (reading, telling), (output, printing) = os.pipe(), os.pipe()
+    lines = stack.enter_context(os.fdopen(output, encoding="utf-8", errors="replace"))
+    told = _Told(reading, limit.begin)
+
+    def start() -> _Forked:
+        try:
+            taken = host.fork(names, printing, telling, environment, **{"restore": False, **flags})
+        finally:
+            os.close(printing)
+            os.close(telling)
+        if not taken or (pid := told.started()) is None:
+            raise HostError
+        return _Forked(pid, told)
+
+    try:
+        return _Started(stack.enter_context(children.keep(start, names[0])), lines, told)
+    except HostError:
+        return None
+
+
+def _execute(
+    stack: ExitStack,
+    children: Children,
+    directory: Path,
+    name: str,
+    environment: Mapping[str, str],
+    flags: Mapping[str, bool],
+    limit: "_Limit",
+) -> _Started:
+    """Start the process of a stage as a new one, which loads DVC and the graph."""
+    reading, telling = os.pipe()
+    told = _Told(reading, limit.begin)
+    options = [*(f"--{flag}" for flag, on in flags.items() if on), "--tell", str(telling)]
+    command = [sys.executable, "-m", "flows.execution.dvc_stage", *options, str(directory), name]
+    try:
+        process = stack.enter_context(children.start(command, CODE, {**os.environ, **environment}, [telling]))
+    finally:
+        os.close(telling)
+    assert process.stdout is not None
+    return _Started(process, process.stdout, told)
 
 
 class _Limit:
-    """End a process some seconds after `begin`, unless the block is left before; without seconds, never."""
+    """End `process` some seconds after `begin`, unless the block is left before; without seconds, never."""
 
-    def __init__(self, process: subprocess.Popen[str], seconds: float | None) -> None:
+    def __init__(self, seconds: float | None) -> None:
         self.passed = False
-        self._process = process
+        self.process: Process | None = None
         self._seconds = seconds
         self._timer: threading.Timer | None = None
 
@@ -180,18 +352,11 @@ class _Limit:
 
     def _pass(self) -> None:
         self.passed = True
-        _end(self._process)
+        if self.process is not None:
+            _end(self.process)
 
 
-def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield the output of the process, line by line, without the empty lines."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.strip():
-            yield line.rstrip()
-
-
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: Process) -> None:
     """Ask the process and its children to end, and kill those that do not."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError, subprocess.TimeoutExpired):

@@ -19,11 +19,13 @@ from typing import Any, Literal
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
-from flows.execution.cache import cache_of, forget, remove_broken
+from flows.execution.cache import cache_of, forget, remove_broken, remove_damaged
+from flows.execution.config import SettingsError
 from flows.execution.graph import Stage, lost, read_graph, unchanged
+from flows.execution.host import Host, start_host
 from flows.execution.remedies import one_line
-from flows.execution.reproduce import Children, NotStartedError, Outcome, StageError, reproduce
-from flows.execution.settings import SettingsError, configure
+from flows.execution.reproduce import Children, Done, NotStartedError, Outcome, StageError, reproduce, restore
+from flows.execution.settings import configure
 from flows.execution.slots import Slots, alone
 from flows.gpu.handoff import hand_off
 from flows.gpu.order import HandoffError
@@ -54,11 +56,13 @@ class Run:
     force: bool
     gpu: GpuPolicy
     slots: Slots  # of stages at a time
+    host: Host | None = None  # forks the processes of stages
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     failures: list[StageError] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # of the stages that have ended
     gate: Callable[[Stage], None] | None = None  # called after each stage; it may raise StageError
+    at_hand: dict[str, Done] = field(default_factory=dict)  # restored or pulled before the first stage
     _offline: Lock = field(default_factory=Lock)
     _pulls: bool = True  # until the remote fails
 
@@ -95,17 +99,23 @@ class Run:
                 log(f"Warning: {error}\nAttempt {attempt} of {attempts} of {stage.name} has failed; the next begins.")
         return self._attempt(stage, log)
 
-    def _attempt(self, stage: Stage, log: Log) -> Outcome:
-        outcome = self._run(stage, log, force=self.force)
-        if outcome is Outcome.RAN:
-            return outcome
-        broken = remove_broken(self.cache, self.directory / "dvc.lock", stage.name)
-        if not broken:
-            return outcome
-        log(f"{len(broken)} objects of {stage.name} in DVC's cache were damaged and have been removed: it runs again.")
-        return self._run(stage, log, force=True)
+    def take_what_is_at_hand(self, log: Log) -> None:
+        """Restore or pull, in one process, the results of all stages that earlier runs have made."""
+        names = [stage.name for stage in self.stages if stage.name not in self.unchanged]
+        if self.host is not None and names and not self.force:
+            self.at_hand = restore(self.children, self.host, names, log, pull=self.remote)
 
-    def _run(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+    def _attempt(self, stage: Stage, log: Log) -> Outcome:
+        done = self.at_hand.pop(stage.name, None) or self._run(stage, log, force=self.force)
+        if done.outcome is Outcome.RAN:
+            return done.outcome
+        broken = remove_damaged(self.cache, done.objects)
+        if not broken:
+            return done.outcome
+        log(f"{len(broken)} objects of {stage.name} in DVC's cache were damaged and have been removed: it runs again.")
+        return self._run(stage, log, force=True).outcome
+
+    def _run(self, stage: Stage, log: Log, *, force: bool) -> Done:
         """Run a stage: on a worker if the stage and the policy want one, otherwise here."""
         with self._mutex(stage):
             if stage.needs.labels and self.gpu != "local":
@@ -125,15 +135,30 @@ class Run:
         holder = f"stage '{stage.name}' of run {self.name}"
         return alone(self.root / MUTEXES / f"{stage.needs.mutex}.lock", holder, lambda: self.children.closed)
 
-    def _hand_off(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+    def _hand_off(self, stage: Stage, log: Log, *, force: bool) -> Done:
         remote = None if self.remote else str(self.cache)  # a clone on the same host can read that
         return hand_off(
-            self.children, self.root, self.directory, stage.name, log, needs=stage.needs, remote=remote, force=force
+            self.children,
+            self.root,
+            self.directory,
+            stage.name,
+            log,
+            needs=stage.needs,
+            remote=remote,
+            force=force,
+            host=self.host,
         )
 
-    def _run_here(self, stage: Stage, log: Log, *, force: bool) -> Outcome:
+    def _run_here(self, stage: Stage, log: Log, *, force: bool) -> Done:
         run = partial(
-            reproduce, self.children, self.directory, stage.name, log, force=force, timeout=stage.needs.timeout
+            reproduce,
+            self.children,
+            self.directory,
+            stage.name,
+            log,
+            force=force,
+            timeout=stage.needs.timeout,
+            host=self.host,
         )
         if self.remote and self._pulls:
             try:
@@ -230,10 +255,15 @@ def open_run(
                 gpu=gpu,
                 slots=Slots(parallel),
             )
+        if force or len(settled) < len(stages):
+            run.host = start_host(directory)
         try:
+            run.take_what_is_at_hand(log)
             yield run
         finally:
             run.children.end()
+            if run.host is not None:
+                run.host.close()
             keep(root, directory, name)
 
 

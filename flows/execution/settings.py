@@ -1,15 +1,18 @@
-"""A run's parameters: a profile of conf/, and overrides on top of it."""
+"""A run's parameters: a profile, and overrides on top of it; flows.yaml says where profiles are, and who checks."""
 
+import difflib
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dvc.utils.serialize import modify_yaml
 
+from flows.execution.config import FILE, Params, SettingsError, read_config
 from flows.execution.yaml_reader import read_yaml
 
 PARAMS = "params.yaml"
@@ -17,38 +20,91 @@ REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of par
 WORD = re.compile(r"[\w.+-]*")
 
 
-class SettingsError(Exception):
-    """A profile, a key or a value is wrong; the message names it with the nearest known one."""
-
-
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
     """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
 
-    `site` is a news site of conf/site, the corpus of the profile.
+    `site` is a further file that the repository combines with the profile, such as a news site as its corpus.
 
     Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
     Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
     """
+    params = read_config(directory).params
     if profile is None and site is not None:
         raise SettingsError(f"A site is written with a profile: name the profile that '{site}' is for.")
     if profile is not None:
-        _stages_params(directory, "use", profile, *[f"--site={site}"] * bool(site))
+        _use(directory, params, profile, site)
     if overrides:
-        with modify_yaml(directory / PARAMS) as params:
-            for key, value in flat(overrides).items():
-                _set(params, key.split("."), value)
-    _stages_params(directory)
-    _check_words(directory)
+        _change(directory, overrides, None if params.check else params.open)
+    if params.check:
+        _command(directory, params.check)
+    if (directory / PARAMS).exists():
+        _check_words(directory)
 
 
 def profiles(directory: Path) -> list[str]:
-    """List the names of the profiles of conf/profile, sorted."""
-    return sorted(file.stem for file in (directory / "conf/profile").glob("*.yaml"))
+    """List the names of the profiles, sorted. Raises SettingsError."""
+    return _names(directory, read_config(directory).params.profiles)
 
 
 def sites(directory: Path) -> list[str]:
-    """List the names of the news sites of conf/site, sorted."""
-    return sorted(file.stem for file in (directory / "conf/site").glob("*.yaml"))
+    """List the names of the sites that go with a profile, sorted. Raises SettingsError."""
+    return _names(directory, read_config(directory).params.sites)
+
+
+def _names(directory: Path, folder: str | None) -> list[str]:
+    return sorted(file.stem for file in (directory / folder).glob("*.yaml")) if folder else []
+
+
+def _use(directory: Path, params: Params, profile: str, site: str | None) -> None:
+    """Write a profile into params.yaml: by the repository's own command, or value by value."""
+    if params.use:
+        return _command(directory, [*params.use, profile, *[f"--site={site}"] * bool(site)])
+    if site is not None:
+        raise SettingsError(
+            f"{FILE} has no command `params.use`, which would combine the site '{site}' with a profile."
+        )
+    known = profiles(directory)
+    if profile not in known:
+        near = f"there are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
+        raise SettingsError(f"There is no profile '{profile}'; {near}.")
+    values = read_yaml((directory / str(params.profiles) / f"{profile}.yaml").read_text(encoding="utf-8"))
+    return _change(directory, values or {}, params.open)
+
+
+def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | None) -> None:
+    """Set values in params.yaml; with `only`, a new key is refused unless it lies in one of these sections."""
+    path = directory / PARAMS
+    if not path.exists():
+        raise SettingsError(f"There is no {PARAMS}, so nothing can be changed by {', '.join(flat(changes))}.")
+    if only is not None:
+        _refuse_unknown(flat(changes), read_yaml(path.read_text(encoding="utf-8")) or {}, only)
+    with modify_yaml(path) as params:
+        for key, value in flat(changes).items():
+            _set(params, key.split("."), value)
+
+
+def _refuse_unknown(keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
+    known = keys_of(params)
+    for key in keys:
+        if key not in known and not any(key.startswith(f"{section}.") for section in additions):
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"its sections are {', '.join(params)}."
+            raise SettingsError(f"{PARAMS} has no key '{key}'; {hint}")
+
+
+def keys_of(params: Mapping[str, Any]) -> list[str]:
+    """List every dotted key of parameters, sections included.
+
+    Example:
+        >>> keys_of({"student": {"epochs": 3}})
+        ['student', 'student.epochs']
+    """
+    found = []
+    for key, value in params.items():
+        found.append(key)
+        if isinstance(value, Mapping):
+            found += [f"{key}.{below}" for below in keys_of(value)]
+    return found
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:
@@ -84,12 +140,17 @@ def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
     params[last] = value
 
 
-def _stages_params(directory: Path, *arguments: str) -> None:
-    """Check params.yaml, or write a profile into it, with the stages' own reader."""
-    command = [sys.executable, "-m", "stages.params", *arguments]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+def _command(directory: Path, command: Sequence[str]) -> None:
+    """Run a command of flows.yaml, whose `python` is this one; its message is the error."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    try:
+        done = subprocess.run(
+            command, cwd=directory, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise SettingsError(f"{FILE}: `{' '.join(command)}` cannot be started: {error.strerror}.") from error
     if done.returncode:
-        raise SettingsError(done.stderr.strip())
+        raise SettingsError(done.stderr.strip() or f"`{' '.join(command)}` ended with status {done.returncode}.")
 
 
 def _check_words(directory: Path) -> None:

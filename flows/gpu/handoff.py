@@ -27,7 +27,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,10 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
+from flows.execution.host import CODE, Host
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
-from flows.execution.reproduce import REMEMBERED, Children, Outcome, StageError, reproduce
+from flows.execution.reproduce import REMEMBERED, Children, Done, Outcome, StageError, reproduce
 from flows.execution.yaml_reader import read_yaml
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.gpu.versions import different, versions
@@ -54,7 +55,6 @@ GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # the worker's setting: how long it of
 GIVE_DEFAULT = 3600.0
 LONGEST_PAUSE = 60.0  # seconds between two offers
 ASKED_AGAIN = 3  # times
-CLONE = Path(__file__).parents[2]
 Log = Callable[[str], None]
 
 
@@ -71,7 +71,8 @@ def hand_off(
     needs: Needs,
     remote: str | None,
     force: bool,
-) -> Outcome:
+    host: Host | None = None,
+) -> Done:
     """Run stage `name` of the worktree `directory` on a worker that has its `needs`, unless it has a result already.
 
     `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
@@ -84,7 +85,7 @@ def hand_off(
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
     sent = json.loads(step(children, log, "send", *where, name, *flags))
     if sent is None:  # an earlier run, here or elsewhere, had the same inputs
-        return _restore(children, directory, name, log)
+        return _restore(children, directory, name, log, host)
     if why_not:
         raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
     _refuse_uncommitted(directory)
@@ -93,8 +94,8 @@ def hand_off(
         order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
         entry, outcome = _ask(order, log, lambda: children.closed)
     step(children, log, "fetch", *where, name, "--entry", entry, *flags)
-    _restore(children, directory, name, log)
-    return Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome
+    done = _restore(children, directory, name, log, host)
+    return replace(done, outcome=Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome)
 
 
 def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
@@ -111,10 +112,12 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
     return run_order(PROTOCOL, asdict(order), log, stopped)
 
 
-def _restore(children: Children, directory: Path, name: str, log: Log) -> Outcome:
+def _restore(children: Children, directory: Path, name: str, log: Log, host: Host | None) -> Done:
     """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
+    if host is not None:
+        host.changed(name)
     try:
-        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL})
+        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL}, host=host)
     except StageError as error:
         raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
 
@@ -169,7 +172,7 @@ def step(children: Children, log: Log, *arguments: str) -> str:
     """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
     lines: deque[str] = deque(maxlen=REMEMBERED)
     command = [sys.executable, "-m", "flows.gpu.handoff", *arguments]
-    with children.start(command, CLONE, dict(os.environ)) as process:
+    with children.start(command, CODE, dict(os.environ)) as process:
         assert process.stdout is not None
         lines.extend(line.rstrip() for line in process.stdout if line.strip())
     if process.returncode == -signal.SIGALRM:

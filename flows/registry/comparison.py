@@ -5,27 +5,26 @@
     promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
 
 Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
-distinct sentences and pairs, scale), as data/benchmarks/provenance.json lists them. The hash of the whole
+distinct sentences and pairs, scale), as the file `registry.benchmarks` of flows.yaml lists them. The hash of the whole
 directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
+Without such a file two figures of one name count as the same.
 """
 
 import difflib
+import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
+from flows.execution.config import Tolerance
+from flows.registry.noise import Draws, Interval, of_draws, of_singles
+
 Metrics = Mapping[str, float | None]
 
-TOLERANCES: Mapping[str, Tolerance] = {"student/*/pearson": 0.005, "student/*/spearman": 0.005, "student/*/mae": 0.05}
 LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
 IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
-METRICS = "reports/metrics.json"
-PROVENANCE = "data/benchmarks/provenance.json"
-# Systems that had another name when a version was promoted: a part of a metric's name, former -> current.
-FORMER = {"MyModel": "paper student", "student, deep": "student, MLP head", "student, gold": "student, fine-tuned"}
 
 
 class ToleranceError(Exception):
@@ -34,10 +33,11 @@ class ToleranceError(Exception):
 
 @dataclass(frozen=True)
 class Figures:
-    """The scores of a model and the benchmarks: the content of METRICS and the sets of PROVENANCE."""
+    """The scores of a model, and the benchmarks by name; None if the repository does not describe them."""
 
     metrics: Metrics
-    benchmarks: Mapping[str, Any]
+    benchmarks: Mapping[str, Any] | None = None
+    draws: Draws = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,35 @@ class Row:
     new: float | None
     allowed: float  # loss, in the metric's unit
     problem: str | None
+    interval: Interval | None = None  # of new - promoted
 
 
-def current(metrics: Metrics) -> Metrics:
-    """Return metrics under the present names of the systems; an old promoted version may have former names."""
-    return {"/".join(FORMER.get(part, part) for part in name.split("/")): value for name, value in metrics.items()}
+def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
+    """Read a JSON file of metrics, nested or not, under the present names of their parts.
+
+    Example:
+        >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
+        {'model/lee': 0.5}
+    """
+    return {
+        "/".join(former.get(part, part) for part in name.split("/")): value
+        for name, value in _leaves("", json.loads(text))
+    }
+
+
+def read_benchmarks(text: str) -> Mapping[str, Any]:
+    """Read the description of each benchmark, by its name."""
+    sets: Mapping[str, Any] = json.loads(text)["sets"]
+    return sets
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, float | None]]:
+    """Yield the figures of a tree, each under its path; texts, lists and yes or no are no figures."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _leaves(f"{name}/{key}" if name else str(key), below)
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield name, value
 
 
 def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]) -> list[Row]:
@@ -65,8 +89,14 @@ def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]
             before, after = promoted.metrics[metric], new.metrics.get(metric)
             allowed = _allowed(tolerance, before)
             problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
-            rows.append(Row(metric, before, after, allowed, problem))
+            rows.append(Row(metric, before, after, allowed, problem, _interval(metric, promoted, new)))
     return rows
+
+
+def _interval(metric: str, promoted: Figures, new: Figures) -> Interval | None:
+    if metric in promoted.draws and metric in new.draws:
+        return of_draws(promoted.draws[metric], new.draws[metric])
+    return of_singles(metric, promoted.metrics, new.metrics)
 
 
 def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
@@ -97,6 +127,8 @@ def share(limit: Tolerance) -> float:
 def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | None:
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
+    A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
+
     Args:
         rows: The comparison.
         gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
@@ -114,10 +146,27 @@ def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | N
     short = []
     for row, least in wanted:
         need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
-        if gain >= need - 1e-9:
+        if gain >= need - 1e-9 and not _is_noise(row):
             return None
-        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted")
+        noise = f" outside the noise, which goes {_between(row.interval)}" if gain >= need - 1e-9 else ""
+        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted{noise}")
     return f"No metric gains enough: {'; '.join(short)}." if short else None
+
+
+def _is_noise(row: Row) -> bool:
+    """Return whether the interval of the difference includes none, or a loss."""
+    if row.interval is None:
+        return False
+    low, high = row.interval
+    return high >= 0 if _is_error(row.metric) else low <= 0
+
+
+def _between(interval: Interval | None) -> str:
+    return f"from {interval[0]:+.4g} to {interval[1]:+.4g}" if interval else ""
+
+
+def _is_error(metric: str) -> bool:
+    return metric.rpartition("/")[2] in LOWER_IS_BETTER
 
 
 def _gain(metric: str, promoted: float | None, new: float | None) -> float:
@@ -126,7 +175,7 @@ def _gain(metric: str, promoted: float | None, new: float | None) -> float:
         return -math.inf
     if promoted is None or not math.isfinite(promoted):
         return math.inf
-    return promoted - new if metric.rpartition("/")[2] in LOWER_IS_BETTER else new - promoted
+    return promoted - new if _is_error(metric) else new - promoted
 
 
 def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
@@ -153,8 +202,9 @@ def _problem(metric: str, promoted: float | None, new: float | None, allowed: fl
 
 def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
     """Say why two figures cannot be compared: `student/lee/spearman` has a set, `student/sentences_per_second` none."""
-    _, *middle, _ = metric.split("/")
-    for name in middle:
+    if promoted.benchmarks is None or new.benchmarks is None:
+        return None  # the repository does not describe them
+    for name in metric.split("/")[1:-1]:
         before, after = promoted.benchmarks.get(name), new.benchmarks.get(name)
         if before is None or after is None:
             return (
@@ -171,6 +221,7 @@ def table(rows: list[Row]) -> str:
     lines = ["| metric | promoted | new | change | allowed loss | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in rows:
         change = "" if row.promoted is None or row.new is None else f"{row.new - row.promoted:+.4g}"
+        change += f", 95 % {_between(row.interval)}" if row.interval else ""
         figures = " | ".join(map(_figure, (row.promoted, row.new)))
         lines.append(f"| {row.metric} | {figures} | {change} | {row.allowed:.4g} | {row.problem or 'passes'} |")
     return "\n".join(lines)

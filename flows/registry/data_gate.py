@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from flows.registry.comparison import Tolerance, ToleranceError, share
+from flows.execution.config import EditionFiles, Tolerance
+from flows.registry.comparison import ToleranceError, share
 
-COUNTERS = "reports/counters/clean.json"
-OVERVIEW = "reports/corpus.json"
-LIMITS: Mapping[str, Tolerance] = {"rows": "30%", "dropped": 0.1, "language": 0.05, "vocabulary": "20%"}
-LANGUAGE = "documents dropped: language"
-DOCUMENTS = "documents "  # begins the counters of documents: kept, held out, dropped for a reason
+NOTHING = '{"growth": [[0, 0]]}'
+GATES = ("rows", "dropped", "language", "vocabulary")
 
 
 @dataclass(frozen=True)
@@ -31,26 +29,28 @@ class Edition:
     total: int
     documents: int
     foreign: int  # documents in another language
-    growth: tuple[tuple[int, int], ...]  # words, and how many distinct ones there are among them
+    growth: tuple[tuple[int, int], ...] = ((0, 0),)  # words, and how many distinct ones there are among them
 
 
-def read_edition(counters: str, overview: str) -> Edition:
-    """Read an edition from the texts of COUNTERS and OVERVIEW."""
+def read_edition(files: EditionFiles, counters: str, overview: str | None) -> Edition:
+    """Read an edition from the texts of both files; without an overview its vocabulary counts as empty."""
     counted: dict[str, Any] = json.loads(counters)
     details = counted["details"]
     return Edition(
         kept=counted["kept"],
         total=counted["total"],
-        documents=sum(count for name, count in details.items() if name.startswith(DOCUMENTS)),
-        foreign=details.get(LANGUAGE, 0),
-        growth=tuple((words, distinct) for words, distinct in json.loads(overview)["growth"]),
+        documents=sum(count for name, count in details.items() if name.startswith(files.documents)),
+        foreign=details.get(files.foreign, 0),
+        growth=tuple((words, distinct) for words, distinct in json.loads(overview or NOTHING)["growth"])
+        if overview
+        else ((0, 0),),
     )
 
 
 def check_limits(limits: Mapping[str, Tolerance]) -> None:
     """Raise ToleranceError if a limit is unknown or not a share; called before a run that takes hours."""
-    if unknown := sorted(set(limits) - set(LIMITS)):
-        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(LIMITS)}.")
+    if unknown := sorted(set(limits) - set(GATES)):
+        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(GATES)}.")
     for limit in limits.values():
         share(limit)
 
@@ -61,7 +61,7 @@ def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -
     Args:
         promoted: The edition of the promoted model.
         new: The edition in question.
-        limits: Some of LIMITS; one that is not there is not checked.
+        limits: By gate; one that is not there is not checked.
 
     Raises:
         ToleranceError: A limit is unknown or not a number.

@@ -44,7 +44,7 @@ if log:
 '''.replace("FOREVER", str(FOREVER))
 
 PARAMS = '''\
-"""Stands for stages/params.py: the flows know it by its command only."""
+"""A check of params.yaml: the flows know it by its command in flows.yaml."""
 import sys
 from pathlib import Path
 import yaml
@@ -57,6 +57,16 @@ unknown = set(content) - {"profile", "stages"} | {key for s in content["stages"]
 }
 sys.exit(f"params.yaml has unknown keys: {', '.join(sorted(unknown))}" if unknown else 0)
 '''
+
+
+CONFIG: dict[str, Any] = {
+    "params": {"check": "python -m stages.params", "use": "python -m stages.params use"},
+    "paths": {
+        "brought": ["data/external", "data/checkpoints", "models/checkpoints"],
+        "returned": ["data/checkpoints", "models/checkpoints"],
+        "shared": "data/checkpoints/crawl",
+    },
+}
 
 
 def stage(name: str, *upstream: str, gpu: bool = False, **meta: Any) -> dict[str, Any]:
@@ -81,6 +91,7 @@ def make_repository(root: Path, stages: dict[str, dict[str, Any]]) -> Path:
     (root / ".gitignore").write_text(
         "".join(f"/{name}.txt\n" for name in stages) + "__pycache__/\n/data/checkpoints/\n", encoding="utf-8"
     )
+    write_yaml(root / "flows.yaml", CONFIG)
     write_yaml(root / "dvc.yaml", {"stages": stages})
     write_yaml(root / "params.yaml", {"profile": "demo", "stages": {name: {"value": 1} for name in stages}})
     git(root, "init", "--quiet", "--initial-branch", "main")

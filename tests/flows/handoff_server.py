@@ -57,7 +57,7 @@ class Server:
 
     def start(self) -> None:
         if URL not in os.environ:  # SQLite
-            _make_database(self.log.parent)
+            make_database(self.log.parent)
         self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
         wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 
@@ -110,7 +110,7 @@ class Server:
             return client.read_flow_runs(limit=PAGE, sort=FlowRunSort.EXPECTED_START_TIME_ASC)
 
 
-def _make_database(home: Path) -> None:
+def make_database(home: Path) -> None:
     """Copy the database of a new server, one for all processes of a test run: making its tables takes six seconds."""
     shared = home.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else home.parent
     ready = shared / "prefect-tables"

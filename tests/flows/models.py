@@ -9,7 +9,7 @@ import yaml
 from flows.execution.run import new_name
 from flows.worktree import git, keep, snapshot, worktree
 
-from .conftest import make_repository, write_yaml
+from .conftest import CONFIG, make_repository, write_yaml
 from .test_cache import put
 
 MODEL = '''\
@@ -55,6 +55,20 @@ STAGES: dict[str, dict[str, Any]] = {
     },
 }
 ARTIFACTS = {"student": {"path": "models/student", "type": "model"}}
+MODEL_CONFIG: dict[str, Any] = {
+    "registry": {
+        "artifact": "student",
+        "metrics": "reports/metrics.json",
+        "benchmarks": "data/benchmarks/provenance.json",
+        "tolerances": {"student/*/spearman": 0.005, "student/*/mae": 0.05},
+    },
+    "edition": {
+        "snapshot": "web.snapshot",
+        "counters": "reports/counters/clean.json",
+        "overview": "reports/corpus.json",
+        "limits": {"rows": "30%", "dropped": 0.1, "language": 0.05, "vocabulary": "20%"},
+    },
+}
 LEE = {"sha256": {"lee.cor": "a878"}, "rows": {"test": 1225}, "licence": "none stated"}
 PARAMS = {
     "web": {"snapshot": "1"},
@@ -68,6 +82,7 @@ def make_models(root: Path) -> Path:
     """The repository at `root`, its only commit on main, nothing run yet."""
     make_repository(root, STAGES)
     (root / "stages/params.py").write_text("", encoding="utf-8")
+    write_yaml(root / "flows.yaml", CONFIG | MODEL_CONFIG)
     (root / "model.py").write_text(MODEL, encoding="utf-8")
     (root / "benchmarks.py").write_text(BENCHMARKS, encoding="utf-8")
     ignored = "/models/student\n/data/benchmarks\n/data/checkpoints\n__pycache__/\n"

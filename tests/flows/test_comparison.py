@@ -1,17 +1,18 @@
 """Each metric against its own tolerance, on the same benchmarks, with answers known by hand."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from flows.execution.config import Tolerance
 from flows.registry.comparison import (
     Figures,
-    Tolerance,
     ToleranceError,
     check_tolerances,
     compare,
-    current,
+    read_metrics,
     table,
     tolerance_of,
 )
@@ -115,7 +116,13 @@ def test_table() -> None:
 
 def test_a_version_of_former_names_is_compared_under_todays() -> None:
     """A metric that was promoted as `student, gold/...` is compared with `student, fine-tuned/...`."""
-    promoted = current({"student, gold/stsb/spearman": 0.8, "MyModel/stsb/pearson": 0.6, "student/lee/mae": 0.7})
+    names = {"MyModel": "paper student", "student, gold": "student, fine-tuned"}
+    before = {
+        "student, gold/stsb/spearman": 0.8,
+        "MyModel": {"stsb/pearson": 0.6, "text": "no figure"},
+        "student/lee/mae": 0.7,
+    }
+    promoted = read_metrics(json.dumps(before), names)
     assert promoted == {
         "student, fine-tuned/stsb/spearman": 0.8,
         "paper student/stsb/pearson": 0.6,

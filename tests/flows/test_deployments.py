@@ -32,6 +32,16 @@ def test_every_deployment_leads_to_a_flow() -> None:
         assert set(deployment.get("parameters", {})) <= set(flow.parameters.properties)
 
 
+def test_a_repository_without_prefect_yaml() -> None:
+    """It gets the same flows, by the names of their modules, and no schedule."""
+    content = yaml.safe_load((ROOT / "flows/deployments.yaml").read_text(encoding="utf-8"))
+    for given in content["deployments"]:
+        ours = deployments()[given["name"]]
+        assert given["entrypoint"] == ours["entrypoint"].replace(".py:", ".").replace("/", ".")
+        assert (given["work_pool"], given["pull"], "schedules" in given) == (ours["work_pool"], ours["pull"], False)
+    assert len(content["deployments"]) == len(deployments())
+
+
 def test_the_command_of_the_gpu_stage() -> None:
     assert deployments()["gpu-stage"]["work_pool"]["job_variables"]["command"] == COMMAND
 

@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
-from flows.execution.settings import SettingsError
+from flows.execution.config import EditionFiles, SettingsError
 from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads
+from flows.promotion import Channel
 from flows.registry.comparison import Row, ToleranceError, lacking_gain
-from flows.registry.data_gate import COUNTERS, LIMITS, OVERVIEW, Edition, problems, read_edition
-from flows.retrain import Decision, Order, Verdict, retrain_once
+from flows.registry.data_gate import Edition, problems, read_edition
+from flows.retraining import Decision, Order, Verdict, retrain_once
 
 from .conftest import git, write_yaml
-from .models import change, commit_all, make_models
+from .models import MODEL_CONFIG, change, commit_all, make_models
+
+COUNTERS, OVERVIEW = MODEL_CONFIG["edition"]["counters"], MODEL_CONFIG["edition"]["overview"]
+LIMITS: dict[str, Any] = MODEL_CONFIG["edition"]["limits"]
 
 CLEAN = '''\
 """Counts an edition of the corpus as params.yaml describes it."""
@@ -65,7 +69,9 @@ def test_an_edition_is_read() -> None:
     """The form that the cleaner writes; documents that are held out count, too."""
     details = {"documents kept": 7, "documents held out": 1, "documents dropped: language": 2, "held out": 128}
     counters = json.dumps({"kept": 80, "total": 100, "details": details})
-    assert read_edition(counters, '{"growth": [[0, 0], [9, 5]]}') == Edition(80, 100, 10, 2, ((0, 0), (9, 5)))
+    files = EditionFiles()
+    assert read_edition(files, counters, '{"growth": [[0, 0], [9, 5]]}') == Edition(80, 100, 10, 2, ((0, 0), (9, 5)))
+    assert read_edition(files, counters, None) == Edition(80, 100, 10, 2)
 
 
 def test_the_least_gain() -> None:
@@ -104,7 +110,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
 def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """fault 39: a bad edition is refused before any training. What colleagues have pushed is fetched first."""
     clone, hub = origin
-    order = Order(source="origin", revision="main", snapshot=date(2026, 11, 21))
+    order = Order(Channel("student"), source="origin", revision="main", snapshot=date(2026, 11, 21))
 
     def retrain(**fields: Any) -> Verdict:
         return retrain_once(clone, replace(order, **fields), run_in_threads, print, "a test")

@@ -101,7 +101,7 @@ class Site:
         self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
     ) -> Outcome:
         given = {"needs": GPU, "remote": None, "force": False} | options
-        return hand_off(children or Children(), self.home, self.home, "g", log, **given)
+        return hand_off(children or Children(), self.home, self.home, "g", log, **given).outcome
 
     def runs_there(self) -> int:
         return len(self.ran_there.read_text(encoding="utf-8").splitlines()) if self.ran_there.exists() else 0

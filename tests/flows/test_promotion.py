@@ -24,13 +24,14 @@ from flows.promotion import (
     rollback,
     show,
 )
+from flows.retention import retire_versions
 from flows.worktree import git
 from tests.waiting import LIMIT
 
 from .models import add_remote, commit_all, kept_run, make_models
 from .test_cache import damage, put
 
-CHANNEL = Channel()
+CHANNEL = Channel("student")
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_the_same_model_is_not_promoted_again(models: Path) -> None:
 
 def test_a_version_goes_on_to_the_next_stage(models: Path) -> None:
     """It keeps its number; so does one whose promotion was killed before it was assigned."""
-    staging = Channel(stage="staging")
+    staging = Channel("student", stage="staging")
     version = promote_model(models, "m1", staging)
     assert promoted(models, CHANNEL) is None
     assert promote_model(models, "m1") == version
@@ -144,11 +145,14 @@ def test_checks_before_a_run(models: Path) -> None:
     """fault 13: Errors that would refuse the promotion after hours appear before the run."""
     check(models, CHANNEL)
     for channel, message in (
-        (Channel(artifact="teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
-        (Channel(stage="in production"), r"'in production' is not a stage name for GTO; use letters"),
-        (Channel(branch="a..b"), r"'a..b' is not a valid branch name"),
-        (Channel(branch="main"), r"Branch 'main' is checked out in .*workspace, .* Switch to another branch there"),
-        (Channel(remote="origin"), r"git has no remote 'origin'; it has none"),
+        (Channel("teacher"), r"dvc.yaml has no artifact 'teacher'; it has student"),
+        (Channel("student", stage="in production"), r"'in production' is not a stage name for GTO; use letters"),
+        (Channel("student", branch="a..b"), r"'a..b' is not a valid branch name"),
+        (
+            Channel("student", branch="main"),
+            r"Branch 'main' is checked out in .*workspace, .* Switch to another branch there",
+        ),
+        (Channel("student", remote="origin"), r"git has no remote 'origin'; it has none"),
     ):
         with pytest.raises(PromotionError, match=message):
             check(models, channel)
@@ -160,12 +164,12 @@ def test_git_remotes(models: Path, tmp_path: Path) -> None:
     git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
     promote_model(models, "m1")
     assert git(tmp_path / "origin.git", "for-each-ref") == ""
-    promote_model(models, "m2", Channel(remote="origin"))
+    promote_model(models, "m2", Channel("student", remote="origin"))
     names = git(tmp_path / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
     assert names == ["promoted", "student#production#2", "student@v0.0.2"]
     git(models, "remote", "set-url", "origin", str(tmp_path / "nowhere"))
     with pytest.raises(PromotionError, match=r"v0.0.3 is at production here(.|\n)*git push .*'refs/tags/student#prod"):
-        promote_model(models, "m3", Channel(remote="origin"))
+        promote_model(models, "m3", Channel("student", remote="origin"))
 
 
 def test_command_line(models: Path) -> None:
@@ -243,3 +247,25 @@ def test_a_damaged_registry(models: Path, content: str) -> None:
 
 def _object(cache: Path, text: str) -> Path:
     return place(cache, hashlib.md5(text.encode()).hexdigest())
+
+
+def test_old_versions_are_retired(models: Path, tmp_path: Path) -> None:
+    """By count and age, here and at the remote; never the one at a stage, nor the one before it."""
+    git(tmp_path, "init", "--quiet", "--bare", "hub.git")
+    git(models, "remote", "add", "origin", str(tmp_path / "hub.git"))
+    channel = Channel("student", remote="origin")
+    for number in range(1, 5):
+        promote_model(models, f"m{number}", channel)
+    assert retire_versions(models, channel, days=0, number=4) == []
+    assert retire_versions(models, channel, days=1, number=0) == []
+    assert retire_versions(models, channel, days=0, number=1) == ["v0.0.1", "v0.0.2"]
+    assert [version.name for version in assigned(models, channel)] == ["v0.0.3", "v0.0.4"]
+    for repository in (models, tmp_path / "hub.git"):
+        assert git(repository, "tag", "--list", "student*").splitlines() == [
+            "student#production#3",
+            "student#production#4",
+            "student@v0.0.3",
+            "student@v0.0.4",
+        ]
+    assert rollback(models, channel)[1].name == "v0.0.3"
+    assert promote_model(models, "m5", channel).name == "v0.0.5"

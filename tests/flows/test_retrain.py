@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from flows.execution.settings import SettingsError
+from flows.execution.config import SettingsError
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel, PromotionError, promoted, registered, rollback
 from flows.registry.comparison import ToleranceError
-from flows.retrain import Decision, Order, Verdict, day_in, retrain_once
+from flows.retraining import Decision, Order, Verdict, day_in, retrain_once
 from flows.worktree import RUNS, git
 from tests.waiting import FOREVER, LIMIT
 
 from .models import LEE, add_remote, change, make_models
 
-ORDER = Order(snapshot=date(2026, 11, 21))
-CHANNEL = Channel()
+CHANNEL = Channel("student")
+ORDER = Order(CHANNEL, snapshot=date(2026, 11, 21))
 QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
@@ -104,7 +104,7 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits no metric of the promoted model"):
         retrain(models, replace(ORDER, tolerances={"student/sick/*": 0.1}))
     with pytest.raises(PromotionError, match=r"Branch 'main' is checked out"):
-        retrain(models, replace(ORDER, channel=Channel(branch="main")))
+        retrain(models, replace(ORDER, channel=Channel("student", branch="main")))
     with pytest.raises(SettingsError, match=r"params.yaml has no 'crawl.snapshot', so the snapshot 2026-11-21 would"):
         retrain(models, replace(ORDER, snapshot_key="crawl.snapshot"))
     assert len(list((models / RUNS).glob("*.lock"))) == runs
@@ -122,9 +122,9 @@ def test_cached_throughout(models: Path) -> None:
     A default day that no parameter takes is left out.
     """
     told: list[str] = []
-    order = Order(day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
+    order = Order(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
     assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
-    assert told == ["params.yaml has no 'crawl.snapshot': the corpus stays as it is."]
+    assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
     (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/distillery/runs").split()
     git(models, "merge", "--quiet", run)
     verdict = retrain(models, replace(ORDER, snapshot=None))

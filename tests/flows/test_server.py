@@ -25,11 +25,13 @@ TELL = """
 from prefect import flow
 from prefect.events import emit_event
 from flows.hosting.webhook import call_webhook
-from flows.retrain import Decision, Order, tell
+from flows.promotion import Channel
+from flows.retrain_flow import tell
+from flows.retraining import Decision, Order
 
 @flow
 def retrain():
-    tell(Decision.REFUSED, 'The "gate" says no.', Order())
+    tell(Decision.REFUSED, 'The "gate" says no.', Order(Channel("student")))
 
 call_webhook("{url}")
 retrain()

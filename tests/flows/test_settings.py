@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from flows.execution.cache import forget
-from flows.execution.settings import SettingsError, configure
+from flows.execution.config import SettingsError
+from flows.execution.settings import configure
 from flows.execution.yaml_reader import read_yaml
 from stages.params import read_params
 

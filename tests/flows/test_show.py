@@ -9,8 +9,9 @@ import pytest
 import yaml
 from PIL import Image
 
+from flows.execution.config import SettingsError
 from flows.execution.run import Run
-from flows.execution.settings import SettingsError, configure, flat
+from flows.execution.settings import configure, flat
 from flows.show import changes, plots
 
 from .conftest import set_param

@@ -1,0 +1,69 @@
+"""The interval of the difference between two models, so that noise is no promotion.
+
+    draws     {"student/lee/spearman": [0.55, 0.53, ...]}    the figure of each bootstrap draw of the same items
+              the interval is that of new - promoted, draw by draw, since both were measured on the same items
+    single    {"accuracy": 0.91, "accuracy/low": 0.89, "accuracy/high": 0.93}
+              half of the interval is sqrt(a^2 + b^2) with the halves a and b of both models, as if the items were
+              different ones: too wide rather than too narrow
+
+Draws come from the file `registry.draws` of flows.yaml: draw i is of the same items in every version. A figure with
+neither has no interval, and its gain alone counts.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+LOW, HIGH = "low", "high"
+SHARE = 0.95  # of the draws within an interval
+
+Interval = tuple[float, float]
+Draws = Mapping[str, Sequence[float]]
+
+
+def read_draws(text: str) -> Draws:
+    """Read the draws of each figure."""
+    draws: Draws = json.loads(text)
+    return draws
+
+
+def of_draws(promoted: Sequence[float], new: Sequence[float]) -> Interval | None:
+    """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
+
+    Example:
+        >>> of_draws([0.5, 0.6, 0.7], [0.6, 0.7, 0.8])
+        (0.1, 0.1)
+    """
+    if not promoted or len(promoted) != len(new):
+        return None
+    differences = sorted(round(after - before, 9) for before, after in zip(promoted, new, strict=True))
+    tail = (1 - SHARE) / 2
+    return _quantile(differences, tail), _quantile(differences, 1 - tail)
+
+
+def of_singles(metric: str, promoted: Mapping[str, float | None], new: Mapping[str, float | None]) -> Interval | None:
+    """Return the interval of the difference by those of both models, or None if one of them has none.
+
+    Example:
+        >>> of_singles("a", {"a": 0.5, "a/low": 0.47, "a/high": 0.53}, {"a": 0.6, "a/low": 0.56, "a/high": 0.64})
+        (0.05, 0.15)
+    """
+    halves = []
+    for figures in (promoted, new):
+        low, high = (figures.get(f"{metric}/{end}") for end in (LOW, HIGH))
+        if low is None or high is None:
+            return None
+        halves.append((high - low) / 2)
+    before, after = promoted.get(metric), new.get(metric)
+    if before is None or after is None:
+        return None
+    half = math.hypot(*halves)
+    return round(after - before - half, 9), round(after - before + half, 9)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile of ordered values, between the two nearest ones."""
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
