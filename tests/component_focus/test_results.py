@@ -89,7 +89,18 @@ def test_figures_are_means_over_the_seeds() -> None:
     assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
     assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
     assert spearman.metric == "spearman"
-    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within", "6")
+    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within, after pooling", "6")
+
+
+def test_the_order_of_adding_and_pooling_keeps_series_apart() -> None:
+    """A cell that does not say so, such as a function's, adds vectors of whole texts."""
+    after = outcome(0.2, 0.3)
+    before = replace(after, place=Place(after.place, order="before_pooling", pooling="max"))
+    rows = [cell_figures(cell)[0] for cell in (after, before)]
+    assert [row.protocol for row in rows] == ["component focus, after pooling", "component focus, before pooling"]
+    assert [row.system for row in rows] == ["tiny, W_cf = 0.2", "tiny MAX, W_cf = 0.2"]
+    assert [paper_3.series(row) for row in rows] == ["tiny, after pooling", "tiny MAX"]
+    assert focus.series_of(after) != focus.series_of(before)
 
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:

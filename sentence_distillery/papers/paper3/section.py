@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results
-from sentence_distillery.papers.paper3.gains import GAIN, UNTRAINED, verdict
+from sentence_distillery.papers.paper3.gains import AFTER, GAIN, UNTRAINED, order_of, series_name, verdict
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -133,20 +133,34 @@ def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
 
 
 def series(row: Result) -> str:
-    """Name a row without its weight: the encoder, and whether it is the model soup, or untrained."""
+    """Name a row without its weight: the encoder, the model soup or untrained, and an order that is not the paper's."""
     kinds = [str(row.seed)] if row.seed is not None else [UNTRAINED] if row.strategy == UNTRAINED else []
-    return ", ".join([row.encoder, *kinds])
+    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *_another_order(row)])
+
+
+def _another_order(row: Result) -> list[str]:
+    return [AFTER] if order_of(row) == AFTER else []
 
 
 def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
-    """Add the protocol to the name of each set for which `known` has several."""
+    """Add the protocol to the name of each set for which `known` has several, and the order to that of the system."""
     protocols: dict[str, set[str]] = {}
     for row in known:
-        protocols.setdefault(row.dataset, set()).add(row.protocol)
+        protocols.setdefault(row.dataset, set()).add(_protocol(row))
     several = {task for task, names in protocols.items() if len(names) > 1}
     return [
-        replace(row, dataset=f"{label(row.dataset)}, {row.protocol}") if row.dataset in several else row for row in rows
+        replace(
+            row,
+            dataset=f"{label(row.dataset)}, {_protocol(row)}" if row.dataset in several else row.dataset,
+            system=", ".join([row.system, *_another_order(row)]),
+        )
+        for row in rows
     ]
+
+
+def _protocol(row: Result) -> str:
+    """Return the protocol without the order of adding and pooling."""
+    return row.protocol.removesuffix(f", {order_of(row)}")
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
