@@ -4,10 +4,11 @@
     loss  = mean (cos(emb_A, emb_B) - rating)^2
 
 emb_basic are the outputs for the tokens of the sentence, emb_cf those of its component (syntax/components.py), both by
-the same weights; the rating is on [0, 1]. With `order: after_pooling` each is pooled first (weights.py). With W_cf = 0 it is SBERT. A cell of the grid is one encoder, one task and one W_cf,
-which is a number or learnt with the encoder (component_focus/weights.py). It is trained with each seed, and the epoch
-with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by length.
-Each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
+the same weights; the rating is on [0, 1]. With `order: after_pooling` each is pooled first (weights.py). With W_cf = 0
+it is SBERT. A cell of the grid is one encoder, one task and one W_cf, which is a number or learnt with the encoder
+(component_focus/weights.py). It is trained with each seed, and the epoch with the best Spearman on dev counts. The
+parts of a batch of pairs go through the encoder together, sorted by length. Each sentence and component is tokenised
+once for all epochs. Pairs of dev and test are not trained on.
 
 Two kinds of task are not in the paper. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
 predicted from |emb_A - emb_B| by a linear layer that is discarded afterwards. `stsb+augmented` has more training pairs,
@@ -123,7 +124,8 @@ def focused(encoder: PairEncoder, data: TokenizedTask, sentences: NDArray[np.int
     parts = vectors[:, 1:]
     if before and encoder.pooling is Pooling.MEAN:
         parts = parts * torch.from_numpy(shares(data.tokens, wanted)).to(parts.device)
-    return weights(vectors[:, 0], parts)
+    added: Tensor = weights(vectors[:, 0], parts)
+    return added
 
 
 def shares(tokens: Tokens, wanted: NDArray[np.int64]) -> Floats:

@@ -112,7 +112,9 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
             format = given.format or format_of(path) or ""
             for place, row in read_rows(path, format, given.columns):
                 whole = format in WHOLE
-                article = _text_article(path, row) if whole else _article(place, row, given.columns, path.stem, counters)
+                article = (
+                    _text_article(path, row) if whole else _article(place, row, given.columns, path.stem, counters)
+                )
                 if given.sources and article["source"] not in given.sources:
                     _count(counters, OTHER_SOURCES, 1)
                 else:

@@ -143,7 +143,9 @@ def test_a_learnt_weight_of_a_maximum_before_pooling() -> None:
     options = PARAMS.model_copy(update={"pooling": "max"})
     component_focus.refuse_maximum(0.2, options)
     component_focus.refuse_maximum("one", options.model_copy(update={"order": "after_pooling"}))
-    with pytest.raises(InputError, match=r"one cannot be learnt with pooling max before_pooling; set .*order to after_"):
+    with pytest.raises(
+        InputError, match=r"one cannot be learnt with pooling max before_pooling; set .*order to after_"
+    ):
         component_focus.refuse_maximum("one", options)
 
 

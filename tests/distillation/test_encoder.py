@@ -172,7 +172,7 @@ def test_weights_scale_tokens() -> None:
 
 
 def test_weights_before_a_layer_with_a_bias() -> None:
-    """They are scaled to sum to the tokens that have one: by hand, (2 x 3 + 4 x 1) / (2 + 4) x 2 / 3 of three tokens."""
+    """They are scaled to sum to the tokens that have one: (2 x 3 + 4 x 1) / (2 + 4) x 2 / 3 of three tokens."""
     table = np.array([[0.0], [3.0], [1.0]], np.float32)
     layer = np.array([[2.0], [0.0]], np.float32), np.array([10.0, 1.0], np.float32)
     encoder = StaticEncoder(content_tokenizer(["[UNK]", "storm", "port"], frozenset()), table, layer)

@@ -44,7 +44,7 @@ from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
-RATINGS, FOLDS = "component focus", "ten folds, penalty within"  # protocols
+RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained on train"  # protocols
 
 
 def strategy_of(cell: Cell) -> str:
@@ -96,7 +96,17 @@ def cell_figures(cell: Cell) -> list[Result]:
         return [row_of(cell, name, [cell.unavailable]) for name in metrics]
     by_seed = [correlations(*pairs) for pairs in zip(cell.column("score"), cell.column("rating"), strict=True)]
     rows = [row_of(cell, name, [figures[name] for figures in by_seed]) for name in metrics]
-    return rows + ([row_of(cell, "accuracy", cell.right.mean(axis=1).tolist())] if cell.right.size else [])
+    if cell.right.size:
+        rows.append(row_of(cell, "accuracy", cell.right.mean(axis=1).tolist()))
+    return [*rows, *(_other(cell, name) for name in cell.there[0].figures)]
+
+
+def _other(cell: Cell, name: str) -> Result:
+    """Make the row of a figure that a cell has computed itself: by a distance, or of labels learnt from train."""
+    metric, _, distance = name.partition(" by ")
+    row = row_of(cell, metric, [run.figures[name] for run in cell.there])
+    protocol = f"{RATINGS} by {distance}" if distance else TRAIN
+    return replace(row, protocol=f"{protocol}, {order_of(cell)}")
 
 
 def gains(base: Cell, cell: Cell, counts: Floats) -> list[Result]:
