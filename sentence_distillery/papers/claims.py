@@ -2,7 +2,8 @@
 
     reproduced      every comparison comes out as the paper says
     partly          more come out so than the other way, or all do of those that can be made here
-    not reproduced  none does, or as many come out the other way; against a superlative one is enough
+    not reproduced  as many or more come out the other way; against a superlative one is enough
+    undecided       no comparison comes out either way
     not tested      no comparison can be made, and the row says why
 
 A comparison comes out as the paper says if its interval lies above 0, the other way if it lies below, and is open
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 REPRODUCED, PARTLY, NOT, UNTESTED = "reproduced", "partly", "not reproduced", "not tested"
+UNDECIDED = "undecided"
 LISTED = 6  # comparisons that a row shows one by one; the others are counted
 PAIRED = "95 %, 2,000 paired draws of the test pairs"
 
@@ -128,9 +130,12 @@ def judged(
         return Finding(UNTESTED, lacking or otherwise)
     outcomes = [comparison.outcome for comparison in comparisons]
     won, lost = outcomes.count(1), outcomes.count(-1)
-    verdict = REPRODUCED if won == len(outcomes) else PARTLY if won > lost and not (superlative and lost) else NOT
-    if verdict == REPRODUCED and missing:
-        verdict = PARTLY
+    if won == lost == 0:
+        verdict = UNDECIDED
+    elif won == len(outcomes) and not missing:
+        verdict = REPRODUCED
+    else:
+        verdict = PARTLY if won > lost and not (superlative and lost) else NOT
     count = f"{won} of {len(outcomes)} as the paper says, {lost} the other way"
     listed = sorted(comparisons, key=lambda comparison: comparison.outcome)
     shown = ", ".join(comparison.shown() for comparison in listed[:LISTED])

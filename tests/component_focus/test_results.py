@@ -214,29 +214,6 @@ def test_figure_3_starts_at_nothing_gained() -> None:
     assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
 
 
-BETTER, WORSE, ALIKE = (0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("intervals", "words"),
-    [
-        ([BETTER, BETTER], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
-        ([BETTER, WORSE], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
-        ([ALIKE], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
-    ],
-)
-def test_the_statement_is_plain(intervals: list[tuple[float, float]], words: str) -> None:
-    gain = replace(row(0.2, "pearson gain", 0.1), low=0.1, high=0.3)
-    trained = [replace(gain, low=low, high=high) for low, high in intervals]
-    others = [replace(gain, dataset=task) for task in ("samples", "sick+labels")]
-    uncounted = [replace(gain, weight=1.0), *others]  # not the paper's weight, and not its tasks
-    alone = replace(gain, strategy=UNTRAINED, low=-0.3, high=-0.1)
-    text = paper_3.statement([*uncounted, *trained, alone])
-    assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
-    assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text
-    assert paper_3.statement(uncounted) == "This run has no cells on STS-B or SICK to judge the claim by."
-
-
 def test_some_trees_are_shown(tmp_path: Path) -> None:
     from sentence_distillery.syntax.trees import Tree
 
