@@ -126,7 +126,10 @@ def test_equation_1(data: TokenizedTask, encoder: PairEncoder, tiny: Path, pooli
     encoder.pooling = pooling
     model = AutoModel.from_pretrained(tiny).eval()
     rows, weights = np.array([0, 1]), Weights(0.2, encoder.dimension, "after_pooling")
-    reduced = {"mean": lambda x: x.mean(0), "max": lambda x: x.max(0).values, "cls": lambda x: x[0]}[pooling]
+
+    def reduced(outputs: torch.Tensor) -> torch.Tensor:
+        return {"mean": outputs.mean(0), "max": outputs.max(0).values, "cls": outputs[0]}[pooling]
+
     with torch.inference_mode():
         after = focused(encoder, data, rows, weights)
         before = focused(encoder, data, rows, Weights(0.2, encoder.dimension))

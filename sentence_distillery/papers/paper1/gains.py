@@ -17,12 +17,12 @@ from pydantic import TypeAdapter, ValidationError
 from scipy.stats import rankdata
 
 from sentence_distillery.benchmarks import bootstrap
-from sentence_distillery.benchmarks.data import PairSet
+from sentence_distillery.benchmarks.data import PairSet, Split
 from sentence_distillery.benchmarks.metrics import as_printed, on_five
 from sentence_distillery.io.artifacts import read_json, unreadable
 from sentence_distillery.io.ragged import Floats
 
-SET = ("stsb", "test")
+SET: tuple[str, Split] = ("stsb", "test")
 METRICS = ("pearson", "spearman", "mae")
 PROTOCOLS = ("mean", "tf-idf", "sif", "dpcs")
 Key = tuple[str, str]  # a system and a weighting

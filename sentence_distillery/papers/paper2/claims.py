@@ -82,9 +82,9 @@ def difference(one: Result, other: Result, name: str) -> Comparison:
     return Comparison(name, gain, gain - half, gain + half)
 
 
-def found(comparisons: Sequence[Comparison], **more: bool) -> Finding:
+def found(comparisons: Sequence[Comparison], superlative: bool = False) -> Finding:
     """Judge comparisons of cells."""
-    return judged(comparisons, basis=INDEPENDENT, otherwise=NOT_RUN, **more)
+    return judged(comparisons, superlative=superlative, basis=INDEPENDENT, otherwise=NOT_RUN)
 
 
 def ahead(one: Strategy, *others: Strategy, superlative: bool = False) -> Callable[[Matrix], Finding]:

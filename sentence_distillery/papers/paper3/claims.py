@@ -99,8 +99,8 @@ def worse(weights: Callable[[float], bool], by: float = 0.0) -> Callable[[Grid],
     """Test whether weights are worse than 0 by more than `by`, in Pearson, with trained encoders."""
 
     def turn(each: Comparison) -> Comparison:
-        ends = [None if end is None else -end - by for end in (each.high, each.low)]
-        return Comparison(each.name, -each.gain - by, *ends, text=each.shown().removeprefix(f"{each.name} "))
+        low, high = (None if end is None else -end - by for end in (each.high, each.low))
+        return Comparison(each.name, -each.gain - by, low, high, text=each.shown().removeprefix(f"{each.name} "))
 
     def check(grid: Grid) -> Finding:
         known = {row.weight for row in grid.gains if isinstance(row.weight, float) and weights(row.weight)}
