@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("seeds", type=int, nargs="+")
     seeds: list[int] = parser.parse_args().seeds
     with stage("paper1_ablation", unit="seeds") as (params, counters):
+        logging.getLogger("gensim").setLevel(logging.WARNING)
         torch.set_num_threads(1)  # as in the stage `refine`
         corpus = LabelledCorpus(paths.SENTENCES, paths.SOFT_LABELS)
         method = Method(
