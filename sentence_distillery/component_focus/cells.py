@@ -13,6 +13,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,9 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.trees import Tree
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import GridSearchCV
 
 LEARNT = "learnt.json"
 AUGMENTED_TABLE = "pairs.parquet"
@@ -123,11 +127,31 @@ def entailment(vectors: Floats, rows: NDArray[np.int64], labels: list[str] | Non
     """
     if labels is None:
         return None
-    from sklearn.linear_model import LogisticRegression  # takes a second, and few tasks have labels
-    from sklearn.model_selection import GridSearchCV, cross_val_predict
+    from sklearn.model_selection import cross_val_predict  # takes a second, and few tasks have labels
 
-    u, v = vectors[rows[:, 0]], vectors[rows[:, 1]]
-    features = np.abs(u - v) / np.linalg.norm(np.concatenate([u, v]), axis=1).mean()
-    model = GridSearchCV(LogisticRegression(max_iter=1000), {"C": STRENGTHS}, cv=INNER_FOLDS)
     with threadpool_limits(1):  # threads cost more than such small problems take
-        return list(map(str, cross_val_predict(model, features, np.array(labels), cv=FOLDS)))
+        found = cross_val_predict(_regression(), _features(vectors, rows, rows), np.array(labels), cv=FOLDS)
+    return list(map(str, found))
+
+
+def entailment_of_train(vectors: Floats, rows: Mapping[Split, NDArray[np.int64]], labels: list[str]) -> list[str]:
+    """Predict the label of each test pair like `entailment`, trained on the training pairs, which have `labels`."""
+    scale_by = np.concatenate([rows["train"], rows["test"]])
+    train, test = (_features(vectors, rows[split], scale_by) for split in ("train", "test"))
+    with threadpool_limits(1):
+        return list(map(str, _regression().fit(train, np.array(labels)).predict(test)))
+
+
+def _features(vectors: Floats, rows: NDArray[np.int64], scale_by: NDArray[np.int64]) -> Floats:
+    """Return |u - v| of pairs, relative to the mean length of the sentences of the pairs `scale_by`."""
+    scale = np.linalg.norm(vectors[np.concatenate([scale_by[:, 0], scale_by[:, 1]])], axis=1).mean()
+    features: Floats = np.abs(vectors[rows[:, 0]] - vectors[rows[:, 1]]) / scale
+    return features
+
+
+def _regression() -> "GridSearchCV":
+    """Return logistic regression whose penalty is chosen in INNER_FOLDS folds."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(LogisticRegression(max_iter=1000), {"C": STRENGTHS}, cv=INNER_FOLDS)

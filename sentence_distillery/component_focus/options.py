@@ -7,6 +7,8 @@ from pydantic import Field, ValidationInfo, field_validator
 from sentence_distillery.io.options import Count, Positive, Section, Seed
 from sentence_distillery.pairs.options import ScoredTraining
 
+Order = Literal["before_pooling", "after_pooling"]  # when a sentence and its component are added
+
 
 class ComponentFocus(Section):
     """Encoders that read a sentence and its component (paper 3); the lists are the axes of the matrix."""
@@ -50,6 +52,9 @@ class ComponentTraining(ScoredTraining):
 
     seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
     pooling: Literal["mean", "max", "cls"]
+    order: Order = Field(
+        title="before_pooling adds token outputs, as section 3.2.1 of paper 3 says; after_pooling adds pooled vectors"
+    )
     label_weight: Positive = Field(title="of the labels' cross-entropy in tasks +labels; the loss on the ratings has 1")
 
 

@@ -1,13 +1,14 @@
 """A bi-encoder that encodes the subject, predicate and object of a sentence once more, next to the sentence (paper 3).
 
-    emb_S = emb_basic + W_cf emb_cf         (equation 1)
+    emb_S = pool(emb_basic + W_cf emb_cf)   (equation 1)
     loss  = mean (cos(emb_A, emb_B) - rating)^2
 
-emb_basic is the pooled encoding of the sentence, emb_cf that of its component (syntax/components.py), both by the same
-weights; the rating is on [0, 1]. With W_cf = 0 it is SBERT. A cell of the grid is one encoder, one task and one W_cf,
-which is a number or learnt with the encoder (component_focus/weights.py). It is trained with each seed, and the epoch
-with the best Spearman on dev counts. The parts of a batch of pairs go through the encoder together, sorted by length.
-Each sentence and component is tokenised once for all epochs. Pairs of dev and test are not trained on.
+emb_basic are the outputs for the tokens of the sentence, emb_cf those of its component (syntax/components.py), both by
+the same weights; the rating is on [0, 1]. With `order: after_pooling` each is pooled first (weights.py). With W_cf = 0
+it is SBERT. A cell of the grid is one encoder, one task and one W_cf, which is a number or learnt with the encoder
+(component_focus/weights.py). It is trained with each seed, and the epoch with the best Spearman on dev counts. The
+parts of a batch of pairs go through the encoder together, sorted by length. Each sentence and component is tokenised
+once for all epochs. Pairs of dev and test are not trained on.
 
 Two kinds of task are not in the paper. `sick+labels` adds label_weight times the cross-entropy of the pairs' labels,
 predicted from |emb_A - emb_B| by a linear layer that is discarded afterwards. `stsb+augmented` has more training pairs,
@@ -54,7 +55,7 @@ from sentence_distillery.component_focus.cells import (
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.component_focus.weights import Weight, Weights
 from sentence_distillery.encoders.options import Teacher
-from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling, Tokens, pool
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
@@ -110,12 +111,40 @@ def focused(encoder: PairEncoder, data: TokenizedTask, sentences: NDArray[np.int
     """Compute emb_S, (sentences, dimension), of some sentences in one pass, each different text once."""
     alone = weights.weight == 0
     wanted = sentences[:, None] if alone else np.column_stack([sentences, data.parts[sentences]])
+    before = weights.order == "before_pooling" and not alone
+    if before and encoder.pooling is Pooling.MAX:
+        return _greatest(encoder, data.tokens, wanted, weights)
     places, back = np.unique(wanted, return_inverse=True)
     vectors: Tensor = encoder(data.tokens.take(places[places != NONE]))
     if NONE in places:  # the lowest
         vectors = F.pad(vectors, (0, 0, 1, 0))
     vectors = vectors[torch.from_numpy(back.reshape(wanted.shape))]
-    return vectors[:, 0] if alone else weights(vectors[:, 0], vectors[:, 1:])
+    if alone:
+        return vectors[:, 0]
+    parts = vectors[:, 1:]
+    if before and encoder.pooling is Pooling.MEAN:
+        parts = parts * torch.from_numpy(shares(data.tokens, wanted)).to(parts.device)
+    added: Tensor = weights(vectors[:, 0], parts)
+    return added
+
+
+def shares(tokens: Tokens, wanted: NDArray[np.int64]) -> Floats:
+    """Return the tokens of each part as a share of its sentence's, (sentences, parts, 1) float32; 0 without a part.
+
+    `wanted` (sentences, 1 + parts) are places in `tokens`: a sentence, then its parts.
+    """
+    lengths = np.array([[0 if place == NONE else len(tokens.ids[place]) for place in row] for row in wanted])
+    found: Floats = (lengths[:, 1:] / lengths[:, :1]).astype(np.float32)[..., None]
+    return found
+
+
+def _greatest(encoder: PairEncoder, tokens: Tokens, wanted: NDArray[np.int64], weights: Weights) -> Tensor:
+    """Compute max_i (h_i(S) + W_cf h_i(S_cf)), (sentences, dimension), each different text once."""
+    places, back = np.unique(wanted, return_inverse=True)
+    hidden = encoder.outputs(tokens.take(places))[torch.from_numpy(back.reshape(wanted.shape))]
+    lengths = torch.tensor([len(tokens.ids[place]) for place in wanted[:, 0]])
+    mask = torch.arange(hidden.shape[2])[None, :] < lengths[:, None]
+    return pool(weights(hidden[:, 0], hidden[:, 1:]), mask.to(hidden.device), Pooling.MAX)
 
 
 @torch.inference_mode()
@@ -238,7 +267,7 @@ class FocusExperiment:
 
     def untrained(self) -> nn.ModuleList | None:
         """Return the encoder before training; None if the weight is to be learnt."""
-        weights = Weights(self.weight, self.encoder.dimension)
+        weights = Weights(self.weight, self.encoder.dimension, self.options.order)
         return nn.ModuleList([self.encoder, weights]) if weights.values is None else None
 
     def trained(self, seed: int) -> tuple[nn.ModuleList, Curve]:
@@ -250,7 +279,7 @@ class FocusExperiment:
         if second is not None:
             key = key_of(key, options.label_weight, data.labels)
         encoder.keep_only(data.tokens)
-        weights = Weights(self.weight, encoder.dimension)
+        weights = Weights(self.weight, encoder.dimension, options.order)
         path = Path(f"{self.checkpoint}-{seed}.safetensors")
         training = Training(encoder, options, weights, seed, path, second)
         return training.lasting, training.run(data, key)
@@ -272,6 +301,15 @@ def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> Labe
     if data.labels is None:
         raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
     return LabelLoss(encoder.dimension, data.labels, weight)
+
+
+def refuse_maximum(weight: Weight, options: ComponentTraining) -> None:
+    """Raise InputError if a weight is to be learnt for token outputs of which the greatest is taken."""
+    if isinstance(weight, str) and (options.order, options.pooling) == ("before_pooling", "max"):
+        raise InputError(
+            f"The weight {weight} cannot be learnt with pooling max before_pooling; "
+            "set component_training.order to after_pooling, or give numbers as component_focus.weights."
+        )
 
 
 def experiment(
@@ -305,6 +343,7 @@ def experiment(
     unavailable = unavailable or (options.switched_off() if isinstance(weight, str) else None)
     if unavailable:
         return unavailable
+    refuse_maximum(weight, options)
     pairs = task_pairs(task, inputs, counters)
     encoder = PairEncoder(load_encoder(teacher), Pooling(options.pooling))
     data = tokenize_task(pairs, trees, encoder, Weights(weight, encoder.dimension), counters)

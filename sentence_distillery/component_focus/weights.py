@@ -1,13 +1,19 @@
 """The weights of a sentence's parts, relative to the sentence: a number, as in paper 3, or learnt with the encoder.
 
-    emb_S = e(S) + sum_k w_k e(S_k)
+    emb_S = e(S) + sum_k w_k e(S_k)                                order: after_pooling
+    emb_S = pool_i (h_i(S) + sum_k w_k h_i(S_k))                   order: before_pooling
 
     a number    S_1 is the component of S, and w_1 = W_cf is fixed (equation 1)
     one         the same, w_1 is learnt
     roles       S_1, S_2, S_3 are the subjects, the predicates and the objects in it; w_1, w_2 and w_3 are learnt
     gate        S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own; b and g are learnt
 
-Learnt weights start at 0. frozen_weights.py is for frozen encoders, and for parts of speech.
+Section 3.2.1 of paper 3 adds the outputs for the tokens, h_i, and then pools them; equation 1 and section 3.1 can also
+be read as a sum of pooled vectors. A component has fewer tokens than its sentence; the first is added to the first, and
+what is missing at the end counts as 0. So the mean is e(S) + sum_k w_k m_k / m e(S_k), for m and m_k tokens: half the
+weight if the component is half as long. The first token, CLS, is the same either way.
+
+Learnt weights start at 0. frozen_weights.py is for frozen encoders, and for parts of speech; it adds pooled vectors.
 """
 
 from typing import Literal, get_args
@@ -16,6 +22,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from sentence_distillery.component_focus.options import Order
 from sentence_distillery.syntax.components import Role
 
 Learning = Literal["one", "roles", "gate"]
@@ -33,15 +40,19 @@ def weight_of(text: str) -> Weight:
 class Weights(nn.Module):
     """The weights of the parts in `names`."""
 
-    def __init__(self, weight: Weight, dimension: int) -> None:
+    def __init__(self, weight: Weight, dimension: int, order: Order = "before_pooling") -> None:
         super().__init__()
         self.weight = weight
+        self.order = order
         self.names: tuple[str, ...] = ROLES if weight == "roles" else ("component",)
         self.values = nn.Parameter(torch.zeros(len(self.names))) if isinstance(weight, str) else None
         self.gate = nn.Parameter(torch.zeros(dimension)) if weight == "gate" else None
 
     def forward(self, basic: Tensor, parts: Tensor) -> Tensor:
-        """Compute emb_S from e(S), both (sentences, dimension), and e(S_k), (sentences, names, dimension)."""
+        """Compute emb_S from e(S), both (sentences, dimension), and e(S_k), (sentences, names, dimension).
+
+        If the weight is a number, there may be a dimension of tokens, too, after that of names.
+        """
         if self.values is None:
             return basic + float(self.weight) * parts[:, 0]
         weights = self.values.expand(len(basic), -1)

@@ -31,6 +31,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 PART_ARTICLES = 5000
 UNKNOWN_DATES = "dates not understood"
 IGNORED_FILES = "files of other kinds ignored"
+OTHER_SOURCES = "articles of other sources ignored"
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,7 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
 
     Args:
         inputs: Files or directories, with their formats and columns.
-        counters: Counts, as details, dates that are not understood and files that are ignored, by reason.
+        counters: Counts, as details, dates that are not understood, and files and articles that are ignored, by reason.
         root: Directory that all inputs must lie in; None allows any.
 
     Raises:
@@ -110,10 +111,14 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
         for path in input_files(given, counters, root):
             format = given.format or format_of(path) or ""
             for place, row in read_rows(path, format, given.columns):
-                if format in WHOLE:
-                    yield _text_article(path, row)
+                whole = format in WHOLE
+                article = (
+                    _text_article(path, row) if whole else _article(place, row, given.columns, path.stem, counters)
+                )
+                if given.sources and article["source"] not in given.sources:
+                    _count(counters, OTHER_SOURCES, 1)
                 else:
-                    yield _article(place, row, given.columns, path.stem, counters)
+                    yield article
 
 
 def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> list[Path]:

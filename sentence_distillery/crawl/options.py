@@ -31,6 +31,7 @@ class CrawlInput(Section):
         "one a sentence; null: by the suffix"
     )
     columns: Columns = Field(title="column of each field; unused by the formats text and markdown")
+    sources: list[str] = Field(default=[], title="articles of other sources are left out; empty: all are taken")
 
 
 class Crawl(Section):

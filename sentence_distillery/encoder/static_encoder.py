@@ -632,9 +632,12 @@ class StaticEncoder(Interface):
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
 
+        A linear layer with a bias follows in paper 1's student, trained on plain means. So there the weights of a
+        sentence are scaled to sum to its number of tokens, or the bias would count more the smaller they are.
+
         Args:
             tokens: The sentences; all their tokens count, unknown ones as zero vectors.
-            weights: (tokens of the vocabulary,) float32, 1 by default.
+            weights: (tokens of the vocabulary,) float32 >= 0, 1 by default.
 
         Returns:
             (sentences, full dimension) float32, after the layers of the model.
@@ -645,7 +648,11 @@ class StaticEncoder(Interface):
             (2, 160)
         """
         means = tokens.means(self.table, weights)
-        return self._deepened(means) if self.linear is None else means @ self.linear[0].T + self.linear[1]
+        if self.linear is None:
+            return self._deepened(means)
+        if weights is not None:
+            means *= _levels(tokens, weights)
+        return means @ self.linear[0].T + self.linear[1]
 
     def _deepened(self, sums: Floats) -> Floats:
         """Apply the hidden layer, if there is one; it has no bias, so a multiple of a sum stays a multiple."""
@@ -800,6 +807,16 @@ def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
     bounds = np.concatenate([[0], ends]).astype(np.int32)
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(bounds), pa.py_buffer(text)), ends
+
+
+def _levels(tokens: TokenIds, weights: Floats) -> Floats:
+    """Compute what makes the weights of a sentence sum to the number of tokens that have one, (sentences, 1) float32.
+
+    Those of weight 0 are unknown, and stay in the number by which the mean is divided, as in training.
+    """
+    sums = tokens.sums(np.stack([weights, weights > 0], axis=1).astype(np.float32))
+    levels: Floats = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1))
+    return levels
 
 
 def _whole(sentences: list[str]) -> list[str]:

@@ -11,13 +11,14 @@ A batch goes through the transformer in groups of similar length, without paddin
 weights, unless they are padded and the table of tokens is cut.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -30,6 +31,8 @@ from sentence_distillery.runtime.device import autocast
 
 GPU_TOKENS = 2**16  # in a group, padding included
 LARGE_GROUP = 2**11  # the same on a CPU in training
+
+Hidden = list[tuple[Tensor, Tensor]]  # token outputs (sequences, tokens, dimension), and the mask of real tokens
 
 
 class Pooling(StrEnum):
@@ -130,33 +133,43 @@ class PairEncoder(nn.Module):
 
     def forward(self, tokens: Tokens) -> Tensor:
         """Compute (sequences, dimension) with gradients, and with dropout if the module is training."""
+        return self._in_groups(tokens, lambda hidden, mask: pool(hidden, mask, self.pooling))
+
+    def outputs(self, tokens: Tokens) -> Tensor:
+        """Compute the token outputs before pooling, (sequences, longest, dimension), 0 on padding, like `forward`."""
+        longest = max(map(len, tokens.ids))
+        return self._in_groups(
+            tokens, lambda hidden, mask: F.pad(hidden * mask[..., None], (0, 0, 0, longest - hidden.shape[1]))
+        )
+
+    def _in_groups(self, tokens: Tokens, finish: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """Compute the token outputs of groups of similar length; `finish` gets each with its mask, in float32."""
         order: list[int] = []
         parts = []
         with self._autocast(self.precision):  # around all groups, which share the rounded weights
             for rows in length_batches([len(ids) for ids in tokens.ids], self.group_tokens):
-                parts.append((self._packed if self.packs else self._padded)(tokens.take(rows)))
+                hidden = (self._packed if self.packs else self._padded)(tokens.take(rows))
+                with self._autocast("float32"):
+                    parts += [finish(each.float(), mask) for each, mask in hidden]
                 order += rows
         return torch.cat(parts)[torch.from_numpy(np.argsort(order)).to(parts[0].device)]
 
-    def _packed(self, tokens: Tokens) -> Tensor:
-        """Compute like `forward`, on concatenated sequences; those of one length must be adjacent."""
+    def _packed(self, tokens: Tokens) -> Hidden:
+        """Compute the outputs of concatenated sequences; those of one length must be adjacent."""
         ids = torch.tensor([token for sequence in tokens.ids for token in sequence])
         types = None if tokens.types is None else torch.tensor([kind for types in tokens.types for kind in types])
         runs = runs_of([len(sequence) for sequence in tokens.ids])
         hidden = packed(self.transformer, ids if self.places is None else self.places[ids], types, runs)
-        with self._autocast("float32"):
-            return torch.cat([pool(each.float(), each.new_ones(each.shape[:2]), self.pooling) for each in hidden])
+        return [(each, each.new_ones(each.shape[:2], dtype=torch.float32)) for each in hidden]
 
-    def _padded(self, tokens: Tokens) -> Tensor:
-        """Compute like `forward`, on padded sequences."""
+    def _padded(self, tokens: Tokens) -> Hidden:
+        """Compute the outputs of padded sequences."""
         ids, mask = padded(tokens.ids, self._filler)
         inputs = {"input_ids": ids if self.places is None else self.places[ids], "attention_mask": mask}
         if tokens.types is not None:
             inputs["token_type_ids"] = padded(tokens.types, 0)[0]
         inputs = {name: tensor.to(self.transformer.device) for name, tensor in inputs.items()}
-        hidden = self.transformer(**inputs).last_hidden_state
-        with self._autocast("float32"):
-            return pool(hidden.float(), inputs["attention_mask"], self.pooling)
+        return [(self.transformer(**inputs).last_hidden_state, inputs["attention_mask"])]
 
     @contextmanager
     def in_precision(self, precision: Precision) -> Iterator[None]:

@@ -33,6 +33,12 @@ WARM_UP = 64  # sentences
 FIRST_SAMPLE = 128  # sentences; the sample grows until it takes long enough
 RUNS = 5
 
+Seen = Callable[[str, str, PairSet, Floats], None]  # gets a system, a weighting, pairs and their cosines
+
+
+def unseen(system: str, weighting: str, pairs: PairSet, predicted: Floats) -> None:
+    """Do nothing with the cosines of a system."""
+
 
 def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Floats]:
     """Return the cosine of each pair under each weighting, (pairs,) float32."""
@@ -54,10 +60,12 @@ def similarity_results(
     schemes: list[Scheme],
     pairs: PairSet,
     calibrated: Sequence[Calibration | None] = (None,) * len(Weighting),
+    seen: Seen = unseen,
 ) -> Iterator[Result]:
     """Yield Pearson, Spearman and MAE under each weighting, and the calibrated MAE if there are calibrations."""
     assert pairs.scores is not None and pairs.scale is not None
     for scheme, fitted, predicted in zip(schemes, calibrated, pair_cosines(system, schemes, pairs), strict=False):
+        seen(system.name, str(scheme.weighting), pairs, predicted)
         figures = similarity_figures(predicted, pairs.scores, pairs.scale, fitted)
         for metric, value in figures.items():
             protocol = str(scheme.weighting)
@@ -119,7 +127,9 @@ def unit_means(system: System, texts: list[str]) -> Floats:
     return unit_rows(means(system, texts))
 
 
-def score(system: System, data: EvaluationData, params: Evaluate, weighting: Path) -> Iterator[Result]:
+def score(
+    system: System, data: EvaluationData, params: Evaluate, weighting: Path, seen: Seen = unseen
+) -> Iterator[Result]:
     """Compute all figures of a system.
 
     Args:
@@ -127,6 +137,7 @@ def score(system: System, data: EvaluationData, params: Evaluate, weighting: Pat
         data: The corpus to fit weightings on, and the sets to score on.
         params: Weightings, sizes of samples and the seed.
         weighting: A directory; the token weights and directions of each weighting are saved there.
+        seen: Is called with the cosines of each set under each weighting.
 
     Yields:
         A figure for each set, weighting and metric; the speed comes last.
@@ -136,7 +147,7 @@ def score(system: System, data: EvaluationData, params: Evaluate, weighting: Pat
     fitted = calibrations(system, schemes, data.calibration) if data.calibration else []
     for pairs in data.similarity:
         calibrated = fitted if fitted and pairs.name == CALIBRATED else [None] * len(schemes)
-        yield from similarity_results(system, schemes, pairs, calibrated)
+        yield from similarity_results(system, schemes, pairs, calibrated, seen)
     if isinstance(system, WordSystem):
         for pairs in data.words:
             yield from word_results(system, pairs)
@@ -172,6 +183,7 @@ def score_all(
     weighting: Path,
     counters: Counters,
     look: Callable[[System], None] = lambda system: None,
+    seen: Seen = unseen,
 ) -> Iterator[Result]:
     """Compute the figures of systems, one system at a time in memory.
 
@@ -182,6 +194,7 @@ def score_all(
         weighting: As for `score`.
         counters: Count the figures, those without a value by their reasons.
         look: Is called with each system.
+        seen: As for `score`.
 
     Yields:
         The figures of each system, or the reason in place of each.
@@ -192,7 +205,7 @@ def score_all(
             results = unavailable_results(name, system, data)
         else:
             look(system)
-            results = score(system, data, params, weighting)
+            results = score(system, data, params, weighting, seen)
         for result in results:
             count(result, counters)
             yield result

@@ -2,7 +2,7 @@
 
     p = sigmoid(w . c(u, v) + b)
 
-c(u, v) concatenates some of u, v, |u - v| and u*v; the paper's table 4 compares six such combinations:
+c(u, v) concatenates some of u, v, |u - v| and u*v; paper 2's table 4 compares such combinations:
 
     u = (1, 2)   v = (3, 1)   c = |u-v|,u*v   gives (2, 1, 3, 2)
 

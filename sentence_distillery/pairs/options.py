@@ -12,7 +12,7 @@ ThresholdRule = Literal["accuracy", "logistic"]
 
 
 class Combination(StrEnum):
-    """The features of two vectors, as paper 2's table 4 names them."""
+    """The features of two vectors; paper 2 names u, v, u + v, u - v, u * v and the last one, its table 4 is lost."""
 
     FIRST = "u"
     BOTH = "u,v"
@@ -133,10 +133,10 @@ class Intermediate(Section):
 
 
 class Combinations(Section):
-    """Paper 2's table 4: logistic regression on six combinations of the vectors."""
+    """Paper 2's table 4: logistic regression on combinations of the vectors; which ones it has is not known."""
 
     poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pair_grid.poolings; cls in the paper")
-    frozen: bool = Field(title="true trains only the heads, in seconds; false also trains the encoder, six times")
+    frozen: bool = Field(title="true trains only the heads, in seconds; false also trains the encoder, once for each")
 
 
 class PairCost(Section):

@@ -6,6 +6,7 @@ data/component_focus/<cell>.
 """
 
 import argparse
+from dataclasses import replace
 from functools import partial
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -42,6 +43,7 @@ def main() -> None:
         task, weight, trees = place["task"], place["weight"], read_trees(paths.TREES)
         build = partial(experiment, teacher, task, weight, options, inputs, trees, checkpoint, counters)
         cell = run(place, build, options.seeds if options.enabled else []).cell
+        cell = replace(cell, place=Place(place, order=options.order, pooling=options.pooling))
         counters.skip(cell.unavailable)
         write_cell(target, cell)
 

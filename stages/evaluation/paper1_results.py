@@ -1,8 +1,9 @@
 """The stage `paper1_results`: score the systems that paper 1 compares with: word vectors, its student, SimCSE.
 
 Reads the corpus, the benchmark sets and the models. Writes reports/paper1.csv, one row for each figure, as
-reports/results.csv has them; reports/paper1_metrics.json for `dvc metrics`; reports/examples.json, the cosines of the
-paper's example pairs, of the main job's systems too; and models/paper1_weighting, the token weights of each weighting.
+reports/results.csv has them; reports/paper1_metrics.json for `dvc metrics`; reports/paper1_gains.json, differences on
+STS-B test with intervals; reports/examples.json, the cosines of the paper's example pairs, of the main job's systems
+too; and models/paper1_weighting, the token weights of each weighting.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -14,6 +15,7 @@ from sentence_distillery.evaluation.scoring import headline, score_all
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper1.examples import Examples
+from sentence_distillery.papers.paper1.gains import Cosines
 from sentence_distillery.papers.paper1.published import with_published
 from stages import paths
 from stages.stage import stage
@@ -30,10 +32,10 @@ def main() -> None:
             fasttext=params.fasttext,
             simcse=params.simcse,
         )
-        run, examples = Run(paths.MODELS, options, data.vocabulary), Examples()
+        run, examples, cosines = Run(paths.MODELS, options, data.vocabulary), Examples(), Cosines()
         systems = loaders(run, "paper1")
         with atomic_directory(paths.PAPER1_WEIGHTING) as weighting:
-            found = score_all(systems, data, params.evaluate, weighting, counters, examples.add)
+            found = score_all(systems, data, params.evaluate, weighting, counters, examples.add, cosines.see)
             results = [with_published(result) for result in found]
         for _, load in loaders(run):
             if not isinstance(system := load(), Unavailable):
@@ -41,6 +43,7 @@ def main() -> None:
         export_results(paths.PAPER1_RESULTS, results)
         write_json(paths.PAPER1_METRICS, headline(results))
         write_json(paths.EXAMPLES, examples.content())
+        write_json(paths.PAPER1_GAINS, cosines.content())
 
 
 if __name__ == "__main__":

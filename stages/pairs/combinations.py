@@ -1,4 +1,4 @@
-"""The stage `combinations@{encoder}-{pooling}`: logistic regression on six feature sets (paper 2's table 4).
+"""The stage `combinations@{encoder}-{pooling}`: logistic regression on feature sets (paper 2's table 4).
 
 Reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes a cell (papers/grid/cell.py) for each
 combination to models/pairs/combinations/<encoder>-<pooling>. With `combinations.frozen` only the heads are trained, on

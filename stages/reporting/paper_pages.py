@@ -16,6 +16,8 @@ FILES = {
     "paper_student": paths.PAPER_STUDENT / CONFIG,
     "simcse": paths.SIMCSE_ABOUT,
     "examples": paths.EXAMPLES,
+    "paper1_gains": paths.PAPER1_GAINS,
+    "paper1_runs": paths.PAPER1_RUNS,
     "paraphrase_results": paths.PARAPHRASE_RESULTS,
     "paraphrase": paths.PARAPHRASE_REPORT,
     "paraphrase_runs": paths.PARAPHRASE_RUNS,

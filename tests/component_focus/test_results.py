@@ -89,7 +89,18 @@ def test_figures_are_means_over_the_seeds() -> None:
     assert pearson.spread == pytest.approx(np.std(single, ddof=1), abs=1e-6)
     assert (pearson.system, pearson.table, pearson.seeds, pearson.n) == ("tiny, W_cf = 0.2", "5", 2, 200)
     assert spearman.metric == "spearman"
-    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within", "6")
+    assert (accuracy.value, accuracy.protocol, accuracy.table) == (0.5, "ten folds, penalty within, after pooling", "6")
+
+
+def test_the_order_of_adding_and_pooling_keeps_series_apart() -> None:
+    """A cell that does not say so, such as a function's, adds vectors of whole texts."""
+    after = outcome(0.2, 0.3)
+    before = replace(after, place=Place(after.place, order="before_pooling", pooling="max"))
+    rows = [cell_figures(cell)[0] for cell in (after, before)]
+    assert [row.protocol for row in rows] == ["component focus, after pooling", "component focus, before pooling"]
+    assert [row.system for row in rows] == ["tiny, W_cf = 0.2", "tiny MAX, W_cf = 0.2"]
+    assert [paper_3.series(row) for row in rows] == ["tiny, after pooling", "tiny MAX"]
+    assert focus.series_of(after) != focus.series_of(before)
 
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:
@@ -201,29 +212,6 @@ def test_figure_3_starts_at_nothing_gained() -> None:
     paper, ours = paper_3.figure_3([replace(gain, dataset="samples", weight=2.0), gain, *others])
     assert "CF-BERT-large" in paper.title
     assert "10 at 1" in ours.alt and "0 at 0" in ours.alt
-
-
-BETTER, WORSE, ALIKE = (0.1, 0.3), (-0.3, -0.1), (-0.1, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("intervals", "words"),
-    [
-        ([BETTER, BETTER], "better than 0 in 2 and worse in 0 of 2 comparisons: the claim holds here"),
-        ([BETTER, WORSE], "better than 0 in 1 and worse in 1 of 2 comparisons: the claim holds in part"),
-        ([ALIKE], "better than 0 in 0 and worse in 0 of 1 comparison: the claim fails here"),
-    ],
-)
-def test_the_statement_is_plain(intervals: list[tuple[float, float]], words: str) -> None:
-    gain = replace(row(0.2, "pearson gain", 0.1), low=0.1, high=0.3)
-    trained = [replace(gain, low=low, high=high) for low, high in intervals]
-    others = [replace(gain, dataset=task) for task in ("samples", "sick+labels")]
-    uncounted = [replace(gain, weight=1.0), *others]  # not the paper's weight, and not its tasks
-    alone = replace(gain, strategy=UNTRAINED, low=-0.3, high=-0.1)
-    text = paper_3.statement([*uncounted, *trained, alone])
-    assert f"For encoders trained with it, W_cf = 0.2 is {words}." in text
-    assert "For encoders at inference alone, W_cf = 0.2 is better than 0 in 0 and worse in 1 of 1 comparison" in text
-    assert paper_3.statement(uncounted) == "This run has no cells on STS-B or SICK to judge the claim by."
 
 
 def test_some_trees_are_shown(tmp_path: Path) -> None:

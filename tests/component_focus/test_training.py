@@ -15,6 +15,7 @@ import torch
 import yaml
 from safetensors import safe_open
 from safetensors.torch import load_file
+from transformers import AutoModel
 
 from sentence_distillery.benchmarks.data import PAIRS as BENCHMARK_SCHEMA
 from sentence_distillery.benchmarks.data import PROVENANCE, BenchmarkData, PairSet
@@ -68,6 +69,7 @@ PARAMS = ComponentTraining(
     enabled=True,
     seeds=[1],
     pooling="mean",
+    order="before_pooling",
     label_weight=1.0,
     epochs=2,
     batch_size=2,
@@ -117,13 +119,37 @@ def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncode
     assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
 
 
-def test_equation_1(data: TokenizedTask, encoder: PairEncoder) -> None:
-    """emb_S = emb_basic + W_cf emb_cf, each part encoded alone."""
+@pytest.mark.parametrize("pooling", Pooling)
+def test_equation_1(data: TokenizedTask, encoder: PairEncoder, tiny: Path, pooling: Pooling) -> None:
+    """emb_S = emb_basic + W_cf emb_cf, each part encoded alone; token by token before pooling, as a loop has it."""
     encoder.eval()
+    encoder.pooling = pooling
+    model = AutoModel.from_pretrained(tiny).eval()
+    rows, weights = np.array([0, 1]), Weights(0.2, encoder.dimension, "after_pooling")
+
+    def reduced(outputs: torch.Tensor) -> torch.Tensor:
+        return {"mean": outputs.mean(0), "max": outputs.max(0).values, "cls": outputs[0]}[pooling]
+
     with torch.inference_mode():
-        basic, part = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog drinks water"))
-        found = focused(encoder, data, np.array([0]), Weights(0.2, encoder.dimension))[0]
-    assert torch.allclose(found, basic + 0.2 * part, atol=1e-6)
+        after = focused(encoder, data, rows, weights)
+        before = focused(encoder, data, rows, Weights(0.2, encoder.dimension))
+        for row, (text, part) in enumerate([(TEXT, "dog drinks water"), ("a storm", "a storm")]):
+            ids = (torch.tensor(encoder.tokens([each]).ids) for each in (text, part))
+            whole, short = (model(input_ids=each).last_hidden_state[0] for each in ids)
+            assert torch.allclose(after[row], reduced(whole) + 0.2 * reduced(short), atol=1e-6)
+            added = whole.clone()
+            added[: len(short)] += 0.2 * short
+            assert torch.allclose(before[row], reduced(added), atol=1e-6)
+
+
+def test_a_learnt_weight_of_a_maximum_before_pooling() -> None:
+    options = PARAMS.model_copy(update={"pooling": "max"})
+    component_focus.refuse_maximum(0.2, options)
+    component_focus.refuse_maximum("one", options.model_copy(update={"order": "after_pooling"}))
+    with pytest.raises(
+        InputError, match=r"one cannot be learnt with pooling max before_pooling; set .*order to after_"
+    ):
+        component_focus.refuse_maximum("one", options)
 
 
 def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
@@ -131,7 +157,7 @@ def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
     encoder.eval()
     with torch.inference_mode():
         basic, *roles = (encoder(encoder.tokens([text]))[0] for text in (TEXT, "dog", "drinks", "water"))
-        learnt = Weights("roles", encoder.dimension)
+        learnt = Weights("roles", encoder.dimension, "after_pooling")
         assert learnt.values is not None
         both = np.array([0, 1])
         alone = focused(encoder, laid_out(encoder, 0.0), both, Weights(0.0, encoder.dimension))
@@ -142,7 +168,7 @@ def test_weights_that_are_learnt(encoder: PairEncoder) -> None:
         assert torch.allclose(found[0], expected, atol=1e-6)
         assert torch.equal(found[1], alone[1])
         assert learnt.learnt() == pytest.approx({"subject": 0.1, "predicate": -0.2, "object": 0.3})
-        gate = Weights("gate", encoder.dimension)
+        gate = Weights("gate", encoder.dimension, "after_pooling")
         assert gate.gate is not None
         gate.gate.copy_(basic / basic.norm() / RATE)  # as strong as a sentence is like this one
         part = encoder(encoder.tokens(["dog drinks water"]))[0]

@@ -91,6 +91,15 @@ def test_only_columns_that_are_there_need_a_name(workspace: Workspace) -> None:
     assert [row["text"] for row in workspace.crawled()] == ["One text.", "Second,\ntext."]
 
 
+def test_articles_of_some_sources(workspace: Workspace) -> None:
+    Path("data/external/news.csv").write_text("who,text\na,One.\nb,Two.\na,Three.\n", encoding="utf-8")
+    columns = dict.fromkeys(["title", "url", "published"]) | {"text": "text", "source": "who"}
+    workspace.inputs("data/external/news.csv", columns=columns, sources=["a"])
+    crawl_stage.main()
+    assert [row["text"] for row in workspace.crawled()] == ["One.", "Three."]
+    assert workspace.counters("crawl")["details"] == {crawl.OTHER_SOURCES: 1}
+
+
 def test_a_treebank(workspace: Workspace) -> None:
     path = Path("data/external/en.conllu")
     path.write_text(

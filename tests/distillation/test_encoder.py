@@ -17,7 +17,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_distillery.encoder import static_encoder as module
 from sentence_distillery.encoder.files import CONFIG, TABLE, TOKENIZER, WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN_ID
+from sentence_distillery.encoder.tokenizer import SPLITTER, UNKNOWN_ID, content_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import Floats, TokenIds
 
@@ -169,6 +169,20 @@ def test_weights_scale_tokens() -> None:
     weights = np.arange(len(encoder.table), dtype=np.float32)
     expected = (encoder.table[tokens.ids] * weights[tokens.ids][:, None]).mean(axis=0)
     np.testing.assert_allclose(encoder.pool(tokens, weights), [expected], rtol=1e-5)
+
+
+def test_weights_before_a_layer_with_a_bias() -> None:
+    """They are scaled to sum to the tokens that have one: (2 x 3 + 4 x 1) / (2 + 4) x 2 / 3 of three tokens."""
+    table = np.array([[0.0], [3.0], [1.0]], np.float32)
+    layer = np.array([[2.0], [0.0]], np.float32), np.array([10.0, 1.0], np.float32)
+    encoder = StaticEncoder(content_tokenizer(["[UNK]", "storm", "port"], frozenset()), table, layer)
+    tokens = encoder.token_ids(["storm qwxz port", "qwxz", ""])
+    by_hand = [[2 * (10 / 6) * 2 / 3 + 10, 1], [10, 1], [10, 1]]
+    for scale in (1.0, 100.0):
+        weights = np.array([0.0, 2.0, 4.0], np.float32) * np.float32(scale)
+        np.testing.assert_allclose(encoder.pool(tokens, weights), by_hand, rtol=1e-6)
+    known = np.array([0.0, 0.5, 0.5], np.float32)
+    np.testing.assert_allclose(encoder.pool(tokens, known), encoder.pool(tokens), rtol=1e-6)
 
 
 def test_punctuation_of_every_plane() -> None:

@@ -237,6 +237,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_json(paths.SYSTEMS, {"student": "the encoder of the run"})
     write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
+    write_json(paths.PAPER1_GAINS, [])
     paths.PARETO.write_text(PARETO)
     write_examples()
     write_focus()
@@ -555,6 +556,7 @@ def test_a_missing_file_is_named(workspace: Path, path: Path) -> None:
         SIMCSE,
         PAPER_STUDENT,
         paths.PAPER1_RESULTS,
+        paths.PAPER1_GAINS,
         paths.EXAMPLES,
         paths.PARAPHRASE_REPORT,
         paths.COMPONENT_REPORT,

@@ -1,8 +1,16 @@
 """Paper 1: word vectors refined by divergence, and a student that a transformer teaches."""
 
 from sentence_distillery.papers.paper import Outputs, Paper
+from sentence_distillery.papers.paper1.gains import read_gains
+from sentence_distillery.papers.paper1.kept import read_kept
 from sentence_distillery.papers.paper1.published import with_published
-from sentence_distillery.papers.paper1.section import PaperStudentRun, results_section, section, training_section
+from sentence_distillery.papers.paper1.section import (
+    PaperStudentRun,
+    evidence,
+    results_section,
+    section,
+    training_section,
+)
 from sentence_distillery.reporting.page import Section, read_curve
 
 
@@ -18,8 +26,9 @@ def sections(outputs: Outputs) -> list[Section]:
         benchmark=counts["details"].get("benchmark", ""),
     )
     rows = [with_published(row) for row in outputs.rows]
+    about = evidence(run, outputs.json("examples"), read_gains(outputs.files["paper1_gains"]))
     return [
-        section(rows, outputs.sets, outputs.json("examples"), run),
+        section(rows, outputs.sets, about, run, read_kept(outputs.files["paper1_runs"])),
         results_section(rows, outputs.seeds, outputs.sets),
         training_section(run),
     ]

@@ -5,15 +5,17 @@ Paper 1 is Han and Yang, Mathematics 2024, 12, 3990.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1 import claims, reproduction
+from sentence_distillery.papers.paper1.gains import Gain
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Columns, Section, rendered, results, speeds, spread, training
+from sentence_distillery.reporting.tables import Block, Table, build
 
-PACKAGE = "sentence_distillery.papers.paper1"
+PACKAGE, SHARED = "sentence_distillery.papers.paper1", "sentence_distillery.papers"
 PRINTED_RATE = 1e-4  # of Algorithm 1
 
 
@@ -32,6 +34,21 @@ class PaperStudentRun:
     refine: Columns
     repulsion: Columns
     benchmark: str
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A longer run of the chain, as reports/runs/paper1 keeps it (papers/paper1/kept.py), and the ablation."""
+
+    name: str
+    comment: str
+    rows: Sequence[Result]
+    run: PaperStudentRun
+    examples: Mapping[str, Any]
+    gains: Sequence[Gain]
+    ablation: Sequence[Gain]
+    ablation_rows: Sequence[Result]
 
 
 def refinement(run: PaperStudentRun) -> claims.Refinement:
@@ -44,28 +61,68 @@ def refinement(run: PaperStudentRun) -> claims.Refinement:
     return claims.Refinement(as_printed, course, run.benchmark)
 
 
+def evidence(
+    run: PaperStudentRun, examples: Mapping[str, Any], gains: Sequence[Gain], ablation: Sequence[Gain] = ()
+) -> claims.Evidence:
+    """Gather what the claims are judged by, besides the table of figures."""
+    simcse = {} if run.simcse.get("absent") else {"SimCSE": f"{run.simcse['base']}, tuned without labels,"}
+    return claims.Evidence(examples, refinement(run), gains, run.curve, ablation, run.seconds, simcse)
+
+
+def teachers(student: Mapping[str, Any]) -> str:
+    """Name the stand-ins that every figure of MyModel rests on."""
+    names = [student["teacher"], *student["teacher"].get("additional", [])]
+    return f"MyModel’s teacher, {' and '.join(each['reference'] for each in names)} for RoBERTa"
+
+
 def section(
-    rows: Sequence[Result], sets: Mapping[str, Any], examples: Mapping[str, Any], run: PaperStudentRun
+    rows: Sequence[Result], sets: Mapping[str, Any], about: claims.Evidence, run: PaperStudentRun, kept: Sequence[Kept]
 ) -> Section:
     """Render the section.
 
     Args:
         rows: Those of results.csv.
         sets: The provenance of each benchmark set.
-        examples: The cosines of the paper's example pairs, as `Examples.content` gives them.
+        about: What the claims are judged by.
         run: How the systems were trained.
+        kept: Longer runs, with their own claims.
 
     Returns:
         The section of the page.
     """
     values = {
-        "claims": claims.claims(rows, examples, refinement(run)),
+        "claims": claims.claims(rows, about, teachers(run.student)),
+        "kept": [shown(each) for each in kept],
         "tables": reproduction.tables(rows, sets),
-        "examples": [reproduction.table_1(examples), reproduction.table_2(examples)],
-        "heat_maps": reproduction.heat_maps(examples),
+        "examples": [reproduction.table_1(about.examples), reproduction.table_2(about.examples)],
+        "heat_maps": reproduction.heat_maps(about.examples),
     }
-    content = rendered("paper1.html", {"paper": values, "simcse": run.simcse, "paper_student": run.student}, PACKAGE)
+    about_run = {"paper": values, "simcse": run.simcse, "paper_student": run.student}
+    content = rendered("paper1.html", about_run, PACKAGE, SHARED)
     return Section("paper", "Paper 1 and this run", content)
+
+
+def shown(kept: Kept) -> dict[str, Any]:
+    """Return what the page shows of a longer run."""
+    about = evidence(kept.run, kept.examples, kept.gains, kept.ablation)
+    return {
+        "name": kept.name,
+        "comment": kept.comment,
+        "claims": claims.claims(kept.rows, about, teachers(kept.run.student)),
+        "tables": reproduction.tables(kept.rows, {}),
+        "examples": [reproduction.table_1(kept.examples), reproduction.table_2(kept.examples)],
+        "ablation": ablation_table(kept.ablation_rows),
+        "curves": training(kept.run.curve),
+    }
+
+
+def ablation_table(rows: Sequence[Result]) -> Table | None:
+    """Show the ablation: each combination under each weighting of the paper, means over the seeds."""
+    chosen = [row for row in rows if row.protocol in reproduction.TITLES and row.metric in reproduction.METRICS]
+    if not chosen:
+        return None
+    size = f"STS-B test, {chosen[0].n:,} pairs, mean of {chosen[0].seeds} seeds"
+    return build([Block("", chosen)], "protocol", "Neither part of the method, one, or both", size)
 
 
 def results_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]], sets: Mapping[str, Any]) -> Section:

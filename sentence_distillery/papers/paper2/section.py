@@ -14,6 +14,7 @@ from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_resu
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper2.cell import BY_COSINE, Cell
+from sentence_distillery.papers.paper2.claims import claims
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -63,7 +64,7 @@ NAMES = {
     "ranking": "ranking",
 }
 NOT_ASKED = Unavailable("not run")
-PACKAGE = "sentence_distillery.papers.paper2"
+PACKAGE, SHARED = "sentence_distillery.papers.paper2", "sentence_distillery.papers"
 
 
 def spelled(cell: Cell) -> str:
@@ -172,7 +173,7 @@ def column(encoder: str, pooling: str) -> str:
 
 
 def table_4(cells: Cells, pairs: int) -> list[Table]:
-    """Make table 4, logistic regression on six combinations, for each encoder, pooling and trained part."""
+    """Make table 4, logistic regression on combinations, for each encoder, pooling and trained part."""
     groups: dict[str, list[tuple[str, list[Sequence[Result]]]]] = {}
     for cell, rows in cells.items():
         name = f"({cell.strategy.replace(',', ', ').replace('*', ' * ')})"
@@ -201,7 +202,8 @@ def kept(directory: Path) -> list[dict[str, Any]]:
         rows = read_results(path)
         about = path.with_suffix(".json")
         drawn = read_json(about) if about.exists() else {"curves": [], "orders": []}
-        matrices.append({"file": path.as_posix(), "dataset": label(rows[0].dataset), **shown(rows, drawn)})
+        name = {"file": path.as_posix(), "dataset": label(rows[0].dataset)}
+        matrices.append({**name, "claims": claims(rows, []), **shown(rows, drawn)})
     return matrices
 
 
@@ -322,7 +324,9 @@ def section(rows: Sequence[Result], about: Mapping[str, Any], cost: Mapping[str,
     values = {
         **{key: about[key] for key in ("dataset", "pairs", "removed", "winner")},
         **shown(rows, about),
+        "claims": claims(rows, cost["systems"]),
         "cost": cost,
         "kept": kept(directory),
     }
-    return Section("paper2", "Paper 2 and this run", rendered("paper2.html", {"paraphrase": values}, PACKAGE))
+    content = rendered("paper2.html", {"paraphrase": values}, PACKAGE, SHARED)
+    return Section("paper2", "Paper 2 and this run", content)

@@ -1,12 +1,25 @@
 """Names in the rows of paper 3's grid, and what the interval of a gain says."""
 
+from sentence_distillery.component_focus.options import Order
 from sentence_distillery.evaluation.results import Result
 
 TRAINED, UNTRAINED = "component focus", "untrained"  # strategies
 GAIN = "{} gain"  # over W_cf = 0, as a metric
+BEFORE, AFTER = "before pooling", "after pooling"  # how a sentence and its component are added, last in a protocol
+ORDERS: dict[Order, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}
 
 
 def verdict(gain: Result) -> str:
     """Say what the interval of a gain says."""
     assert gain.low is not None and gain.high is not None
     return "better" if gain.low > 0 else "worse" if gain.high < 0 else "no difference to be seen"
+
+
+def order_of(row: Result) -> str:
+    """Return how a sentence and its component were added."""
+    return AFTER if row.protocol.endswith(AFTER) else BEFORE
+
+
+def series_name(encoder: str, pooling: str) -> str:
+    """Name an encoder, with its pooling if that is not the paper's default."""
+    return encoder if pooling in ("", "mean") else f"{encoder} {pooling.upper()}"

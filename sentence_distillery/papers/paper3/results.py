@@ -30,7 +30,7 @@ from sentence_distillery.component_focus.cells import (
     indexed,
 )
 from sentence_distillery.component_focus.frozen_weights import Learnt, learn_all
-from sentence_distillery.component_focus.options import ComponentFocus
+from sentence_distillery.component_focus.options import ComponentFocus, Order
 from sentence_distillery.encoders.functions import Embed
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.io.artifacts import read_json
@@ -39,11 +39,12 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.papers.grid.axes import Place
 from sentence_distillery.papers.grid.cell import TEST, Cell, Run, table_of
 from sentence_distillery.papers.grid.results import over_runs
-from sentence_distillery.papers.paper3.gains import GAIN, TRAINED, UNTRAINED
+from sentence_distillery.papers.paper3.gains import GAIN, ORDERS, TRAINED, UNTRAINED, series_name
 from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
+RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained on train"  # protocols
 
 
 def strategy_of(cell: Cell) -> str:
@@ -51,28 +52,36 @@ def strategy_of(cell: Cell) -> str:
     return UNTRAINED if cell.seeds == [None] else TRAINED
 
 
+def order_of(cell: Cell) -> str:
+    """Say how a cell adds the component; one that does not say so has vectors of whole texts."""
+    order: Order = cell.place.get("order", "after_pooling")
+    return ORDERS[order]
+
+
 def series_of(cell: Cell) -> tuple[str, ...]:
     """Return what a cell has in common with the cells of other weights."""
-    return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup)
+    return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup), order_of(cell)
 
 
 def row_of(cell: Cell, metric: str, values: Sequence[Figure]) -> Result:
     """Make a row of the table of results: the mean of one value for each run, and their spread."""
-    encoder, task, weight = cell.place.values()
+    encoder, task, weight = (cell.place[name] for name in ("encoder", "task", "weight"))
     kind = [MODEL_SOUP] if cell.soup else [UNTRAINED] if strategy_of(cell) == UNTRAINED else []
     named = f"learnt: {weight}" if isinstance(weight, str) else f"= {weight:g}"
+    pooling = cell.place.get("pooling", "")
     labels = metric.startswith("accuracy")
     row = Result(
-        system=", ".join([encoder, *kind, f"W_cf {named}"]),
+        system=", ".join([series_name(encoder, pooling), *kind, f"W_cf {named}"]),
         dataset=task,
         split=TEST,
-        protocol="ten folds, penalty within" if labels else "component focus",
+        protocol=f"{FOLDS if labels else RATINGS}, {order_of(cell)}",
         metric=metric,
         value=0.0,
         n=0 if cell.unavailable else cell.column("rating").shape[1],
         paper="3",
         table="6" if labels else "5",
         encoder=encoder,
+        pooling=pooling,
         strategy=strategy_of(cell),
         weight=weight,
         seed=MODEL_SOUP if cell.soup else None,
@@ -87,7 +96,17 @@ def cell_figures(cell: Cell) -> list[Result]:
         return [row_of(cell, name, [cell.unavailable]) for name in metrics]
     by_seed = [correlations(*pairs) for pairs in zip(cell.column("score"), cell.column("rating"), strict=True)]
     rows = [row_of(cell, name, [figures[name] for figures in by_seed]) for name in metrics]
-    return rows + ([row_of(cell, "accuracy", cell.right.mean(axis=1).tolist())] if cell.right.size else [])
+    if cell.right.size:
+        rows.append(row_of(cell, "accuracy", cell.right.mean(axis=1).tolist()))
+    return [*rows, *(_other(cell, name) for name in cell.there[0].figures)]
+
+
+def _other(cell: Cell, name: str) -> Result:
+    """Make the row of a figure that a cell has computed itself: by a distance, or of labels learnt from train."""
+    metric, _, distance = name.partition(" by ")
+    row = row_of(cell, metric, [run.figures[name] for run in cell.there])
+    protocol = f"{RATINGS} by {distance}" if distance else TRAIN
+    return replace(row, protocol=f"{protocol}, {order_of(cell)}")
 
 
 def gains(base: Cell, cell: Cell, counts: Floats) -> list[Result]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results
-from sentence_distillery.papers.paper3.gains import GAIN, UNTRAINED, verdict
+from sentence_distillery.papers.paper3.claims import CLAIMED, claims
+from sentence_distillery.papers.paper3.gains import AFTER, GAIN, UNTRAINED, order_of, series_name, verdict
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -90,9 +91,8 @@ TABLE_7 = {  # Pearson of CF-BERT-large by W_cf
     ),
 }
 LISTED = 6  # learnt weights of an encoder
-CLAIMED = 0.2  # the weight that the paper calls the best
 THEIRS = "CF-BERT-large in the paper"
-PACKAGE = "sentence_distillery.papers.paper3"
+PACKAGE, SHARED = "sentence_distillery.papers.paper3", "sentence_distillery.papers"
 PERCENT = Metric("", factor=100, digits=2, better=1)
 
 
@@ -133,20 +133,34 @@ def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
 
 
 def series(row: Result) -> str:
-    """Name a row without its weight: the encoder, and whether it is the model soup, or untrained."""
+    """Name a row without its weight: the encoder, the model soup or untrained, and an order that is not the paper's."""
     kinds = [str(row.seed)] if row.seed is not None else [UNTRAINED] if row.strategy == UNTRAINED else []
-    return ", ".join([row.encoder, *kinds])
+    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *_another_order(row)])
+
+
+def _another_order(row: Result) -> list[str]:
+    return [AFTER] if order_of(row) == AFTER else []
 
 
 def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
-    """Add the protocol to the name of each set for which `known` has several."""
+    """Add the protocol to the name of each set for which `known` has several, and the order to that of the system."""
     protocols: dict[str, set[str]] = {}
     for row in known:
-        protocols.setdefault(row.dataset, set()).add(row.protocol)
+        protocols.setdefault(row.dataset, set()).add(_protocol(row))
     several = {task for task, names in protocols.items() if len(names) > 1}
     return [
-        replace(row, dataset=f"{label(row.dataset)}, {row.protocol}") if row.dataset in several else row for row in rows
+        replace(
+            row,
+            dataset=f"{label(row.dataset)}, {_protocol(row)}" if row.dataset in several else row.dataset,
+            system=", ".join([row.system, *_another_order(row)]),
+        )
+        for row in rows
     ]
+
+
+def _protocol(row: Result) -> str:
+    """Return the protocol without the order of adding and pooling."""
+    return row.protocol.removesuffix(f", {order_of(row)}")
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
@@ -200,12 +214,12 @@ def _place(row: Result) -> tuple[str, int, float]:
 
 
 def shown(rows: Sequence[Result], whose: str = "This run") -> dict[str, Any]:
-    """Return what the page shows of a grid: tables, figure 3, the gains, and whether the claim holds."""
+    """Return what the page shows of a grid: tables, figure 3, the gains, and the paper's claims."""
     gains = [row for row in rows if is_gain(row)]
     return {
         "tables": tables(rows, whose),
         "curves": figure_3(gains),
-        "statement": statement(gains),
+        "claims": claims(rows),
         "gains": [
             {
                 "encoder": series(row),
@@ -240,32 +254,6 @@ def figure_3(gains: Sequence[Result]) -> list[charts.Curve]:
         charts.curve(f"{label(task)}, {name}", "W_cf", sorted(cells), [100 * cells[weight] for weight in sorted(cells)])
         for (task, name), cells in sorted(lines.items(), key=lambda line: (line[0][0], line[0][1] != THEIRS))
     ]
-
-
-def statement(gains: Sequence[Result]) -> str:
-    """Say whether W_cf = 0.2 is better than 0 in this run: a sentence for trained encoders, one for untrained ones.
-
-    Only the paper's own tasks count: the project's sample pairs are too few.
-    """
-    mine = [gain for gain in gains if gain.weight == CLAIMED and gain.dataset in TABLE_7]
-    if not mine:
-        return "This run has no cells on STS-B or SICK to judge the claim by."
-    kinds = {"trained with it": False, "at inference alone": True}
-    said = []
-    for name, untrained in kinds.items():
-        verdicts = [verdict(gain) for gain in mine if (gain.strategy == UNTRAINED) == untrained]
-        if verdicts:
-            said.append(_verdict(name, verdicts))
-    return " ".join(said)
-
-
-def _verdict(name: str, verdicts: Sequence[str]) -> str:
-    better, worse, count = verdicts.count("better"), verdicts.count("worse"), len(verdicts)
-    claim = "holds here" if better == count else "holds in part" if better else "fails here"
-    return (
-        f"For encoders {name}, W_cf = {CLAIMED:g} is better than 0 in {better} and worse in {worse} of {count} "
-        f"comparison{'s' if count > 1 else ''}: the claim {claim}."
-    )
 
 
 def drawings(about: Mapping[str, Any]) -> list[Drawing]:
@@ -310,7 +298,7 @@ def section(rows: Sequence[Result], about: Mapping[str, Any], speeds: Speeds, di
         "epochs": about["epochs"],
         "kept": kept(directory),
     }
-    content = rendered("paper3.html", {"focus": values, "speeds": speeds}, PACKAGE)
+    content = rendered("paper3.html", {"focus": values, "speeds": speeds}, PACKAGE, SHARED)
     return Section("paper3", "Paper 3 and this run", content)
 
 

@@ -1,0 +1,82 @@
+"""Score encoders with the component before any training, over paper 3's grid.
+
+    python -m stages.component_focus.untrained minilm-l3 --pooling mean --weights 0.0 0.2 --labelled 0.0 0.2
+
+Reads data/benchmarks and data/trees. Every weight is scored in both orders of adding and pooling, and the figures are
+kept in reports/runs/component_focus, where the page of paper 3 shows them. Functions of component_focus.functions have
+the order after pooling alone.
+"""
+
+import argparse
+import datetime
+import logging
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.component_focus.cells import Inputs
+from sentence_distillery.component_focus.options import Order
+from sentence_distillery.encoders.functions import load_function
+from sentence_distillery.encoders.trainable import PairEncoder, Pooling
+from sentence_distillery.encoders.transformer import load_encoder
+from sentence_distillery.evaluation.results import write_results
+from sentence_distillery.io.counters import Counters
+from sentence_distillery.papers.grid.cell import Cell
+from sentence_distillery.papers.paper3.results import Frozen, at_inference, cell_figures, gains_over_none, series_of
+from sentence_distillery.papers.paper3.untrained import cells, encoded
+from sentence_distillery.reporting.publish import keep_matrix
+from sentence_distillery.syntax.trees import read_trees
+from stages import paths
+from stages.params import Params
+from stages.stage import stage
+
+log = logging.getLogger("stages")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the encoders and the grid from the command line."""
+    parser = argparse.ArgumentParser(description="Score encoders with the component before any training.")
+    parser.add_argument("encoders", nargs="+", help="names in section `encoders`, or of component_focus.functions")
+    parser.add_argument("--pooling", type=Pooling, default=Pooling.MEAN, choices=list(Pooling))
+    parser.add_argument("--weights", type=float, nargs="+", required=True, help="0.0 among them")
+    parser.add_argument("--labelled", type=float, nargs="*", default=[], help="weights for which SICK-E is scored")
+    return parser.parse_args()
+
+
+def scored(name: str, given: argparse.Namespace, params: Params, counters: Counters) -> Iterator[Cell]:
+    """Yield the cells of an encoder."""
+    inputs, trees = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), read_trees(paths.TREES)
+    if name in params.component_focus.functions:
+        focus = params.component_focus.model_copy(update={"weights": given.weights})
+        embed = load_function(params.component_focus.functions[name])
+        yield from at_inference(name, embed, Frozen(inputs, trees, focus), counters)
+        return
+    encoder = PairEncoder(load_encoder(params.encoders[name]), given.pooling)
+    for task in params.component_focus.tasks:
+        texts = encoded(name, task, encoder, inputs, trees, counters)
+        yield from cells(texts, given.weights, get_args(Order), given.labelled)
+
+
+def main() -> None:
+    given = arguments()
+    command = shlex.join(["python", "-m", "stages.component_focus.untrained", *sys.argv[1:]])
+    with stage("component_focus_untrained", unit="sentences") as (params, counters):
+        for name in given.encoders:
+            series: dict[tuple[str, ...], list[Cell]] = {}
+            for cell in scored(name, given, params, counters):
+                series.setdefault(series_of(cell), []).append(cell)
+            rows = [row for group in series.values() for cell in group for row in cell_figures(cell)]
+            rows += [gain for group in series.values() for gain in gains_over_none(group)]
+            with tempfile.TemporaryDirectory() as directory:
+                write_results(source := Path(directory) / "rows.csv", rows)
+                date = datetime.date.today().isoformat()
+                target = keep_matrix(source, params.component_focus.tasks, paths.COMPONENT_RUNS, command, date)
+            log.info("%s: %d figures in %s", name, len(rows), target)
+
+
+if __name__ == "__main__":
+    main()
