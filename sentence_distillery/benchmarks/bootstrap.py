@@ -37,6 +37,27 @@ def pearson(one: Floats, other: Floats, drawn: Floats) -> Floats:
     return np.asarray((xy - x * y) / np.sqrt((xx - x * x) * (yy - y * y)))
 
 
+def ranks(values: Floats, drawn: Floats) -> Floats:
+    """Return the mean rank of each value in each draw, (draws, pairs); a value that was not drawn has one, too.
+
+    Args:
+        values: (pairs,)
+        drawn: How often each is in each draw, (draws, pairs).
+    """
+    _, group = np.unique(values, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    counts = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.float64)  # of equal values
+    first = np.cumsum(counts, axis=1) - counts
+    return np.asarray((first + (counts + 1) / 2)[:, group])
+
+
+def spearman(one: Floats, other: Floats, drawn: Floats) -> Floats:
+    """Return Spearman's correlation of two (pairs,) arrays in each draw, (draws,)."""
+    x, y = (ranks(side, drawn) - (len(side) + 1) / 2 for side in (one, other))  # the mean of ranks is that of 1 to n
+    return np.asarray((drawn * x * y).sum(axis=1) / np.sqrt((drawn * x * x).sum(axis=1) * (drawn * y * y).sum(axis=1)))
+
+
 def interval(values: NDArray[np.floating]) -> tuple[float, float]:
     """Return the bounds of the middle 95 % of the draws of a figure."""
     low, high = np.quantile(values, QUANTILES)

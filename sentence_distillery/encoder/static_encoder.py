@@ -815,8 +815,7 @@ def _levels(tokens: TokenIds, weights: Floats) -> Floats:
     Those of weight 0 are unknown, and stay in the number by which the mean is divided, as in training.
     """
     sums = tokens.sums(np.stack([weights, weights > 0], axis=1).astype(np.float32))
-    levels: Floats = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1))
-    return levels
+    return np.asarray(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], np.float32(1)), np.float32)
 
 
 def _whole(sentences: list[str]) -> list[str]:

@@ -1,13 +1,22 @@
-"""Score an encoder that is not in results.csv on STS-B and SICK-R: a compressed student, a peer, a release."""
+"""Score an encoder that is not in results.csv on STS-B and SICK-R, or draw its test pairs again."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import BenchmarkData, Split
+from sentence_distillery.benchmarks.metrics import as_printed, cosines, on_five
+from sentence_distillery.evaluation.data import pair_sets
 from sentence_distillery.evaluation.evaluate import evaluate
+from sentence_distillery.evaluation.systems import System, means
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
+
+DRAWS = 1_000
+DIGITS = 5
 
 Encode = Callable[[list[str]], Floats]  # (sentences, dimension) float32
 
@@ -55,3 +64,33 @@ def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
             if result.metric != "mae":
                 figures[f"{name}/{split}/{result.metric}"] = result.value
     return figures
+
+
+def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float]]:
+    """Compute a system's figures on rated test pairs in each of 1,000 draws of the pairs (Efron 1979).
+
+    Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
+    interval of their difference is much narrower than those of both.
+
+    Args:
+        system: The student.
+        benchmarks: The sets.
+
+    Returns:
+        1,000 values of five digits for each figure, by "<system>/<set>/<metric>".
+    """
+    found = dict[str, list[float]]()
+    for pairs in pair_sets(benchmarks, "pairs"):
+        if pairs.split != "test" or pairs.scores is None or pairs.scale is None:
+            continue
+        predicted = cosines(means(system, pairs.sentences1), means(system, pairs.sentences2))
+        drawn = bootstrap.counts(len(predicted), DRAWS)
+        errors = np.abs(as_printed(predicted) - on_five(pairs.scores, pairs.scale))
+        figures = {
+            "pearson": bootstrap.pearson(predicted, pairs.scores, drawn),
+            "spearman": bootstrap.spearman(predicted, pairs.scores, drawn),
+            "mae": bootstrap.means(errors, drawn),
+        }
+        for metric, values in figures.items():
+            found[f"{system.name}/{pairs.name}/{metric}"] = [round(float(value), DIGITS) for value in values]
+    return found

@@ -1,16 +1,19 @@
 """The stage `evaluate`: score the students, their teacher and the references on every benchmark set that is present.
 
 Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure;
-reports/metrics.json for `dvc metrics`; reports/systems.json, what each system is; and models/weighting, the token
-weights of each weighting.
+reports/metrics.json for `dvc metrics`; reports/draws.json, from which a retraining tells a gain from noise;
+reports/systems.json, what each system is; and models/weighting, the token weights of each weighting.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.registry import SYSTEMS, loaders
 from sentence_distillery.evaluation.results import export_results
 from sentence_distillery.evaluation.scoring import headline, score_all
+from sentence_distillery.evaluation.similarity import draws
+from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from stages import paths
 from stages.stage import stage
@@ -25,6 +28,8 @@ def main() -> None:
             results = list(score_all(systems, data, params.evaluate, weighting, counters))
         export_results(paths.RESULTS, results)
         write_json(paths.METRICS, headline(results))
+        student = StudentSystem(StaticEncoder.load(paths.STUDENT))
+        write_json(paths.DRAWS, draws(student, BenchmarkData(paths.BENCHMARKS)))
         write_json(paths.SYSTEMS, {system.name: system.about for system in SYSTEMS if system.paper is None})
 
 

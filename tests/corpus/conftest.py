@@ -38,9 +38,19 @@ class Workspace:
         self.changes[section] = self.changes.get(section, {}) | values
         write_params(self.directory / "params.yaml", **self.changes)
 
-    def inputs(self, *paths: str, columns: dict[str, str | None] | None = None, format: str | None = None) -> None:
-        """Crawl these files."""
-        given = [{"path": path, "format": format, "columns": columns or COLUMNS} for path in paths]
+    def inputs(
+        self,
+        *paths: str,
+        columns: dict[str, str | None] | None = None,
+        format: str | None = None,
+        sources: list[str] | None = None,
+    ) -> None:
+        """Crawl these files, or some of their sources."""
+        given = [
+            {"path": path, "format": format, "columns": columns or COLUMNS}
+            | ({} if sources is None else {"sources": sources})
+            for path in paths
+        ]
         self.set("crawl", source="files", inputs=given)
 
     def hold_out(self, sentences: Sequence[str]) -> None:

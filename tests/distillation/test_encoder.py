@@ -177,7 +177,7 @@ def test_weights_before_a_layer_with_a_bias() -> None:
     layer = np.array([[2.0], [0.0]], np.float32), np.array([10.0, 1.0], np.float32)
     encoder = StaticEncoder(content_tokenizer(["[UNK]", "storm", "port"], frozenset()), table, layer)
     tokens = encoder.token_ids(["storm qwxz port", "qwxz", ""])
-    by_hand = [[2 * (10 / 6) * 2 / 3 + 10, 1], [10, 1], [10, 1]]
+    by_hand = np.array([[2 * (10 / 6) * 2 / 3 + 10, 1], [10, 1], [10, 1]])
     for scale in (1.0, 100.0):
         weights = np.array([0.0, 2.0, 4.0], np.float32) * np.float32(scale)
         np.testing.assert_allclose(encoder.pool(tokens, weights), by_hand, rtol=1e-6)

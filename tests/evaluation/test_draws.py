@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from sentence_distillery.benchmarks import bootstrap
-from stages.evaluation.draws import ranks, spearman
+from sentence_distillery.benchmarks.bootstrap import ranks, spearman
 
 
 def drawn_pairs(size: int, draw: int) -> np.ndarray:

@@ -126,7 +126,13 @@ def test_paper_2s_strategies() -> None:
             assert "processor" in name, row  # recorded only there
             continue
         start, strategy = STRATEGIES[name]
-        where = {"encoder": encoder, "pooling": pooling, "start": start, "strategy": strategy, "split": "test"}
+        where: dict[str, str | None] = {
+            "encoder": encoder,
+            "pooling": pooling,
+            "start": start,
+            "strategy": strategy,
+            "split": "test",
+        }
         where |= {"table": "", "dataset": "mrpc", "seed": MODEL_SOUP if name.startswith("the mean") else None}
         for cell, metric in ((row[2], "accuracy"), (row[3], "f1")):
             kept = one(MRPC, metric=metric, **where)
