@@ -25,6 +25,7 @@ import yaml
 
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.io.artifacts import read_json, table_parts, write_table
+from sentence_distillery.io.contents import Counted
 from stages import paths
 from stages.params import PARAMS
 
@@ -73,7 +74,7 @@ def clean(directory: Path, processes: int) -> dict[str, Any]:
     (directory / PARAMS).write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
     subprocess.run([sys.executable, "-m", "stages.corpus.clean"], cwd=directory, env=environment, check=True)
-    counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json")
+    counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json", Counted)
     return counters
 
 

@@ -15,8 +15,6 @@ RELEASED_SEARCH = Path("models/released_search")
 PARSER = Path("models/syntax")
 README = Path("README.md")
 CONF = Path("conf")
-# In directories of stage outputs, but no stage writes them
-BROUGHT = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER)
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus
@@ -96,6 +94,9 @@ PROBES = REPORTS / "probes.json"
 BENCH = REPORTS / "bench.json"
 LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
+
+# In directories of stage outputs, but no stage writes them
+BROUGHT = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS, CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers

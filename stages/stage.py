@@ -12,16 +12,24 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sentence_distillery.encoders.options import TeacherError
-from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.checksums import Ledger, ledger
+from sentence_distillery.io.contents import Counted
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
+
+
+class Files(Counted):
+    """The counters of a stage with the SHA-256 of each file that it wrote."""
+
+    files: dict[str, str]
 
 
 @contextmanager
@@ -44,8 +52,9 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
             target.unlink(missing_ok=True)  # a failed stage must not leave the counts of an earlier run
             params = load_params()
-            yield params, counters
-            write_json(target, counters.summary() | _cost(started))
+            with ledger(written_before()) as files:
+                yield params, counters
+                write_json(target, counters.summary() | _cost(started) | {"files": of_run(files)})
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
     except TeacherError as error:
@@ -53,6 +62,20 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
     logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
+
+
+def written_before() -> dict[str, str]:
+    """Return the SHA-256 of each file that the stages of this checkout have written, by its path."""
+    found: dict[str, str] = {}
+    for path in sorted(paths.COUNTERS.glob("*.json")):
+        with suppress(InputError):  # only those that read damaged counters are stopped by them
+            found |= read_json(path, Files)["files"]
+    return found
+
+
+def of_run(files: Ledger) -> dict[str, str]:
+    """Return the SHA-256 of each output that the stage wrote; checkpoints go on changing."""
+    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS))
 
 
 def _remedy(error: InputError) -> str:

@@ -176,6 +176,6 @@ def test_sigterm_reaps_children(workspace: Path) -> None:
 )
 def test_what_a_stage_wrote_can_be_rebuilt(workspace: Path, path: str, remedy: str) -> None:
     """fault 15: the library says what is wrong; the frame adds the command if a stage writes the file."""
-    status, stderr = run(f"from sentence_distillery.io.artifacts import read_json\nread_json(Path('{path}'))")
+    status, stderr = run(f"from sentence_distillery.io.artifacts import read_json\nread_json(Path('{path}'), dict)")
     assert status == 1
     assert stderr == f"thing: {path} cannot be read: it does not exist. Restore or rebuild it.{remedy}\n"

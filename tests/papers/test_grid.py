@@ -116,7 +116,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
             r"cell\.json cannot be read: runs\.0\.seed",
         ),
         (about, json.dumps(content | {"runs": content["runs"][:2]}).encode(), r"predictions\.parquet cannot be read"),
-        (about, json.dumps({"place": {}}).encode(), r"cell\.json has no key 'absent'"),
+        (about, json.dumps({"place": {}}).encode(), r"cell\.json cannot be read: absent: Field required"),
         (table, whole[:-10], r"predictions\.parquet cannot be read"),
     )
     for path, damaged, message in cases:

@@ -339,7 +339,8 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
     assert "on lee/test" in text
     (paths.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
     write_json(
-        paths.COUNTERS / "repulsion.json", json.loads((paths.COUNTERS / "refine.json").read_text()) | {"kept": 0}
+        paths.COUNTERS / "repulsion.json",
+        json.loads((paths.COUNTERS / "refine.json").read_text()) | {"total": 3, "kept": 0},
     )
     assert "Algorithm 1 as printed" not in paper("paper1")
 
@@ -583,13 +584,12 @@ def test_the_pages_link_to_each_other(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "None")]
+    ("text", "reason"),
+    [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "fewer")],
 )
 def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
     (paths.CURVES / "student.csv").write_text(text)
-    with pytest.raises(
-        SystemExit, match=rf"student\.csv cannot be read: .*{reason}.* A training curve is a CSV table of numbers"
-    ):
+    with pytest.raises(SystemExit, match=rf"student\.csv cannot be read: .*{reason}"):
         report.main()
 
 
