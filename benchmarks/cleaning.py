@@ -66,7 +66,7 @@ def prepare(directory: Path, count: int) -> float:
 
 
 def clean(directory: Path, processes: int) -> dict[str, Any]:
-    """Run the stage in `directory` and return its counters; the outputs of an earlier run are removed before."""
+    """Run the stage in `directory` and return its counters and costs; outputs of an earlier run are removed before."""
     shutil.rmtree(directory / paths.SENTENCES, ignore_errors=True)
     os.sync()
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
@@ -75,7 +75,8 @@ def clean(directory: Path, processes: int) -> dict[str, Any]:
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
     subprocess.run([sys.executable, "-m", "stages.corpus.clean"], cwd=directory, env=environment, check=True)
     counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json", Counted)
-    return counters
+    costs: dict[str, float] = read_json(directory / paths.COSTS / "clean.json", dict[str, float])
+    return counters | costs
 
 
 def main() -> None:

@@ -67,6 +67,10 @@ MODELS = {  # of the systems that a run trains, by their names in `sentence_dist
 # Reports of a run
 REPORTS = Path("reports")
 COUNTERS = REPORTS / "counters"
+COSTS = REPORTS / "costs"  # seconds, memory and speeds: never the same twice, so neither DVC nor git has them
+SPEEDS = COSTS / "speeds.csv"
+PAPER1_SPEEDS = COSTS / "paper1_speeds.csv"
+PAIR_SECONDS = COSTS / "pair_cost.json"
 CURVES = REPORTS / "curves"
 SEEDS = REPORTS / "seeds"
 RUNS = REPORTS / "runs"

@@ -36,6 +36,8 @@ class Files(Counted):
 def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
 
+    Seconds and memory are in `reports/costs/<name>.json`, which is not an output: it differs from run to run.
+
     InputError ends the process with its message and status 1, and with the command that rebuilds the file if a stage
     wrote it; any other error keeps its traceback. A second process of the same stage in this checkout is refused; a
     process that DVC started ends with DVC.
@@ -54,7 +56,8 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
             params = load_params()
             with ledger(written_before()) as files:
                 yield params, counters
-                write_json(target, counters.summary() | _cost(started) | {"files": of_run(files)})
+                write_json(target, counters.summary() | {"files": of_run(files)})
+                write_json(paths.COSTS / f"{name}.json", _cost(started) | counters.costs)
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
     except TeacherError as error:
@@ -74,8 +77,8 @@ def written_before() -> dict[str, str]:
 
 
 def of_run(files: Ledger) -> dict[str, str]:
-    """Return the SHA-256 of each output that the stage wrote; checkpoints go on changing."""
-    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS))
+    """Return the SHA-256 of each output that the stage wrote; checkpoints and costs go on changing."""
+    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS))
 
 
 def _remedy(error: InputError) -> str:

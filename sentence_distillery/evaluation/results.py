@@ -98,6 +98,11 @@ def write_results(path: Path, results: Iterable[Result], comment: str = "") -> N
     _write(path, COLUMNS, map(_as_row, results), comment)
 
 
+def is_speed(row: Result) -> bool:
+    """Tell whether a figure is a speed, which depends on the machine and differs from run to run."""
+    return (row.dataset, row.protocol, row.metric) == ("corpus", "encode", "sentences_per_second")
+
+
 def count(result: Result, counters: Counters) -> None:
     """Count a figure as kept, or as dropped by the reason why there is none."""
     if isinstance(result.value, Unavailable):

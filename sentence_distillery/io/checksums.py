@@ -86,6 +86,13 @@ def check_file(path: Path) -> None:
     _ledgers[-1].compared[path.as_posix()] = state
 
 
+def is_there(path: Path) -> bool:
+    """Tell whether a file that a run may lack is there; raises InputError if it was written and is gone."""
+    if not path.exists() and _ledgers and path.as_posix() in _ledgers[-1].known:
+        raise InputError(f"{path} is missing. {RESTORE}", path)
+    return path.exists()
+
+
 def check_directory(directory: Path) -> None:
     """Compare each file of a directory that was written as a whole; raises InputError for a changed or missing one."""
     for path in known_files(directory):

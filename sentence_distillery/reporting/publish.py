@@ -148,7 +148,7 @@ def table(run: Path) -> list[str]:
             f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
             for name in sets
         ]
-        speed = figures[system, "corpus", "sentences_per_second"]
+        speed = figures.get((system, "corpus", "sentences_per_second"))
         rate = "–" if speed is None else f"{speed:,.0f}"
         lines.append(f"| {' | '.join([system, *cells, rate])} |")
     return lines

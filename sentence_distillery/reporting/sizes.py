@@ -71,4 +71,19 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
         }
         for name, row in shown.items()
     ]
-    return {"chart": charts.scatter("STS-B test", points, charts.SIZE, ours), "rows": rows}
+    return {
+        "chart": charts.scatter("STS-B test", points, charts.SIZE, ours),
+        "rows": rows,
+        "speed": speeds(shown, ours),
+    }
+
+
+def speeds(shown: Mapping[str, Row], ours: Sequence[str]) -> charts.Scatter | None:
+    """Draw quality over speed for the encoders that were timed; None if none was."""
+    rates = {SHORT.get(name, name.removeprefix("student ")): row for name, row in shown.items()}
+    points = {
+        name: (float(rate), quality)
+        for name, row in rates.items()
+        if (rate := row.get("sentences_per_second")) and (quality := float(row[QUALITY])) >= LEAST
+    }
+    return charts.scatter("STS-B test", points, charts.SPEED, ours) if points else None

@@ -45,7 +45,8 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 def publish_run(params: Params, command: str, date: str) -> None:
     """Keep the run's figures, and show all kept runs in the README."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
-    keep_run([paths.PAPER1_RESULTS, paths.RESULTS], seeds, paths.RUNS / f"{params.name}.csv", command, date)
+    speeds = [path for path in (paths.PAPER1_SPEEDS, paths.SPEEDS) if path.exists()]  # not of outputs from DVC's cache
+    keep_run([paths.PAPER1_RESULTS, paths.RESULTS, *speeds], seeds, paths.RUNS / f"{params.name}.csv", command, date)
     runs = sorted(paths.RUNS.glob("*.csv"))
     parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
     readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)

@@ -29,7 +29,14 @@ from tests.workspace import ROOT
 CARD = {
     "profile": "best",
     "language": "en",
-    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "additional": []},
+    "teacher": {
+        "maximum_length": 128,
+        "dimension": 16,
+        "reference": "package:x",
+        "sha256": "0" * 64,
+        "pooling": "mean",
+        "additional": [],
+    },
     "sentences": 3,
     "epochs": 1,
     "seed": 1,

@@ -26,6 +26,7 @@ from sentence_distillery.papers.grid.axes import Place
 
 PREDICTIONS = "predictions.parquet"
 ABOUT = "cell.json"
+SECONDS = "seconds"
 SOUP = -1  # in place of a seed
 TEST = "test"
 SCHEMA = pa.schema(
@@ -134,10 +135,17 @@ class _Content(Absent):
 
 
 def write_cell(directory: Path, cell: Cell) -> None:
-    """Write a cell; one without runs has an empty table."""
+    """Write a cell without its seconds; one without runs has an empty table."""
     write_table(directory / PREDICTIONS, cell.table)
-    runs = [asdict(run) for run in cell.there]
+    runs = [_untimed(asdict(run)) for run in cell.there]
     write_json(directory / ABOUT, {"place": cell.place, "data": cell.data, **to_json(cell.unavailable), "runs": runs})
+
+
+def _untimed(run: dict[str, Any]) -> dict[str, Any]:
+    """Leave out seconds, which differ from run to run: equal cells are equal files."""
+    notes = [{name: value for name, value in note.items() if name != SECONDS} for note in run["notes"]]
+    figures = {name: value for name, value in run["figures"].items() if name != SECONDS}
+    return run | {"figures": figures, "notes": notes}
 
 
 def read_cell(directory: Path) -> Cell:

@@ -15,9 +15,6 @@ class System(Content):
 
     system: Literal["joined", "alone", "student"]
     runs: Natural
-    per_second: float
-    comparison: float
-    seconds: float
 
 
 class Cost(Absent):

@@ -54,7 +54,7 @@ def sections(outputs: Outputs) -> list[Section]:
     """Render the grid of this run and of longer runs, and the dependency trees."""
     grid, parsed = outputs.json("component_report", Grid), outputs.counts("parse")
     timed = speeds(outputs.rows).get("student")
-    speed = Speeds(timed[0].text if timed else None, parsed["details"]["sentences a second"])
+    speed = Speeds(timed[0].text if timed else None, None)
     cells = read_results(outputs.files["component_results"])
     return [
         section(cells, grid, speed, outputs.files["component_runs"]),
