@@ -20,10 +20,25 @@ from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.checksums import Ledger, ledger
 from sentence_distillery.io.contents import Counted
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
+
+LOWER = {  # what a stage needs most memory for
+    "benchmarks": "benchmarks.sets",
+    "clean": "shards.processes and clean.shard_documents",
+    "crawl": "web.extraction_megabytes",
+    "evaluate": "evaluate.documents and evaluate.references",
+    "fine_tuned_labels": "soft_labels.batch_tokens",
+    "mlp_head": "mlp_head.batch_size",
+    "paper_student": "paper_student.batch_size",
+    "refine": "contrastive.batch_size",
+    "simcse": "simcse.batch_size",
+    "soft_labels": "soft_labels.batch_tokens",
+    "student": "student.batch_size",
+}
 
 
 class Files(Counted):
@@ -42,6 +57,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     wrote it; any other error keeps its traceback. A second process of the same stage in this checkout is refused; a
     process that DVC started ends with DVC.
     """
+    open_standard_streams()
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
     if "DVC_STAGE" in os.environ:
@@ -64,6 +80,12 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
         sys.exit(f"{name}: {error}{_place(error)}")
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
+    except OSError as error:
+        if (problem := of_a_place(error)) is None:
+            raise
+        sys.exit(f"{name}: {problem}")
+    except MemoryError as error:
+        sys.exit(f"{name}: {_out_of_memory(name, error)}")
     logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
 
 
@@ -106,6 +128,13 @@ def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]
     items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
     for name, each in items:
         yield from _sections(each, f"{place}.{name}".removeprefix("."))
+
+
+def _out_of_memory(name: str, error: MemoryError) -> str:
+    """Say how large the stage had become, and what makes it smaller."""
+    peak = _cost(0.0)["peak_memory_mb"]
+    lower = LOWER.get(name.partition("@")[0], "the sizes in its section")
+    return f"the memory does not suffice: it had {peak:,.0f} MB ({error or 'no more'}). Lower {lower} of {PARAMS}."
 
 
 def _stop(signum: int, frame: object) -> None:

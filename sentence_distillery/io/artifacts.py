@@ -118,9 +118,11 @@ def _discard(partial: Path) -> None:
 
 
 def _cannot_write(target: Path, error: Exception) -> str:
+    other = getattr(error, "filename", None)  # the file that failed, which may be elsewhere
+    elsewhere = f" ({other})" if other and str(_partial(target)) not in str(other) else ""
     return (
-        f"{target} could not be written: {getattr(error, 'strerror', None) or error}. What was there before is intact; "
-        "free some space or make the directory writable, then run again."
+        f"{target} could not be written: {getattr(error, 'strerror', None) or error}{elsewhere}. What was there before "
+        "is intact; free some space or make the directory writable, then run again."
     )
 
 
