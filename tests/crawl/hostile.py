@@ -5,12 +5,33 @@ import random
 import zlib
 from collections.abc import Callable
 
-from tests.crawl.layouts import render
-from tests.crawl.site import Article, Reply, stories
+from tests.crawl.layouts import Article, render
+from tests.crawl.site import Reply, stories
 
 Body = tuple[bytes, str, str]  # content, Content-Type, Content-Encoding
-TYPES = ("text/html; charset=utf-8", "text/html", "TEXT/HTML;CHARSET=latin1", "text/html; charset=utf-77", "", ";;")
-JUNK = ("<", ">", "&", "&#0;", "&#xD800;", "&#99999999;", "\0", "\x1b[2J", "\ud800", "<!--", "-->", "<![CDATA[", "]]>")
+TYPES: tuple[str, ...] = (
+    "text/html; charset=utf-8",
+    "text/html",
+    "TEXT/HTML;CHARSET=latin1",
+    "text/html; charset=utf-77",
+    "",
+    ";;",
+)
+JUNK: tuple[str, ...] = (
+    "<",
+    ">",
+    "&",
+    "&#0;",
+    "&#xD800;",
+    "&#99999999;",
+    "\0",
+    "\x1b[2J",
+    "\ud800",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+)
 JUNK += (
     "</html>",
     "<plaintext>",
@@ -23,10 +44,36 @@ JUNK += (
     "\ufeff",
 )
 JUNK += ('<base href="http://[">', '<base href="javascript:x">', "<frameset>", "<template>", "<?php", "<!DOCTYPE x [")
-LINKS = ("http://[::1", "//", "?", "#", "javascript:alert(1)", "data:text/html,x", "http://10.0.0.1/", "mailto:a@b")
+LINKS: tuple[str, ...] = (
+    "http://[::1",
+    "//",
+    "?",
+    "#",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "http://10.0.0.1/",
+    "mailto:a@b",
+)
 LINKS += ("http://a:b@c/", "/" + "a/" * 300, "http://\0/", "http://host:99999/", "\ud800", " ", "../" * 50)
-DATES = ("03/04/2019", "2019-02-31", "0000-00-00", "99999-01-01", "2019-13-01", "yesterday", "1e9", "-1", "\ud800")
-LD = ('{"@type": "NewsArticle"', '{"@type": {"@type": []}}', "[[[[" * 5_000, '{"@graph": null}', "nul", '"NewsArticle"')
+DATES: tuple[str, ...] = (
+    "03/04/2019",
+    "2019-02-31",
+    "0000-00-00",
+    "99999-01-01",
+    "2019-13-01",
+    "yesterday",
+    "1e9",
+    "-1",
+    "\ud800",
+)
+LD: tuple[str, ...] = (
+    '{"@type": "NewsArticle"',
+    '{"@type": {"@type": []}}',
+    "[[[[" * 5_000,
+    '{"@graph": null}',
+    "nul",
+    '"NewsArticle"',
+)
 LD += ('{"@type": ["NewsArticle", 3, null]}', '{"datePublished": "03/04/2019", "@type": "NewsArticle"}', "")
 
 
