@@ -100,7 +100,8 @@ LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # In directories of stage outputs, but no stage writes them
-BROUGHT = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS, CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
+BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS)
+BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers

@@ -9,42 +9,13 @@ from tests.crawl.layouts import Article, render
 from tests.crawl.site import Reply, stories
 
 Body = tuple[bytes, str, str]  # content, Content-Type, Content-Encoding
-TYPES: tuple[str, ...] = (
-    "text/html; charset=utf-8",
-    "text/html",
-    "TEXT/HTML;CHARSET=latin1",
-    "text/html; charset=utf-77",
-    "",
-    ";;",
-)
-JUNK: tuple[str, ...] = (
-    "<",
-    ">",
-    "&",
-    "&#0;",
-    "&#xD800;",
-    "&#99999999;",
-    "\0",
-    "\x1b[2J",
-    "\ud800",
-    "<!--",
-    "-->",
-    "<![CDATA[",
-    "]]>",
-)
-JUNK += (
-    "</html>",
-    "<plaintext>",
-    "<script>",
-    "</script>",
-    "<svg><math>",
-    "<table><td>",
-    "<select>",
-    "\u202e",
-    "\ufeff",
-)
-JUNK += ('<base href="http://[">', '<base href="javascript:x">', "<frameset>", "<template>", "<?php", "<!DOCTYPE x [")
-LINKS: tuple[str, ...] = (
+Texts = tuple[str, ...]
+TYPES: Texts = ("text/html; charset=utf-8", "text/html", "TEXT/HTML;CHARSET=latin1", "text/html; charset=x", "", ";;")
+JUNK: Texts = ("<", ">", "&", "&#0;", "&#xD800;", "&#99999999;", "\0", "\x1b[2J", "\ud800", "<!--", "-->", "<![CDATA[")
+JUNK += ("]]>", "</html>", "<plaintext>", "<script>", "</script>", "<svg><math>", "<table><td>", "<select>", "\u202e")
+JUNK += ("\ufeff", '<base href="http://[">', '<base href="javascript:x">', "<frameset>", "<template>", "<?php")
+JUNK += ("<!DOCTYPE x [",)
+LINKS: Texts = (
     "http://[::1",
     "//",
     "?",
@@ -55,7 +26,7 @@ LINKS: tuple[str, ...] = (
     "mailto:a@b",
 )
 LINKS += ("http://a:b@c/", "/" + "a/" * 300, "http://\0/", "http://host:99999/", "\ud800", " ", "../" * 50)
-DATES: tuple[str, ...] = (
+DATES: Texts = (
     "03/04/2019",
     "2019-02-31",
     "0000-00-00",
@@ -66,15 +37,9 @@ DATES: tuple[str, ...] = (
     "-1",
     "\ud800",
 )
-LD: tuple[str, ...] = (
-    '{"@type": "NewsArticle"',
-    '{"@type": {"@type": []}}',
-    "[[[[" * 5_000,
-    '{"@graph": null}',
-    "nul",
-    '"NewsArticle"',
-)
-LD += ('{"@type": ["NewsArticle", 3, null]}', '{"datePublished": "03/04/2019", "@type": "NewsArticle"}', "")
+LD: Texts = ('{"@type": "NewsArticle"', '{"@type": {"@type": []}}', "[[[[" * 5_000, '{"@graph": null}', "nul", "")
+LD += ('"NewsArticle"', '{"@type": ["NewsArticle", 3, null]}')
+LD += ('{"datePublished": "03/04/2019", "@type": "NewsArticle"}',)
 
 
 def cut(text: str, draw: random.Random) -> str:
