@@ -109,6 +109,6 @@ lock: $(READY)
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
 	rm -rf $(filter-out models/released/ models/released_search/ models/syntax/,$(wildcard models/*/))
-	rm -rf $(addprefix reports/,counters curves seeds/*.csv index.html paper?.html corpus.json examples.json pair_cost.json systems.json)
+	rm -rf $(addprefix reports/,counters costs curves seeds/*.csv index.html paper?.html corpus.json examples.json pair_cost.json systems.json)
 	rm -rf reports/component_focus.* reports/paraphrase.* reports/paper1.csv reports/paper1_metrics.json
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

@@ -25,6 +25,7 @@ import yaml
 
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.io.artifacts import read_json, table_parts, write_table
+from sentence_distillery.io.contents import Counted
 from stages import paths
 from stages.params import PARAMS
 
@@ -65,7 +66,7 @@ def prepare(directory: Path, count: int) -> float:
 
 
 def clean(directory: Path, processes: int) -> dict[str, Any]:
-    """Run the stage in `directory` and return its counters; the outputs of an earlier run are removed before."""
+    """Run the stage in `directory` and return its counters and costs; outputs of an earlier run are removed before."""
     shutil.rmtree(directory / paths.SENTENCES, ignore_errors=True)
     os.sync()
     params = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
@@ -73,8 +74,9 @@ def clean(directory: Path, processes: int) -> dict[str, Any]:
     (directory / PARAMS).write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(Path.cwd())}
     subprocess.run([sys.executable, "-m", "stages.corpus.clean"], cwd=directory, env=environment, check=True)
-    counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json")
-    return counters
+    counters: dict[str, Any] = read_json(directory / paths.COUNTERS / "clean.json", Counted)
+    costs: dict[str, float] = read_json(directory / paths.COSTS / "clean.json", dict[str, float])
+    return counters | costs
 
 
 def main() -> None:

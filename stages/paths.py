@@ -15,8 +15,6 @@ RELEASED_SEARCH = Path("models/released_search")
 PARSER = Path("models/syntax")
 README = Path("README.md")
 CONF = Path("conf")
-# In directories of stage outputs, but no stage writes them
-BROUGHT = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER)
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 
 # Benchmark sets and the corpus
@@ -69,6 +67,10 @@ MODELS = {  # of the systems that a run trains, by their names in `sentence_dist
 # Reports of a run
 REPORTS = Path("reports")
 COUNTERS = REPORTS / "counters"
+COSTS = REPORTS / "costs"  # seconds, memory and speeds: never the same twice, so neither DVC nor git has them
+SPEEDS = COSTS / "speeds.csv"
+PAPER1_SPEEDS = COSTS / "paper1_speeds.csv"
+PAIR_SECONDS = COSTS / "pair_cost.json"
 CURVES = REPORTS / "curves"
 SEEDS = REPORTS / "seeds"
 RUNS = REPORTS / "runs"
@@ -96,6 +98,10 @@ PROBES = REPORTS / "probes.json"
 BENCH = REPORTS / "bench.json"
 LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
+
+# In directories of stage outputs, but no stage writes them
+BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS)
+BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
 # Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers

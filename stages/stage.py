@@ -12,26 +12,52 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sentence_distillery.encoders.options import TeacherError
-from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.checksums import Ledger, ledger
+from sentence_distillery.io.contents import Counted
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
+
+LOWER = {  # what a stage needs most memory for
+    "benchmarks": "benchmarks.sets",
+    "clean": "shards.processes and clean.shard_documents",
+    "crawl": "web.extraction_megabytes",
+    "evaluate": "evaluate.documents and evaluate.references",
+    "fine_tuned_labels": "soft_labels.batch_tokens",
+    "mlp_head": "mlp_head.batch_size",
+    "paper_student": "paper_student.batch_size",
+    "refine": "contrastive.batch_size",
+    "simcse": "simcse.batch_size",
+    "soft_labels": "soft_labels.batch_tokens",
+    "student": "student.batch_size",
+}
+
+
+class Files(Counted):
+    """The counters of a stage with the SHA-256 of each file that it wrote."""
+
+    files: dict[str, str]
 
 
 @contextmanager
 def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
     """Run a stage's body between reading params.yaml and writing `reports/counters/<name>.json`.
 
+    Seconds and memory are in `reports/costs/<name>.json`, which is not an output: it differs from run to run.
+
     InputError ends the process with its message and status 1, and with the command that rebuilds the file if a stage
     wrote it; any other error keeps its traceback. A second process of the same stage in this checkout is refused; a
     process that DVC started ends with DVC.
     """
+    open_standard_streams()
     logging.basicConfig(level=logging.INFO, format=f"{name}: %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, _stop)
     if "DVC_STAGE" in os.environ:
@@ -44,15 +70,37 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
             target.unlink(missing_ok=True)  # a failed stage must not leave the counts of an earlier run
             params = load_params()
-            yield params, counters
-            write_json(target, counters.summary() | _cost(started))
+            with ledger(written_before()) as files:
+                yield params, counters
+                write_json(target, counters.summary() | {"files": of_run(files)})
+                write_json(paths.COSTS / f"{name}.json", _cost(started) | counters.costs)
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
     except TeacherError as error:
         sys.exit(f"{name}: {error}{_place(error)}")
     except InputError as error:
         sys.exit(f"{name}: {error}{_remedy(error)}")
+    except OSError as error:
+        if (problem := of_a_place(error)) is None:
+            raise
+        sys.exit(f"{name}: {problem}")
+    except MemoryError as error:
+        sys.exit(f"{name}: {_out_of_memory(name, error)}")
     logging.getLogger("stages").info("%s (%.0f s)", counters.text(), time.monotonic() - started)
+
+
+def written_before() -> dict[str, str]:
+    """Return the SHA-256 of each file that the stages of this checkout have written, by its path."""
+    found: dict[str, str] = {}
+    for path in sorted(paths.COUNTERS.glob("*.json")):
+        with suppress(InputError):  # only those that read damaged counters are stopped by them
+            found |= read_json(path, Files)["files"]
+    return found
+
+
+def of_run(files: Ledger) -> dict[str, str]:
+    """Return the SHA-256 of each output that the stage wrote; checkpoints and costs go on changing."""
+    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS))
 
 
 def _remedy(error: InputError) -> str:
@@ -80,6 +128,13 @@ def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]
     items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
     for name, each in items:
         yield from _sections(each, f"{place}.{name}".removeprefix("."))
+
+
+def _out_of_memory(name: str, error: MemoryError) -> str:
+    """Say how large the stage had become, and what makes it smaller."""
+    peak = _cost(0.0)["peak_memory_mb"]
+    lower = LOWER.get(name.partition("@")[0], "the sizes in its section")
+    return f"the memory does not suffice: it had {peak:,.0f} MB ({error or 'no more'}). Lower {lower} of {PARAMS}."
 
 
 def _stop(signum: int, frame: object) -> None:

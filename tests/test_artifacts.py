@@ -239,7 +239,7 @@ def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> 
     write_json(tmp_path / "metrics.json", {"earlier": 1})
     with pytest.raises(ValueError, match="Out of range float values are not JSON compliant"):
         write_json(tmp_path / "metrics.json", value)
-    assert read_json(tmp_path / "metrics.json") == {"earlier": 1}
+    assert read_json(tmp_path / "metrics.json", dict[str, int]) == {"earlier": 1}
     assert list(files(tmp_path)) == ["metrics.json"]
 
 
@@ -247,10 +247,10 @@ def test_json_refuses_what_it_has_no_word_for(value: object, tmp_path: Path) -> 
 def test_broken_json(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes(content)
     with pytest.raises(InputError, match=r"config\.json cannot be read: .* Restore or rebuild it\.$"):
-        read_json(tmp_path / "config.json")
+        read_json(tmp_path / "config.json", dict[str, int])
 
 
-@pytest.mark.parametrize("read", [read_json, lambda path: read_table(path, SCHEMA)])
+@pytest.mark.parametrize("read", [lambda path: read_json(path, dict[str, int]), lambda path: read_table(path, SCHEMA)])
 def test_missing_file(read: Callable[[Path], Any], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent cannot be read: it does not exist\. Restore or rebuild it\.$"):
         read(tmp_path / "absent")

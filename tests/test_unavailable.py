@@ -34,7 +34,8 @@ def test_a_file_without_the_key(content: object, tmp_path: Path) -> None:
     """The error has the file, the key and the remedy, and no traceback of a KeyError."""
     path = tmp_path / "variant.json"
     write_json(path, content)
-    with pytest.raises(InputError, match=r"variant\.json has no key 'absent', which is null or a reason\. Restore"):
+    problem = "absent: Field required" if isinstance(content, dict) else "the whole file: Input should be a valid dict"
+    with pytest.raises(InputError, match=rf"variant\.json cannot be read: {problem}.*\. Restore"):
         read_unavailable(path)
 
 

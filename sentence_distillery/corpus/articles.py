@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.schema import ARTICLES
-from sentence_distillery.io.artifacts import InputError, table_parts, unreadable
+from sentence_distillery.io.artifacts import InputError, check_kind, table_parts, unreadable
+from sentence_distillery.io.checksums import check_file
 
 BATCH_ROWS = 500
 NO_DAY = int(np.iinfo(np.int32).min)
@@ -109,6 +110,8 @@ def _rows(part: Path | pa.Table) -> int:
 
 @contextmanager
 def _reading(part: Path) -> Iterator[None]:
+    check_kind(part)
+    check_file(part)
     try:
         yield
     except (OSError, KeyError, UnicodeDecodeError, pa.ArrowException) as error:

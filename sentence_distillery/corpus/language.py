@@ -21,6 +21,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from sentence_distillery.corpus.text import STOP_WORDS, tokenize
 from sentence_distillery.corpus.words import are_stop_words
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.places import temporary_files
 
 SHORTEST = 100
 SAMPLE = 400
@@ -34,7 +35,8 @@ _models: list[LanguageIdentifier] = []  # the model of this process, once it is 
 
 def _identifier() -> LanguageIdentifier:
     if not _models:
-        _models.append(LanguageIdentifier.from_model_file(MODEL_FILE))
+        with temporary_files():  # it unpacks its model to a file of 68 MB
+            _models.append(LanguageIdentifier.from_model_file(MODEL_FILE))
     return _models[0]
 
 

@@ -21,7 +21,7 @@ from trafilatura import bare_extraction
 from trafilatura.settings import Document
 from trafilatura.utils import load_html
 
-from sentence_distillery.crawl.dates import parse_date
+from sentence_distillery.crawl.dates import MONTHS, parse_date
 from sentence_distillery.crawl.decoding import Unreadable, check_type, decoded, decompressed, gunzipped
 from sentence_distillery.io.unicode import whole_surrogates
 
@@ -55,6 +55,7 @@ _ARTICLE_TYPE = re.compile(r"^(?:\w*Article|(?:Live|)Blog(?:Posting|)|Report)$")
 _AMPERSAND = re.compile(r"&(?!#?\w{1,32};)")
 _ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""")
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>\s*")
+_REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*url\s*=\s*["']?([^"']+)""", re.IGNORECASE)
 _JSON_LD = "application/ld+json"
 _CDATA = re.compile(r"^\s*(?:/[/*])?\s*(?:<!\[CDATA\[|<!--)(?:\s*\*/)?|(?:/[/*])?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*$")
 
@@ -173,12 +174,32 @@ def _page(html: str, url: str) -> Result:
         "article": article,
         "reason": None if article else obstacle or "list of links",
         "title": whole_surrogates(document.title) if document.title else None,
-        "published": _day(document.date),
+        "published": _certain(_day(document.date), html),
         # trafilatura has a line for each paragraph, heading and item, and cleaning parts texts at blank lines
         "text": whole_surrogates(
             trimmed(document.text, {document.title or "", *headings}, block).replace("\n", "\n\n")
         ),
     }
+
+
+def _certain(day: str | None, html: str) -> str | None:
+    """Return the day of a page, unless the page has it only in a form that could be of two months.
+
+    The extractor takes 03/04/2019 for one of both. Where the page has the day in another form, too, it is certain.
+    """
+    if day is None:
+        return None
+    year, month, date = map(int, day.split("-"))
+    if month == date or date > len(MONTHS):
+        return day
+    either = rf"(?:0?{month}[/.-]0?{date}|0?{date}[/.-]0?{month})[/.-]{year}"
+    name = rf"{MONTHS[month - 1]}[a-z]*\.?"
+    certain = (
+        rf"{year}[/.-]?0?{month}[/.-]?0?{date}|{name}\W+0?{date}\w*\W+{year}|0?{date}\w*\W+(?:of\W+)?{name}\W+{year}"
+    )
+    ambiguous = re.search(rf"(?<!\d){either}(?!\d)", html)
+    known = re.search(rf"(?<!\d)(?:{certain})(?!\d)", html, re.IGNORECASE)
+    return None if ambiguous and not known else day
 
 
 def _obstacle(lines: Iterable[str]) -> str | None:
@@ -223,12 +244,24 @@ def _links(tree: HtmlElement) -> Iterator[list[str | None]]:
     """List the links of a page; respect `nofollow`, and resolve links by <base>."""
     base = next((node.get("href") for node in tree.iter("base") if node.get("href")), None)
     seen = set()
+    if sent := _refreshed(tree):
+        seen.add(target := _resolved(base, sent))
+        yield [target, "page", None, None]
     for node in tree.iter("a", "area", "link"):
         target, relation = node.get("href"), (node.get("rel") or "").lower().split()
         wanted = {"next", "prev", "canonical"} & {*relation} if node.tag == "link" else "nofollow" not in relation
         if target and wanted and (target := _resolved(base, target)) not in seen:
             seen.add(target)
             yield [target, "page", None, None]
+
+
+def _refreshed(tree: HtmlElement) -> str | None:
+    """Return where a page sends its readers by itself: `<meta http-equiv="refresh" content="0; url=/new.html">`."""
+    for node in tree.iter("meta"):
+        if (node.get("http-equiv") or "").strip().lower() == "refresh":
+            target = _REFRESH.match(node.get("content") or "")
+            return target[1].strip() if target else None
+    return None
 
 
 def _resolved(base: str | None, target: str) -> str:

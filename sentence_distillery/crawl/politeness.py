@@ -29,6 +29,9 @@ BACKOFF_SECONDS = 1.0
 MEGABYTE = 1_000_000
 FORBIDDEN = "robots.txt forbids it"
 NO_ROBOTS = "robots.txt unreachable"
+TOO_SLOW = "robots.txt asks for too long a delay"
+LONG_DELAY = 10.0  # seconds between two requests, which are worth a line
+LONGEST_DELAY = 3600.0
 PRIVATE = "private address"
 
 log = logging.getLogger(__name__)
@@ -122,6 +125,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         work = work_of(crawler)
         self._store, self._gate, self._web = work.store, work.gate, work.web
+        self._slow: set[str] = set()  # hosts of which it was said
         self._unreachable: dict[str, Robots] = {}  # for this run only: the next one asks again
         self._received: defaultdict[Request, int] = defaultdict(int)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -141,7 +145,24 @@ class RobotsMiddleware:
             raise IgnoreRequest(NO_ROBOTS)
         if not found.allows(request.url):
             raise IgnoreRequest(FORBIDDEN)
-        self._gate.slow_down(host_of(request.url), found.delay())
+        self._slow_down(host_of(request.url), found.delay())
+
+    def _slow_down(self, host: str, delay: float) -> None:
+        """Wait as long as robots.txt asks; say so if that is long, and leave out a host that asks for too long."""
+        if delay > LONGEST_DELAY:
+            if host not in self._slow:
+                log.warning(
+                    "%s asks for %g s between two requests, so none of its pages is fetched; write its operators, or "
+                    "leave it out of web.sites",
+                    host,
+                    delay,
+                )
+            self._slow.add(host)
+            raise IgnoreRequest(TOO_SLOW)
+        if delay >= LONG_DELAY and host not in self._slow:
+            self._slow.add(host)
+            log.warning("%s asks for %g s between two requests: %d pages a day", host, delay, 86_400 // delay)
+        self._gate.slow_down(host, delay)
 
     async def _robots(self, origin: str) -> Robots:
         known = self._unreachable.get(origin) or self._store.robots(origin)

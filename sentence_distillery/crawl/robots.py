@@ -61,7 +61,8 @@ class Robots:
         if self.ruling is not Ruling.RULES:
             return 0.0
         rate = self._rules.request_rate(AGENT)
-        return max(self._rules.crawl_delay(AGENT) or 0.0, rate.seconds / rate.requests if rate else 0.0)
+        asked = (self._rules.crawl_delay(AGENT) or 0.0, rate.seconds / rate.requests if rate and rate.requests else 0.0)
+        return max((delay for delay in asked if delay > 0), default=0.0)  # no number is above nothing
 
     def expired(self, now: float) -> bool:
         """Tell whether it must be fetched again; a clock that was set back counts as expired."""

@@ -39,6 +39,7 @@ from sentence_distillery.crawl.politeness import (
     FORBIDDEN,
     NO_ROBOTS,
     PRIVATE,
+    TOO_SLOW,
     GateMiddleware,
     RobotsMiddleware,
     Work,
@@ -179,8 +180,8 @@ class NewsSpider(Spider):
 
     def _fail(self, entry: Entry, error: BaseException | None) -> None:
         kind = kind_of(error, entry)
-        if kind in (FORBIDDEN, NO_ROBOTS):
-            self.work.store.forbid(entry, kind, for_this_run=kind == NO_ROBOTS)
+        if kind in (FORBIDDEN, NO_ROBOTS, TOO_SLOW):
+            self.work.store.forbid(entry, kind, for_this_run=kind != FORBIDDEN)
         elif kind in (TOO_LARGE, PRIVATE):
             self.work.store.count_error(kind)
             self.work.store.drop(entry, kind, detail=str(error)[:500])

@@ -46,6 +46,7 @@ from sentence_distillery.encoders.teachers import GivenTeacher, TextEncoder, loa
 from sentence_distillery.encoders.transformer import Encoder
 from sentence_distillery.encoders.vectors import VectorTable
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
+from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import unit_rows
@@ -357,7 +358,7 @@ def label(
     loaded = tokenizer_of(shelves[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
         words = counted.vocabulary(loaded, settings)
-    held_out = [path for path in (directories.sentences / HELD_OUT,) if path.exists() and part_texts(path)]
+    held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]
     sources += [partial(list, group) for group in groups]

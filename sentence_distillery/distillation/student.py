@@ -39,6 +39,8 @@ from sentence_distillery.distillation.static_student import (
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
+from sentence_distillery.io.checksums import is_there
+from sentence_distillery.io.contents import Labeller
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.options import Section
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
@@ -66,14 +68,14 @@ class LabelledCorpus:
     @property
     def teacher(self) -> dict[str, Any]:
         """The description of the teacher; raises InputError if its file cannot be read."""
-        about: dict[str, Any] = read_json(self.soft_labels / TEACHER)
+        about: dict[str, Any] = read_json(self.soft_labels / TEACHER, Labeller)
         return about
 
     def texts(self) -> tuple[Iterator[str], list[str]]:
         """Return the sentences of the parts, read when they are asked for, and those that are held out."""
         parts = table_parts(self.sentences)
         held_out = self.sentences / HELD_OUT
-        apart = part_texts(held_out) if held_out.exists() else []
+        apart = part_texts(held_out) if is_there(held_out) else []
         return (text for part in parts for text in part_texts(part)), apart
 
     @property

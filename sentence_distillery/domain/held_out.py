@@ -14,6 +14,7 @@ from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.unavailable import Unavailable
 
 
@@ -32,7 +33,7 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
         InputError: If a file is damaged, or the labels belong to other texts.
     """
     sentences, labels = corpus.sentences / HELD_OUT, corpus.soft_labels / HELD_OUT
-    table = read_table(sentences, READ) if sentences.exists() else pa.table([[], [], []], schema=READ)
+    table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)
     if len(table) < FEWEST:
         if share == 0:
             return Unavailable("no text is held out: held_out.share is 0")

@@ -44,6 +44,7 @@ from sentence_distillery.encoder.files import (
 )
 from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
+from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.ragged import Floats
 
 RELEASED = "released"  # the name of a model that comes with the library
@@ -154,6 +155,7 @@ def read_model(directory: Path) -> Parts:
         >>> read_model(model_directory("released")).stored.dtype.name
         'float16'
     """
+    check_directory(directory)
     config = _read_config(directory)
     modules = _read_modules(directory)
     denses = _dense_modules(directory, config, modules)

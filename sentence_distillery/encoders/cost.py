@@ -11,6 +11,7 @@ too. Measured on one thread with MiniLM-L6: 0.5 to 0.6 of it.
 import time
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -50,7 +51,7 @@ def cost_of(teacher: Teacher) -> Cost | None:
     try:
         directory = find_model(teacher.reference, teacher.revision)
         folder = directory / read_modules(directory).transformer
-        config = read_json(folder / "config.json")
+        config = read_json(folder / "config.json", dict[str, Any])
         with safe_open(folder / WEIGHTS, "np") as file:
             sizes = {name: prod(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  # no mapping
     except (InputError, OSError, SafetensorError):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,8 @@ def converted(name: str, like: Path) -> Path:
         for file in like.iterdir():
             if file.suffix in (".json", ".txt") and file.name != MODULES:  # it pools by a mean
                 shutil.copy(file, directory)
-        write_json(directory / CONFIG, read_json(like / CONFIG) | {"num_hidden_layers": PACKAGES[name].layers})
+        config = read_json(like / CONFIG, dict[str, Any])
+        write_json(directory / CONFIG, config | {"num_hidden_layers": PACKAGES[name].layers})
         save_file(tensors(onnx.load(models[0])), directory / WEIGHTS, {"format": "pt"})
 
     return made_once(made(f"{name}-{metadata.version(name)}-mean"), fill)

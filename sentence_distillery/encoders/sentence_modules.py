@@ -31,6 +31,7 @@ from torch import Tensor, nn
 
 from sentence_distillery.encoders.pooling import weighted_mean
 from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.contents import Content
 
 MODULES = "modules.json"
 WEIGHTS = "model.safetensors"
@@ -43,6 +44,22 @@ FORMER = {  # keys of former versions of 1_Pooling/config.json, in the order in 
     "pooling_mode_lasttoken": "lasttoken",
 }
 ACTIVATIONS = ("GELU", "Identity", "LeakyReLU", "ReLU", "SiLU", "Sigmoid", "Tanh")
+
+
+class Module(Content):
+    """A module of modules.json."""
+
+    type: str
+    path: str
+
+
+class Settings(Content):
+    """What is read of sentence_bert_config.json and of config_sentence_transformers.json."""
+
+    max_seq_length: int | None = None
+    do_lower_case: bool | None = None
+    prompts: dict[str, str] | None = None
+    default_prompt_name: str | None = None
 
 
 def _sum(hidden: Tensor, mask: Tensor) -> Tensor:
@@ -163,7 +180,7 @@ def read_modules(directory: Path) -> SentenceModules:
     files = [path, *(each for place in configs for each in (sorted(place.iterdir()) if place.is_dir() else [place]))]
     about = _optional(transformer / "sentence_bert_config.json")
     prompts = _optional(directory / "config_sentence_transformers.json")
-    pooled = read_json(pooling / "config.json")
+    pooled = read_json(pooling / "config.json", dict[str, Any])
     return SentenceModules(
         poolings=_poolings(pooled, pooling / "config.json"),
         layers=nn.Sequential(*(after[:-1] if normalize else after)),
@@ -178,18 +195,12 @@ def read_modules(directory: Path) -> SentenceModules:
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
-    content = read_json(path)
-    if not isinstance(content, list) or not all(
-        isinstance(each, dict) and {"type", "path"} <= each.keys() for each in content
-    ):
-        raise InputError(f"{path} is not a list of modules, each with a type and a path; save the encoder anew.")
-    return content
+    modules: list[dict[str, Any]] = read_json(path, list[Module])
+    return modules
 
 
 def _optional(path: Path) -> dict[str, Any]:
-    content = read_json(path) if path.is_file() else {}
-    if not isinstance(content, dict):
-        raise InputError(f"{path} is not a JSON object; save the encoder anew.")
+    content: dict[str, Any] = read_json(path, Settings) if path.is_file() else {}
     return content
 
 
@@ -214,7 +225,7 @@ def _layer(kind: str, directory: Path) -> nn.Module:
     """Make a Dense or Normalize module."""
     if kind == "Normalize":
         return Normalize()
-    config = read_json(directory / "config.json")
+    config = read_json(directory / "config.json", dict[str, Any])
     name = str(config.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
     if name not in ACTIVATIONS:
         raise InputError(

@@ -30,6 +30,7 @@ from sentence_distillery.encoders.packages import PARTS, installation, joined
 from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.encoders.sentence_modules import SentenceModules, read_modules
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
@@ -197,6 +198,7 @@ def load_encoder(given: AnyTeacher) -> Encoder:
     teacher = transformer(given)
     with quiet_libraries():
         directory, modules, sha256 = _checked(teacher)
+        check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
     if teacher.maximum_length > tokenizer.model_max_length:
         raise TeacherError(

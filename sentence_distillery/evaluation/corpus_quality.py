@@ -7,7 +7,6 @@ Punkt (trained here, without labels, on the text of EWT's training split; needs 
 one corpus, so that repeated lines are found, too.
 """
 
-import csv
 import importlib
 import itertools
 from collections import Counter
@@ -23,7 +22,7 @@ from sentence_distillery.corpus.decisions import SENTENCE_REASONS, decide
 from sentence_distillery.corpus.documents import examine, read_lines
 from sentence_distillery.corpus.options import Clean
 from sentence_distillery.corpus.sentences import split_sentences
-from sentence_distillery.io.artifacts import InputError, unreadable
+from sentence_distillery.io.artifacts import InputError, read_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.syntax.parser import load_parser
 
@@ -76,11 +75,7 @@ def paragraph(sentences: Sequence[str], after: Sequence[str]) -> Paragraph:
 
 def read_sample(path: Path) -> list[Line]:
     """Read the labelled lines of a CSV file; raises InputError if it is missing."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise unreadable(path, error.strerror) from error
+    rows = read_rows(path, dict.fromkeys(("document", "source", "boilerplate", "text"), str))
     return [Line(row["document"], row["source"], row["boilerplate"] == "1", row["text"]) for row in rows]
 
 

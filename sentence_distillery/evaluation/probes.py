@@ -10,7 +10,6 @@ whose distractor has another topic, show that the paraphrases themselves are rec
 this project cannot show how often such pairs occur; they show the direction of an encoder's errors.
 """
 
-import csv
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import numpy as np
 
 from sentence_distillery.benchmarks.metrics import cosines
 from sentence_distillery.evaluation.similarity import Encode
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import InputError, read_rows
 
 COLUMNS = ("kind", "sentence", "paraphrase", "distractor")
 SAME = 1e-5  # cosines that differ by less count as equal, and the probe as failed
@@ -46,11 +45,7 @@ def read_probes(path: Path) -> list[Probe]:
     Raises:
         InputError: If the file cannot be read, has no rows, or a field is missing or empty; it names the row.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
+    rows = read_rows(path, {})
     for number, row in enumerate(rows, start=1):
         if set(row) != set(COLUMNS) or not all(row.values()):
             raise InputError(f"{path}, row {number} needs the columns {', '.join(COLUMNS)}, none of them empty.")

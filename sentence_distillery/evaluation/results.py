@@ -11,7 +11,6 @@ place of the value, as `undefined: <reason>`.
 """
 
 import csv
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 
 from sentence_distillery.benchmarks.metrics import Figure
 from sentence_distillery.evaluation.aliases import current_row
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.artifacts import InputError, atomic_file, finite, read_rows
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable, from_text, to_text
 
@@ -99,6 +98,11 @@ def write_results(path: Path, results: Iterable[Result], comment: str = "") -> N
     _write(path, COLUMNS, map(_as_row, results), comment)
 
 
+def is_speed(row: Result) -> bool:
+    """Tell whether a figure is a speed, which depends on the machine and differs from run to run."""
+    return (row.dataset, row.protocol, row.metric) == ("corpus", "encode", "sentences_per_second")
+
+
 def count(result: Result, counters: Counters) -> None:
     """Count a figure as kept, or as dropped by the reason why there is none."""
     if isinstance(result.value, Unavailable):
@@ -163,20 +167,7 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
     Raises:
         InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.
     """
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(
-            f"{path} cannot be read: {reason}. It is a table of figures, which a run or a checkout of git has."
-        ) from error
-    reader = csv.DictReader(lines)
-    rows = list(reader)
-    columns = set(reader.fieldnames or ())
-    if columns not in (set(COLUMNS), set(EXPORTED)):
-        raise InputError(
-            f"{path} does not have the columns {', '.join(EXPORTED)}; make it anew, or restore it from git."
-        )
+    rows = read_rows(path, {}, (EXPORTED, COLUMNS))
     if not (rows or may_be_empty):
         raise InputError(f"{path} has no rows, so there is no figure to show; make it anew.")
     return [_result(row, f"{path}, row {place}") for place, row in enumerate(rows, start=1)]
@@ -200,13 +191,6 @@ def _result(row: Mapping[str, str], place: str) -> Result:
         raise InputError(f"{place}: {error}. Make the table anew, or restore it from git.") from error
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is not a finite number")
-    return value
-
-
 def _named(read: type[int] | type[float]) -> Any:
     """Return a reader of numbers that leaves other text as it is."""
 
@@ -219,6 +203,6 @@ def _named(read: type[int] | type[float]) -> Any:
     return reader
 
 
-READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), _finite) | {"n": int, "seeds": int}
+READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), finite) | {"n": int, "seeds": int}
 NEEDED = ("n", "seeds")
 READERS |= {"weight": _named(float), "seed": _named(int)}

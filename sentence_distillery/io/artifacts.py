@@ -4,14 +4,18 @@ A writer fills a partial file next to its target and renames it at the end. So a
 at a final path. The partial file's name is fixed, so the next run overwrites it.
 """
 
+import csv
+import io
 import json
+import math
 import mmap
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,26 +23,20 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from sentence_distillery.io import checksums
+from sentence_distillery.io.errors import RESTORE as RESTORE
+from sentence_distillery.io.errors import InputError as InputError
+from sentence_distillery.io.errors import unreadable as unreadable
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 Tensors = dict[str, NDArray[Any]]
 DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "I8": np.dtype("i1"),
 }  # the types that map_tensors can read
-
-
-RESTORE = "Restore or rebuild it."
-
-
-class InputError(Exception):
-    """Something that the user gave is wrong; the message has the value, the file and the remedy.
-
-    `path` is the file or directory to restore or rebuild, if that is the remedy.
-    """
-
-    def __init__(self, message: str = "", path: Path | None = None) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 def _partial(target: Path) -> Path:
@@ -72,6 +70,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         yield partial
         _sync(partial)
         partial.replace(target)
+        checksums.note(target)
     except (OSError, SafetensorError) as error:  # safetensors raises its own error for a full disk
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
@@ -94,6 +93,7 @@ def atomic_directory(target: Path) -> Iterator[Path]:
         for file in partial.rglob("*"):
             _sync(file)
         _replace_directory(partial, target)
+        checksums.note(target)
     except (OSError, SafetensorError) as error:
         _discard(partial)
         raise InputError(_cannot_write(target, error)) from error
@@ -118,9 +118,11 @@ def _discard(partial: Path) -> None:
 
 
 def _cannot_write(target: Path, error: Exception) -> str:
+    other = getattr(error, "filename", None)  # the file that failed, which may be elsewhere
+    elsewhere = f" ({other})" if other and str(_partial(target)) not in str(other) else ""
     return (
-        f"{target} could not be written: {getattr(error, 'strerror', None) or error}. What was there before is intact; "
-        "free some space or make the directory writable, then run again."
+        f"{target} could not be written: {getattr(error, 'strerror', None) or error}{elsewhere}. What was there before "
+        "is intact; free some space or make the directory writable, then run again."
     )
 
 
@@ -130,12 +132,133 @@ def write_json(target: Path, value: object) -> None:
         partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file; raises InputError if it is missing or is not JSON."""
+def check_kind(path: Path) -> None:
+    """Raise InputError if a path is a directory, a FIFO or a device: reading one of these fails, or never ends."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file. {RESTORE}", path)
+
+
+def read_json(path: Path, schema: Any) -> Any:
+    """Read a JSON file that fits a schema.
+
+    Args:
+        path: The file.
+        schema: What it holds, as a type that pydantic knows: a `contents.Content`, or such as dict[str, float]. No text
+            is taken for a number.
+
+    Returns:
+        The content, unchanged.
+
+    Raises:
+        InputError: If the file is missing, is not JSON, has another content or is not the one that was written; the
+            message has the file, the place in it, what is there, and the remedy.
+
+    Example:
+        >>> read_json(Path("reports/metrics.json"), dict[str, float])           # doctest: +SKIP
+        {'student/lee/pearson': 0.65}
+    """
+    check_kind(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except (OSError, ValueError, RecursionError) as error:
         raise _cannot_read(path, error) from error
+    return fitting(path, content, schema)
+
+
+def fitting(path: Path, content: Any, schema: Any) -> Any:
+    """Return the content of a file if it fits a schema, else raise as `read_json`."""
+    from pydantic import ValidationError  # which loading and encoding do without
+
+    try:
+        _adapter(schema).validate_python(content, strict=True)
+    except ValidationError as error:
+        raise unreadable(path, _problem(error.errors()[0])) from error
+    checksums.check_file(path)
+    return content
+
+
+def _problem(detail: Any) -> str:
+    """Return the place in a file, what is wrong there and, if it helps, what is there."""
+    place = ".".join(map(str, detail["loc"])) or "the whole file"
+    if detail["type"] == "value_error":  # concerns several values, which the message names
+        return f"{place}: {detail['ctx']['error']}"
+    return f"{place}: {detail['msg']}" + ("" if detail["type"] == "missing" else f", found {_short(detail['input'])}")
+
+
+@cache
+def _adapter(schema: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(schema)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def read_rows(
+    path: Path, columns: Mapping[str, Callable[[str], object]], tables: Sequence[Sequence[str]] = ()
+) -> list[dict[str, str]]:
+    """Read a CSV table; lines that start with # are comments.
+
+    Args:
+        path: The file, in UTF-8.
+        columns: A function for each column that the table must have, which raises ValueError for a wrong value. Other
+            columns are kept as they are.
+        tables: If given, the table has exactly the columns of one of these, in any order.
+
+    Returns:
+        A row for each line after the first, by column.
+
+    Raises:
+        InputError: If the file is missing or not such a table, a row has more or fewer fields than the first line, a
+            value is wrong, or the file is not the one that was written; the message has the file and the row.
+    """
+    check_kind(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        lines = [line for line in io.StringIO(text, newline="") if not line.startswith("#")]
+        reader = csv.DictReader(lines, strict=True)
+        rows = list(reader)
+    except (OSError, ValueError, csv.Error) as error:
+        raise _cannot_read(path, error) from error
+    names = list(reader.fieldnames or ())
+    if absent := [name for name in columns if name not in names]:
+        raise unreadable(path, f"it has no column '{absent[0]}' (it has {', '.join(names) or 'none'})")
+    if tables and not any(set(names) == set(table) for table in tables):
+        raise unreadable(path, f"it has the columns {', '.join(names) or 'none'}, not {', '.join(tables[0])}")
+    for number, row in enumerate(rows, start=1):
+        _check_row(path, number, row, columns)
+    checksums.check_file(path)
+    return rows
+
+
+def _check_row(path: Path, number: int, row: dict[str, str], columns: Mapping[str, Callable[[str], object]]) -> None:
+    if None in row or None in row.values():
+        raise unreadable(path, f"row {number}: it has more or fewer fields than the first line")
+    for name, read in columns.items():
+        try:
+            read(row[name])
+        except ValueError as error:
+            raise unreadable(path, f"row {number}, {name}: {error}") from error
+
+
+def finite(text: str) -> float:
+    """Read a number of a table; raises ValueError if it is none, or not finite."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
+
+
+def given(text: str) -> float | None:
+    """Read a number of a table, or None if there is none; raises ValueError."""
+    return finite(text) if text else None
 
 
 def write_table(target: Path, table: pa.Table) -> None:
@@ -151,6 +274,7 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
 
     Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
     """
+    check_kind(path)
     try:
         import pyarrow.parquet as pq
 
@@ -161,6 +285,7 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
                 raise pa.ArrowInvalid(f"it has {table.num_rows} rows, but should have {file.metadata.num_rows}")
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         raise _cannot_read(path, error) from error
+    checksums.check_file(path)
     return table.select(schema.names).replace_schema_metadata(None)
 
 
@@ -180,7 +305,13 @@ def table_parts(directory: Path) -> list[Path]:
     parts = sorted(directory.glob("part-*.parquet"))
     if not parts:
         raise InputError(f"{directory} holds no part-*.parquet. {RESTORE}", directory)
+    if missing := [path for path in checksums.known_files(directory) if path not in parts and _is_part(path)]:
+        raise InputError(f"{missing[0]} is missing. {RESTORE}", missing[0])
     return parts
+
+
+def _is_part(path: Path) -> bool:
+    return path.match("part-*.parquet")
 
 
 def write_tensors(target: Path, tensors: Tensors) -> None:
@@ -195,6 +326,7 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
     Raises InputError if the file is not a valid safetensors file (a pickle, a bad header, bad offsets), if an array is
     missing, or if it has another shape.
     """
+    check_kind(path)
     try:
         with safe_open(path, framework="numpy") as file:
             missing = sorted(set(shapes) - set(file.keys()))
@@ -205,6 +337,7 @@ def read_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]]) -> Tens
         raise _not_tensors(path, error) from error
     for name, shape in shapes.items():
         _check_shape(path, name, tensors[name].shape, shape)
+    checksums.check_file(path)
     return tensors
 
 
@@ -227,6 +360,7 @@ def map_tensors(path: Path, shapes: Mapping[str, Sequence[int | None]], content:
         begin, end = (8 + size + offset for offset in entry["data_offsets"])
         tensors[name] = np.frombuffer(memoryview(data)[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
         _check_shape(path, name, tensors[name].shape, shape)
+    checksums.check_file(path)
     return tensors
 
 
@@ -237,6 +371,7 @@ def _map(path: Path) -> mmap.mmap:
 
 def tensor_names(path: Path) -> list[str]:
     """Return the names of a file's tensors; raises InputError if it is not a valid safetensors file."""
+    check_kind(path)
     try:
         with safe_open(path, framework="numpy") as file:
             return list(file.keys())
@@ -259,8 +394,3 @@ def _not_tensors(path: Path, error: Exception) -> InputError:
 
 def _cannot_read(path: Path, error: Exception) -> InputError:
     return unreadable(path, "it does not exist" if isinstance(error, FileNotFoundError) else str(error).strip())
-
-
-def unreadable(path: Path, reason: object) -> InputError:
-    """Return the error to raise for a file that cannot be read."""
-    return InputError(f"{path} cannot be read: {reason}. {RESTORE}", path)

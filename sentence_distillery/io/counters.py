@@ -14,6 +14,7 @@ class Counters:
         self.skipped = ""
         self.dropped: Counter[str] = Counter()
         self.details: dict[str, int | float | str] = {}
+        self.costs: dict[str, float] = {}  # differ from run to run, and are in no output
 
     def keep(self, count: int = 1) -> None:
         self.kept += count

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sentence_distillery.io.artifacts import RESTORE, InputError, read_json
+from sentence_distillery.io.artifacts import read_json
 
 KEY = "absent"
 PREFIX = "undefined: "
@@ -83,10 +83,11 @@ def read_unavailable(path: Path) -> Unavailable | None:
     Raises:
         InputError: If the file is missing, is not JSON, or has no such entry.
     """
-    content = read_json(path)
-    if not isinstance(content, dict) or KEY not in content:
-        raise InputError(f"{path} has no key '{KEY}', which is null or a reason. {RESTORE}", path)
-    return from_json(content)
+    from sentence_distillery.io.contents import (
+        Absent,  # needs pydantic, and not everyone who imports this module has it
+    )
+
+    return from_json(read_json(path, Absent))
 
 
 def to_text(unavailable: Unavailable) -> str:

@@ -17,9 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pydantic import Field
 
 from sentence_distillery.benchmarks.records import BadDataError, records
 from sentence_distillery.io.artifacts import InputError, read_table
+from sentence_distillery.io.contents import Content, Natural
 
 TABLE = "pairs.parquet"
 RELATED = "related.parquet"
@@ -31,6 +33,15 @@ PAIR_SCHEMA = pa.schema(
 RELATED_SCHEMA = pa.schema(
     [("set", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float32())]
 )
+
+
+class About(Content):
+    """What pairs.json holds of prepared pairs."""
+
+    dataset: str
+    pairs: dict[str, Natural]
+    removed: dict[str, Natural]
+    also: list[str] = Field(default=[])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ pairs.json and others  the encoder itself, if it was tuned (sentence_distillery/
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import read_json, read_tensors, write_json, write_tensors
+from sentence_distillery.io.contents import Absent
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable, read_unavailable, to_json
 from sentence_distillery.pairs.data import PairData
@@ -21,6 +23,13 @@ from sentence_distillery.pairs.export import read_model
 
 START = "start.json"
 VECTORS = "vectors.safetensors"
+
+
+class About(Absent):
+    """What start.json holds."""
+
+    tuned: bool
+    pooling: Literal["mean", "max", "cls"] = "mean"
 
 
 @dataclass(frozen=True)
@@ -36,11 +45,11 @@ class Start:
 
     def unseen_splits(self) -> list[str]:
         """Return the splits, apart from test, that the encoder was not trained on."""
-        return ["validation"] if read_json(self.directory / START)["tuned"] else ["train", "validation"]
+        return ["validation"] if read_json(self.directory / START, About)["tuned"] else ["train", "validation"]
 
     def encoder(self) -> PairEncoder:
         """Load the encoder: the tuned one of the directory, or the one that `teacher` names."""
-        start = read_json(self.directory / START)
+        start = read_json(self.directory / START, About)
         if start["tuned"]:
             return read_model(self.directory)[0].encoder
         return PairEncoder(load_encoder(self.teacher), Pooling(start["pooling"]))

@@ -12,6 +12,7 @@ from typing import Any
 from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.io.contents import Counted
 from sentence_distillery.reporting.page import Section
 
 
@@ -35,13 +36,13 @@ class Outputs:
     curves: Path
     files: Mapping[str, Path]
 
-    def json(self, name: str) -> Any:
-        """Read a JSON file of `files`, with names of systems as they are today."""
-        return current_content(read_json(self.files[name]))
+    def json(self, name: str, schema: Any) -> Any:
+        """Read a JSON file of `files` that fits a schema, with names of systems as they are today."""
+        return current_content(read_json(self.files[name], schema))
 
-    def counts(self, stage: str) -> Any:
+    def counts(self, stage: str, schema: Any = Counted) -> Any:
         """Read the counters of a stage."""
-        return read_json(self.counters / f"{stage}.json")
+        return read_json(self.counters / f"{stage}.json", schema)
 
 
 @dataclass(frozen=True)

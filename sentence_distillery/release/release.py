@@ -24,6 +24,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
 from sentence_distillery.evaluation.similarity import SETS, require_benchmarks, scores
 from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json
+from sentence_distillery.io.contents import Student
 from sentence_distillery.release.pareto import megabytes, token_counts
 from sentence_distillery.word_vectors.glove import glove_words
 
@@ -85,7 +86,7 @@ class Source:
 
 def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
     """Read the student to release and its config.json; raises InputError if it is not a static one of `best`."""
-    config = read_json(source.student / CONFIG)
+    config = read_json(source.student / CONFIG, Student)
     encoder = StaticEncoder.load(source.student)
     for what in (config.get("profile"), source.profile):
         if what != PROFILE:

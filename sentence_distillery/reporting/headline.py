@@ -7,17 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Result, is_speed
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import title, unique
 
 HEADLINE = (("stsb", "test"), ("sick", "test"))
 FALLBACK = (("lee", "test"),)
 STUDENT, TEACHER = "student", "teacher"
-
-
-def is_speed(row: Result) -> bool:
-    return (row.dataset, row.protocol, row.metric) == ("corpus", "encode", "sentences_per_second")
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ A page is a header and sections. `render` makes the page on a run from the run's
 and benchmarks. A paper's reproduction makes its sections with `rendered`, and `paper_page` composes them.
 """
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sentence_distillery.evaluation.results import Result
+from sentence_distillery.evaluation.results import Result, is_speed
 from sentence_distillery.evaluation.seed_spread import over_seeds
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section
-from sentence_distillery.reporting.headline import headline, is_speed, opening, panels, rounded, sentence
+from sentence_distillery.reporting.headline import headline, opening, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import sizes
 from sentence_distillery.syntax.drawing import Drawing
 
@@ -45,6 +44,11 @@ CURVE_TITLES = {  # column -> title, factor
     "dev_spearman": ("Spearman ×100, development pairs", 100.0),
     "dev_mae": ("MAE, development pairs", 1.0),
 }
+
+Readers = dict[str, Callable[[str], object]]  # of the columns of a table
+TRIALS: Readers = {"tokens": int, "dimension": str, "precision": str, "megabytes": finite, "recall_at_10": finite}
+CLEANING: Readers = dict.fromkeys(("task", "set", "system", "note"), str)
+CLEANING |= dict.fromkeys(("precision", "recall", "f1", "n"), given)
 
 Columns = Mapping[str, list[float]]  # of a training curve
 
@@ -85,34 +89,21 @@ class RunReport:
 
 def read_curve(path: Path) -> dict[str, list[float]]:
     """Read the columns of a training curve; raises InputError if it is missing, empty or not a table of numbers."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [{column: float(value) for column, value in row.items()} for row in csv.DictReader(file)]
-        return {column: [row[column] for row in rows] for column in rows[0]}
-    except (OSError, TypeError, ValueError, IndexError) as error:
-        reason = "it has no rows" if isinstance(error, IndexError) else str(error)
-        raise InputError(f"{path} cannot be read: {reason}. A training curve is a CSV table of numbers.") from error
+    rows = read_rows(path, {})
+    if not rows:
+        raise unreadable(path, "it has no rows, and a training curve has one for each epoch")
+    rows = read_rows(path, dict.fromkeys(rows[0], finite))
+    return {column: [float(row[column]) for row in rows] for column in rows[0]}
 
 
 def read_trials(path: Path) -> list[dict[str, str]]:
     """Read the students that were tried for a size; raises InputError if the table is missing or lacks a column."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        for row in rows:
-            float(row["recall_at_10"]), float(row["megabytes"]), int(row["tokens"]), row["dimension"], row["precision"]
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error!r}.", path) from error
-    return rows
+    return read_rows(path, TRIALS)
 
 
 def read_cleaning(path: Path) -> list[dict[str, str]]:
-    """Read the scores of finding sentences and boilerplate; raises InputError if the table is missing."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
+    """Read the scores of finding sentences and boilerplate; raises InputError if the table is missing or wrong."""
+    return read_rows(path, CLEANING)
 
 
 def training(columns: Columns) -> list[charts.Curve]:

@@ -16,6 +16,7 @@ from typing import Any
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.reporting.contents import Kept, Paraphrase
 from sentence_distillery.reporting.tables import ORDER, TITLES
 from sentence_distillery.runtime.machine import cores
 
@@ -109,10 +110,10 @@ def keep_curves(source: Path, target: Path) -> None:
 
     The order of the strategies of an encoder and pooling is that of the last run which compared as many.
     """
-    matrix = read_json(source)
+    matrix = read_json(source, Paraphrase)
     pairs, orders = matrix["pairs"]["test"], matrix["orders"]
     made = {_place(curve["cell"]): curve for curve in matrix["curves"]}
-    if target.exists() and (former := read_json(target))["pairs"] == pairs:
+    if target.exists() and (former := read_json(target, Kept))["pairs"] == pairs:
         earlier = {_place(curve["cell"]): curve for curve in former["curves"]}
         made |= {
             place: curve for place, curve in earlier.items() if made.get(place, NO_SEEDS)["seeds"] < curve["seeds"]
@@ -147,7 +148,7 @@ def table(run: Path) -> list[str]:
             f"{_hundred(figures[system, name, 'pearson'])} / {_hundred(figures[system, name, 'spearman'])}"
             for name in sets
         ]
-        speed = figures[system, "corpus", "sentences_per_second"]
+        speed = figures.get((system, "corpus", "sentences_per_second"))
         rate = "–" if speed is None else f"{speed:,.0f}"
         lines.append(f"| {' | '.join([system, *cells, rate])} |")
     return lines
@@ -169,4 +170,5 @@ def readme_with(tables: str, readme: str, path: Path) -> str:
 
 def comment_of(run: Path) -> str:
     """Return the first line of a kept run: its command, date and machine."""
+    read_results(run)
     return run.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")

@@ -4,18 +4,20 @@ Of the student's many variants, those with fewer dimensions are shown in 8 bits,
 the teacher is shown with its published figures.
 """
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sentence_distillery.evaluation.aliases import current_row
-from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts
 
 Row = Mapping[str, str]
 
 QUALITY = "stsb/test/spearman"
+COLUMNS: dict[str, Callable[[str], object]] = {"dimension": given}
+COLUMNS |= dict.fromkeys(("system", "kind", "precision", "source"), str)
+COLUMNS |= dict.fromkeys(("megabytes", QUALITY, "stsb/test/pearson"), finite)
 SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # fits in a chart
 LEAST = 70.0  # worse ones are only in the table; else the marks of the others would overlap
 
@@ -32,12 +34,9 @@ def read_pareto(path: Path) -> list[dict[str, str]]:
     Raises:
         InputError: If the file is missing or lacks a column that is shown.
     """
-    try:
-        rows = list(map(current_row, csv.DictReader(path.read_text(encoding="utf-8").splitlines())))
-        for row in rows:
-            float(row["megabytes"]), float(row[QUALITY]), float(row["stsb/test/pearson"]), row["source"]
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error!r}. Run `make pareto`, or restore it from git.") from error
+    rows = list(map(current_row, read_rows(path, COLUMNS)))
+    if any(row["system"] == "own" and not row["dimension"].isdigit() for row in rows):
+        raise unreadable(path, "a variant of the student has no dimension")
     return rows
 
 
@@ -72,4 +71,19 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
         }
         for name, row in shown.items()
     ]
-    return {"chart": charts.scatter("STS-B test", points, charts.SIZE, ours), "rows": rows}
+    return {
+        "chart": charts.scatter("STS-B test", points, charts.SIZE, ours),
+        "rows": rows,
+        "speed": speeds(shown, ours),
+    }
+
+
+def speeds(shown: Mapping[str, Row], ours: Sequence[str]) -> charts.Scatter | None:
+    """Draw quality over speed for the encoders that were timed; None if none was."""
+    rates = {SHORT.get(name, name.removeprefix("student ")): row for name, row in shown.items()}
+    points = {
+        name: (float(rate), quality)
+        for name, row in rates.items()
+        if (rate := row.get("sentences_per_second")) and (quality := float(row[QUALITY])) >= LEAST
+    }
+    return charts.scatter("STS-B test", points, charts.SPEED, ours) if points else None

@@ -35,6 +35,7 @@ from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.places import temporary_files
 from sentence_distillery.runtime.machine import cores
 from sentence_distillery.runtime.revision import differences, stamp
 
@@ -172,10 +173,11 @@ def _write_program(file: IO[bytes], function: Callable[[Item], Result], prepare:
     message = pickle.dumps((prepare and prepare(), function), protocol=5, buffer_callback=buffers.append)
     pieces: list[bytes | memoryview] = [message, *(buffer.raw() for buffer in buffers)]
     places = []
-    for piece in pieces:
-        begin = file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
-        places.append((begin, begin + file.write(piece)))
-    file.flush()
+    with temporary_files():
+        for piece in pieces:
+            begin = file.seek(-file.tell() % ALIGNMENT, os.SEEK_CUR)
+            places.append((begin, begin + file.write(piece)))
+        file.flush()
     return places
 
 
@@ -220,7 +222,9 @@ def _pool(
             idle.put(workers[-1])
         return threads.submit(work, shard).result
 
-    with tempfile.TemporaryFile() as program:
+    with temporary_files():
+        program = tempfile.TemporaryFile()  # noqa: SIM115  # the block closes it
+    with program:
         written = threads.submit(_write_program, program, function, prepare)
         try:
             yield submit

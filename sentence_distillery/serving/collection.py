@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, read_json, read_table, table_parts
+from sentence_distillery.io.contents import Labeller
 from sentence_distillery.io.ragged import Floats, unit_rows
 
 SENTENCES = "sentences"  # the folders that `distill --working-directory` keeps
@@ -110,7 +111,7 @@ class Collection:
         Raises:
             InputError: If a file cannot be read, or the soft labels are of other sentences.
         """
-        dimension = int(read_json(directory / SOFT_LABELS / "teacher.json")["dimension"])
+        dimension = int(read_json(directory / SOFT_LABELS / "teacher.json", Labeller)["dimension"])
         schema = pa.schema([("sentence", pa.int64()), ("embedding", pa.list_(pa.float16(), dimension))])
         texts: list[str] = []
         labels: list[Floats] = []

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.artifacts import InputError, atomic_file, check_kind
 
 BYTES = "base64:"
 
@@ -65,6 +65,7 @@ def unpack(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is missing or damaged, or `pack` did not write it.
     """
+    check_kind(path)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -29,6 +29,7 @@ from stanza.pipeline.core import DownloadMethod, Pipeline
 from stanza.pipeline.tokenize_processor import TOKEN_TOO_LONG_REPLACEMENT
 
 from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.io.places import temporary_files
 from sentence_distillery.runtime.cache import cache_directory
 from sentence_distillery.runtime.device import device
 from sentence_distillery.syntax.packed import unpack
@@ -189,7 +190,9 @@ def _as_stanza_wants(directory: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     if (directory / "resources.json").is_file():
         yield directory, {}
         return
-    with tempfile.TemporaryDirectory(prefix="parser-") as place:
+    with temporary_files():
+        made = tempfile.TemporaryDirectory(prefix="parser-")
+    with made as place:
         where = Path(place)
         write_json(where / "resources.json", {LANGUAGE: {"lang_name": "English"}})
         for name in (*PROCESSORS, PRETRAIN):

@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer, SparseAdam
 
-from sentence_distillery.io.artifacts import atomic_file
+from sentence_distillery.io.artifacts import atomic_file, check_kind
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +95,7 @@ def _write(path: Path, key: str, tensors: Mapping[str, Tensor], notes: str) -> N
 
 def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
     """Read the tensors and notes of this key; None if there are none, with a warning if they are damaged."""
+    check_kind(path)
     try:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}

@@ -18,11 +18,20 @@ from gensim.models.fasttext import ft_ngram_hashes
 from numpy.typing import NDArray
 
 from sentence_distillery.io.artifacts import InputError, read_json, read_tensors
-from sentence_distillery.word_vectors.model import CONFIG, WordVectors
+from sentence_distillery.io.options import Count
+from sentence_distillery.word_vectors.model import CONFIG, Shape, WordVectors
 from sentence_distillery.word_vectors.options import Fasttext
 from sentence_distillery.word_vectors.skipgram import Epochs, WordCounts
 
 NGRAMS = "ngrams.safetensors"
+
+
+class Subwords(Shape):
+    """How words are cut into n-grams, as config.json has it."""
+
+    buckets: Count
+    minimum_n: Count
+    maximum_n: Count
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +66,7 @@ class SubwordVectors:
         Raises:
             InputError: a file is missing or damaged, or a value is not finite.
         """
-        model, config = WordVectors.load(directory), read_json(directory / CONFIG)
+        model, config = WordVectors.load(directory), read_json(directory / CONFIG, Subwords)
         ngrams = read_tensors(directory / NGRAMS, {"ngrams": (config["buckets"], model.dimension)})["ngrams"]
         if not np.isfinite(ngrams).all():
             raise InputError(f"{directory / NGRAMS} has a value that is not finite; train it again.")

@@ -23,11 +23,20 @@ from sentence_distillery.io.artifacts import (
     write_table,
     write_tensors,
 )
+from sentence_distillery.io.contents import Content
+from sentence_distillery.io.options import Count
 
 VECTORS = "vectors.safetensors"
 VOCABULARY = "vocabulary.parquet"
 CONFIG = "config.json"
 SCHEMA = pa.schema([("word", pa.string()), ("count", pa.int64())])
+
+
+class Shape(Content):
+    """What the readers rely on in config.json."""
+
+    vocabulary: Count
+    dimension: Count
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +87,7 @@ class WordVectors:
         vocabulary = read_table(directory / VOCABULARY, SCHEMA)
         if any(column.null_count for column in vocabulary.columns):
             raise InputError(f"{directory / VOCABULARY} has empty cells; {_remedy(directory)}")
-        shape = (len(vocabulary), _dimension(directory / CONFIG))
+        shape = (len(vocabulary), read_json(directory / CONFIG, Shape)["dimension"])
         vectors = read_tensors(directory / VECTORS, {"vectors": shape})["vectors"]
         if vectors.dtype != np.float32:
             raise InputError(f"{directory / VECTORS}: 'vectors' is {vectors.dtype}, not float32; {_remedy(directory)}")
@@ -105,14 +114,6 @@ class WordVectors:
         if not finite.all():
             word = self.words[int(finite.argmin())]
             raise InputError(f"{directory / VECTORS}: the vector of {word!r} is not finite; {_remedy(directory)}")
-
-
-def _dimension(path: Path) -> int:
-    config = read_json(path)
-    dimension = config.get("dimension") if isinstance(config, dict) else None
-    if type(dimension) is not int or dimension < 1:
-        raise InputError(f"{path}: dimension = {dimension!r} is not a positive integer; {_remedy(path.parent)}")
-    return dimension
 
 
 def _remedy(directory: Path) -> str:

@@ -14,6 +14,7 @@ from sentence_distillery.distillation.student import LabelledCorpus, development
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from sentence_distillery.io.contents import Student
 from sentence_distillery.io.unavailable import to_json
 from stages import paths
 from stages.stage import stage
@@ -27,7 +28,7 @@ def main() -> None:
         options = params.search_student
         unavailable = options.switched_off()
         if unavailable is None:
-            config = read_json(paths.STUDENT / CONFIG)
+            config = read_json(paths.STUDENT / CONFIG, Student)
             trained = train_for_search(
                 StaticEncoder.load(paths.STUDENT),
                 options,

@@ -2,7 +2,8 @@
 
 Reads the corpus, the benchmark sets and the models. Writes reports/results.csv, one row for each figure;
 reports/metrics.json for `dvc metrics`; reports/draws.json, from which a retraining tells a gain from noise;
-reports/systems.json, what each system is; and models/weighting, the token weights of each weighting.
+reports/systems.json, what each system is; and models/weighting, the token weights of each weighting. Speeds differ from
+run to run: they are in reports/costs/speeds.csv, which is not an output.
 """
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -10,7 +11,7 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.registry import SYSTEMS, loaders
-from sentence_distillery.evaluation.results import export_results
+from sentence_distillery.evaluation.results import export_results, is_speed
 from sentence_distillery.evaluation.scoring import headline, score_all
 from sentence_distillery.evaluation.similarity import draws
 from sentence_distillery.evaluation.systems import StudentSystem
@@ -26,8 +27,10 @@ def main() -> None:
         systems = loaders(Run(paths.MODELS, options, data.vocabulary))
         with atomic_directory(paths.WEIGHTING) as weighting:
             results = list(score_all(systems, data, params.evaluate, weighting, counters))
-        export_results(paths.RESULTS, results)
-        write_json(paths.METRICS, headline(results))
+        figures = [result for result in results if not is_speed(result)]
+        export_results(paths.RESULTS, figures)
+        export_results(paths.SPEEDS, filter(is_speed, results))
+        write_json(paths.METRICS, headline(figures))
         student = StudentSystem(StaticEncoder.load(paths.STUDENT))
         write_json(paths.DRAWS, draws(student, BenchmarkData(paths.BENCHMARKS)))
         write_json(paths.SYSTEMS, {system.name: system.about for system in SYSTEMS if system.paper is None})

@@ -11,8 +11,10 @@ import sys
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.contents import Counted
 from sentence_distillery.papers.paper1.gains import read_gains
 from sentence_distillery.papers.paper1.kept import keep
+from sentence_distillery.papers.paper1.paper import Examples, PaperStudent, Simcse
 from sentence_distillery.papers.paper1.section import PaperStudentRun
 from sentence_distillery.reporting.page import read_curve
 from sentence_distillery.reporting.publish import machine
@@ -22,10 +24,10 @@ from stages.params import load_params
 
 def read_run() -> PaperStudentRun:
     """Read how the systems of paper 1 were trained in the current directory."""
-    counts = read_json(paths.COUNTERS / "repulsion.json")
+    counts = read_json(paths.COUNTERS / "repulsion.json", Counted)
     return PaperStudentRun(
-        student=read_json(paths.PAPER_STUDENT / CONFIG),
-        simcse=read_json(paths.SIMCSE_ABOUT),
+        student=read_json(paths.PAPER_STUDENT / CONFIG, PaperStudent),
+        simcse=read_json(paths.SIMCSE_ABOUT, Simcse),
         curve=read_curve(paths.CURVES / "paper_student.csv"),
         refine=read_curve(paths.CURVES / "refine.csv"),
         repulsion=read_curve(paths.CURVES / "repulsion.csv") if counts["kept"] else {},
@@ -42,8 +44,9 @@ def main() -> None:
         command = given.command or f"python -m stages.params use {load_params().name}; dvc repro paper_pages"
         comment = f"{command}; {datetime.date.today().isoformat()}; {machine()}"
         rows = [*read_results(paths.PAPER1_RESULTS)]
-        rows += read_results(paths.RESULTS) if paths.RESULTS.exists() else []
-        examples, gains = read_json(paths.EXAMPLES), read_gains(paths.PAPER1_GAINS)
+        for further in (paths.RESULTS, paths.PAPER1_SPEEDS, paths.SPEEDS):
+            rows += read_results(further) if further.exists() else []
+        examples, gains = read_json(paths.EXAMPLES, Examples), read_gains(paths.PAPER1_GAINS)
         keep(paths.PAPER1_RUNS, given.name, comment, rows, read_run(), examples, gains)
     except InputError as error:
         sys.exit(f"keep_paper1: {error}")

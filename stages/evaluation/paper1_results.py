@@ -10,7 +10,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.evaluation.data import EvaluationData
 from sentence_distillery.evaluation.registration import Run, SystemOptions
 from sentence_distillery.evaluation.registry import loaders
-from sentence_distillery.evaluation.results import export_results
+from sentence_distillery.evaluation.results import export_results, is_speed
 from sentence_distillery.evaluation.scoring import headline, score_all
 from sentence_distillery.io.artifacts import atomic_directory, write_json
 from sentence_distillery.io.unavailable import Unavailable
@@ -40,8 +40,10 @@ def main() -> None:
         for _, load in loaders(run):
             if not isinstance(system := load(), Unavailable):
                 examples.add(system)
-        export_results(paths.PAPER1_RESULTS, results)
-        write_json(paths.PAPER1_METRICS, headline(results))
+        figures = [result for result in results if not is_speed(result)]
+        export_results(paths.PAPER1_RESULTS, figures)
+        export_results(paths.PAPER1_SPEEDS, filter(is_speed, results))
+        write_json(paths.PAPER1_METRICS, headline(figures))
         write_json(paths.EXAMPLES, examples.content())
         write_json(paths.PAPER1_GAINS, cosines.content())
 

@@ -14,6 +14,7 @@ from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.similarity import Encode
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.contents import Student
 from stages import paths
 from stages.params import load_params
 
@@ -30,7 +31,7 @@ def main() -> None:
         with_head = load_variant("student, MLP head", paths.MLP_HEAD)
         if isinstance(with_head, StudentSystem):
             encoders[with_head.name] = with_head.encoder.encode
-        profile = read_json(paths.STUDENT / CONFIG).get("profile")
+        profile = read_json(paths.STUDENT / CONFIG, Student).get("profile")
         cosines = {name: cosine_pairs(encode, probes) for name, encode in encoders.items()}
         summaries = {name: summary(probes, pairs) for name, pairs in cosines.items()}
         write_json(paths.PROBES, {"profile": profile, "summary": summaries, "probes": rows(probes, cosines)})

@@ -12,7 +12,7 @@ import shutil
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
-from sentence_distillery.pairs.data import ABOUT, load_pair_data
+from sentence_distillery.pairs.data import ABOUT, About, load_pair_data
 from sentence_distillery.papers.paper2.results import TestPairs, summarise
 from stages import paths
 from stages.stage import stage
@@ -20,7 +20,7 @@ from stages.stage import stage
 
 def main() -> None:
     with stage("pair_results", unit="cells") as (params, counters):
-        data, about = load_pair_data(paths.PAIRS), read_json(paths.PAIRS / ABOUT)
+        data, about = load_pair_data(paths.PAIRS), read_json(paths.PAIRS / ABOUT, About)
         test = TestPairs(about["dataset"], data, bootstrap.counts(len(data.splits["test"])))
         cells = [paths.PARAPHRASE_CELLS, paths.STARTS]
         summary = summarise(cells, paths.COMBINATIONS, params.pair_grid, test, counters)

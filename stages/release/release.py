@@ -10,10 +10,13 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.io.artifacts import InputError, read_json
+from sentence_distillery.io.checksums import ledger
+from sentence_distillery.io.contents import Student
 from sentence_distillery.release.pareto import megabytes
 from sentence_distillery.release.release import Source, release
 from stages import paths
 from stages.params import load_params
+from stages.stage import written_before
 
 
 def main() -> None:
@@ -21,10 +24,11 @@ def main() -> None:
         params = load_params()
         corpus = [source.path for source in params.crawl.inputs]
         source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.name, corpus)
-        figures = release(source, BenchmarkData(paths.BENCHMARKS), paths.RELEASED)
+        with ledger(written_before()):
+            figures = release(source, BenchmarkData(paths.BENCHMARKS), paths.RELEASED)
     except InputError as error:
         sys.exit(f"release: {error}")
-    dimension = read_json(paths.RELEASED / CONFIG)["dimension"]
+    dimension = read_json(paths.RELEASED / CONFIG, Student)["dimension"]
     print(f"{paths.RELEASED}: {megabytes(paths.RELEASED)} MB, {dimension} dimensions")
     for name, value in figures.items():
         print(f"{name:24} {100 * value:6.2f}")

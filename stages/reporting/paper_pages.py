@@ -8,6 +8,7 @@ from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
 from sentence_distillery.papers.paper import Outputs
 from sentence_distillery.papers.registry import PAPERS
+from sentence_distillery.reporting.contents import Benchmarks
 from sentence_distillery.reporting.page import Link, paper_page
 from stages import paths
 from stages.stage import stage
@@ -31,7 +32,7 @@ FILES = {
 
 def main() -> None:
     with stage("paper_pages", unit="pages") as (params, counters):
-        sets = read_json(paths.BENCHMARKS / "provenance.json")["sets"]
+        sets = read_json(paths.BENCHMARKS / "provenance.json", Benchmarks)["sets"]
         rows = [*read_results(paths.PAPER1_RESULTS), *read_results(paths.RESULTS)]
         seeds = [read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values]
         outputs = Outputs(rows, seeds, sets, paths.COUNTERS, paths.CURVES, FILES)

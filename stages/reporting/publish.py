@@ -12,6 +12,8 @@ from pathlib import Path
 
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json
+from sentence_distillery.io.checksums import ledger
+from sentence_distillery.reporting.contents import Paraphrase
 from sentence_distillery.reporting.publish import (
     comment_of,
     keep_curves,
@@ -22,6 +24,7 @@ from sentence_distillery.reporting.publish import (
 )
 from stages import paths
 from stages.params import Params, load_params
+from stages.stage import written_before
 
 MATRICES = {paths.PARAPHRASE_RESULTS: paths.PARAPHRASE_RUNS, paths.COMPONENT_RESULTS: paths.COMPONENT_RUNS}
 
@@ -31,9 +34,8 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
     if matrix not in MATRICES:
         raise InputError(f"--matrix {matrix} is not a matrix; give {' or '.join(map(str, MATRICES))}.")
     about = matrix.with_suffix(".json")
-    content = read_json(about)
     paraphrases = matrix == paths.PARAPHRASE_RESULTS
-    sets = [content["dataset"]] if paraphrases else [row.dataset for row in read_results(matrix)]
+    sets = [read_json(about, Paraphrase)["dataset"]] if paraphrases else [row.dataset for row in read_results(matrix)]
     target = keep_matrix(matrix, sets, MATRICES[matrix], command, date)
     if paraphrases:
         keep_curves(about, target.with_suffix(".json"))
@@ -43,7 +45,8 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 def publish_run(params: Params, command: str, date: str) -> None:
     """Keep the run's figures, and show all kept runs in the README."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
-    keep_run([paths.PAPER1_RESULTS, paths.RESULTS], seeds, paths.RUNS / f"{params.name}.csv", command, date)
+    speeds = [path for path in (paths.PAPER1_SPEEDS, paths.SPEEDS) if path.exists()]  # not of outputs from DVC's cache
+    keep_run([paths.PAPER1_RESULTS, paths.RESULTS, *speeds], seeds, paths.RUNS / f"{params.name}.csv", command, date)
     runs = sorted(paths.RUNS.glob("*.csv"))
     parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
     readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)
@@ -62,10 +65,11 @@ def main() -> None:
     try:
         params = load_params()
         command = options.command or f"python -m stages.params use {params.name}; dvc repro"
-        if options.matrix:
-            print(publish_matrix(options.matrix, command, date))
-        else:
-            publish_run(params, command, date)
+        with ledger(written_before()):
+            if options.matrix:
+                print(publish_matrix(options.matrix, command, date))
+            else:
+                publish_run(params, command, date)
     except InputError as error:
         sys.exit(f"publish: {error}")
 

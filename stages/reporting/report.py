@@ -8,7 +8,9 @@ from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.io.artifacts import atomic_file, read_json
+from sentence_distillery.io.contents import Content, Counted, Student
 from sentence_distillery.papers.registry import PAPERS
+from sentence_distillery.reporting.contents import Benchmarks, CorpusOverview
 from sentence_distillery.reporting.page import Link, RunReport, read_cleaning, read_curve, read_trials, render
 from sentence_distillery.reporting.sizes import read_pareto
 from stages import paths
@@ -30,6 +32,21 @@ STAGES = (
 )
 
 
+class Development(Content):
+    """What the page shows of the student's counters."""
+
+    development: str
+
+
+class StudentCounted(Counted):
+    """The counters of the stage `student`."""
+
+    details: Development  # type: ignore[assignment]
+
+
+COUNTED: dict[str, type[Counted]] = {"student": StudentCounted}
+
+
 def read_run(params: Params) -> RunReport:
     """Read what the run left behind."""
     return RunReport(
@@ -37,12 +54,12 @@ def read_run(params: Params) -> RunReport:
         rows=read_results(paths.RESULTS),
         domain=read_results(paths.DOMAIN),
         seeds=[read_results(paths.SEEDS / f"{seed}.csv") for seed in params.seeds.values],
-        counters={name: read_json(paths.COUNTERS / f"{name}.json") for name in STAGES},
+        counters={name: read_json(paths.COUNTERS / f"{name}.json", COUNTED.get(name, Counted)) for name in STAGES},
         curves={"student": read_curve(paths.CURVES / "student.csv")},
-        student=current_content(read_json(paths.STUDENT / CONFIG)),
-        provenance=read_json(PROVENANCE),
-        systems=read_json(paths.SYSTEMS),
-        corpus=read_json(paths.CORPUS_OVERVIEW),
+        student=current_content(read_json(paths.STUDENT / CONFIG, Student)),
+        provenance=read_json(PROVENANCE, Benchmarks),
+        systems=read_json(paths.SYSTEMS, dict[str, str]),
+        corpus=read_json(paths.CORPUS_OVERVIEW, CorpusOverview),
         pareto=read_pareto(paths.PARETO),
         cleaning=read_cleaning(paths.CORPUS_QUALITY),
         trials=read_trials(paths.CURVES / "student_size.csv"),

@@ -35,8 +35,8 @@ def main() -> None:
         shelf = Shelf(paths.PARSED_SHARDS, fingerprint(models), params.syntax.maximum_words)
         shards = list(shards_of(names, benchmarks))
         texts, rate = parse_missing(shelf, [shard for shard in shards if not shelf.has(shard)], models, params.shards)
-        counters.details["sentences parsed in this run"] = texts
-        counters.details["sentences a second"] = round(rate, 1)
+        counters.costs["sentences parsed in this run"] = texts
+        counters.costs["sentences a second"] = round(rate, 1)
         write_trees(shelf, shards, paths.TREES, counters)
 
 

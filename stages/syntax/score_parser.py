@@ -12,6 +12,7 @@ import logging
 import sys
 
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.contents import ParserScores
 from sentence_distillery.syntax.scoring import SCORES, score
 from stages import paths
 
@@ -23,11 +24,11 @@ def main() -> None:
     split: str = parser.parse_args().split
     file = paths.PARSER / SCORES
     try:
-        known = read_json(file) if file.is_file() else {}
+        known = read_json(file, ParserScores) if file.is_file() else {}
         write_json(file, known | {split: score(paths.PARSER, paths.TREEBANK, split)})
     except InputError as error:
         sys.exit(f"score_parser: {error}")
-    print(json.dumps(read_json(file)[split], indent=2))
+    print(json.dumps(read_json(file, ParserScores)[split], indent=2))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import torch
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.ragged import TokenIds
 from sentence_distillery.word_vectors.corpus import read_documents, read_sentences
-from sentence_distillery.word_vectors.model import CONFIG, WordVectors
+from sentence_distillery.word_vectors.model import CONFIG, Shape, WordVectors
 from sentence_distillery.word_vectors.refinement import contrast, repel, write_curve
 from stages import paths
 from stages.stage import stage
@@ -29,7 +29,7 @@ def main() -> None:
             settings = params.contrastive.model_dump() | {"objective": params.refine.objective}
             documents = read_documents(paths.SENTENCES)
             refined, curve = contrast(model, sentences, documents, params.contrastive, counters)
-        refined.save(paths.REFINED, settings | {"skipgram": read_json(paths.SKIPGRAM / CONFIG)})
+        refined.save(paths.REFINED, settings | {"skipgram": read_json(paths.SKIPGRAM / CONFIG, Shape)})
         write_curve(paths.CURVES / "refine.csv", curve)
         counters.details["displacement"] = round(curve[-1].displacement, 6)
 

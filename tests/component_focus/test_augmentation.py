@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -152,7 +153,7 @@ def test_a_cell_learns_from_them(monkeypatch: pytest.MonkeyPatch, caplog: pytest
     caplog.set_level("INFO")
     settings(seeds=[1])
     table = make(monkeypatch)
-    about = read_json(paths.AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT)
+    about = read_json(paths.AUGMENTED_PAIRS / TASK / AUGMENTED_ABOUT, dict[str, Any])
     assert about["rated"] + about["augmented"] == table.num_rows
     cells = [run_cell(monkeypatch, task) for task in ("samples", TASK)]
     assert "resumed after 1 of small-samples-0.0-1" in caplog.text
@@ -190,6 +191,6 @@ def test_what_is_absent_is_said(
     params["component_training"]["enabled"] = enabled
     PARAMS.write_text(yaml.safe_dump(params), encoding="utf-8")
     assert make(monkeypatch, task).num_rows == 0
-    assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT)["absent"] == reason
+    assert read_json(paths.AUGMENTED_PAIRS / task / AUGMENTED_ABOUT, dict[str, Any])["absent"] == reason
     if task != "samples":
         assert read_cell(run_cell(monkeypatch, task)).unavailable == Unavailable(reason)

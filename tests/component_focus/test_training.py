@@ -223,7 +223,10 @@ def test_components_are_counted() -> None:
 
 def test_a_task_with_labels_is_of_the_same_set(tmp_path: Path) -> None:
     """The sets to score before training are listed once each, also with `sick+labels` alone."""
-    write_json(tmp_path / PROVENANCE, {"sets": {name: {"kind": "pairs"} for name in ("sick", "stsb")}})
+    write_json(
+        tmp_path / PROVENANCE,
+        {"sets": {name: {"kind": "pairs", "rows": {}} for name in ("sick", "stsb")}, "absent": {}, "pair_sets": []},
+    )
     assert benchmarks_of(["sick+labels", "sick", "lee", "stsb"], BenchmarkData(tmp_path)) == ["sick", "stsb"]
 
 

@@ -147,7 +147,7 @@ def write_benchmarks(**splits: tuple[str, ...]) -> None:
         sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": dict.fromkeys(listed, 30)}
     marks = pa.array(fingerprints(evaluated), pa.uint64())
     write_table(BENCHMARKS / "evaluation_fingerprints.parquet", pa.table([marks], schema=EVALUATION_FINGERPRINTS))
-    write_json(BENCHMARKS / PROVENANCE, {"sets": sets, "absent": {}})
+    write_json(BENCHMARKS / PROVENANCE, {"sets": sets, "absent": {}, "pair_sets": []})
 
 
 def _overlap(one: str, other: str) -> float:

@@ -207,7 +207,7 @@ def test_the_stages(here: Path) -> None:
     expected = saved(distill(TEXTS, "own_teacher:embed", **SMALL))
     configure({"function": "own_teacher:embed", "version": None, "sha256": None})
     assert through_the_stages() == expected
-    about = read_json(paths.SOFT_LABELS / "teacher.json")
+    about = read_json(paths.SOFT_LABELS / "teacher.json", dict[str, Any])
     assert (about["reference"], about["kind"], about["pooling"]) == ("own_teacher:embed", "function", None)
     assert "`own_teacher:embed`, a function, SHA-256" in (paths.STUDENT / "README.md").read_text()
     path = write_vectors(texts_to_embed(TEXTS))

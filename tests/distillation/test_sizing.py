@@ -66,7 +66,7 @@ def test_a_file_of_trials(tmp_path: Path) -> None:
     assert [float(row["recall_at_10"]) for row in rows] == [trial.recall for trial in trials]
     assert (int(rows[0]["tokens"]), rows[0]["precision"]) == (trials[0].vocabulary, trials[0].precision.value)
     path.write_text("tokens\n1\n")
-    with pytest.raises(InputError, match=r"sizes\.csv cannot be read: KeyError\('recall_at_10'\)"):
+    with pytest.raises(InputError, match=r"sizes\.csv cannot be read: it has no column 'dimension' \(it has tokens\)"):
         read_trials(path)
 
 

@@ -53,7 +53,7 @@ def benchmarks(tmp_path: Path) -> BenchmarkData:
         "stsb": {"kind": "pairs", "scale": [0, 5], "rows": {"train": 3, "dev": 1, "test": 1}},
         "reviews": {"kind": "documents", "scale": None, "rows": {"train": 2, "test": 2}},
     }
-    write_json(tmp_path / PROVENANCE, {"sets": sets, "absent": {}})
+    write_json(tmp_path / PROVENANCE, {"sets": sets, "absent": {}, "pair_sets": []})
     return BenchmarkData(tmp_path)
 
 

@@ -55,7 +55,7 @@ def test_summary_by_hand() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("kind,sentence,paraphrase,distractor\nnegation,a,b\n", r"row 1 needs the columns"),
+        ("kind,sentence,paraphrase,distractor\nnegation,a,b\n", r"row 1: it has more or fewer fields"),
         ("kind,sentence,paraphrase,distractor\nnegation,a,b,\n", r"row 1 needs the columns"),
         ("kind,sentence\nnegation,a\n", r"row 1 needs the columns"),
         ("kind,sentence,paraphrase,distractor\n", "has no probes"),

@@ -125,7 +125,9 @@ def test_headline() -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "system,value\nstudent,1\n"])
 def test_other_columns(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text(text)
-    with pytest.raises(InputError, match=r"results\.csv does not have the columns paper, .* spread; make it anew"):
+    with pytest.raises(
+        InputError, match=r"results\.csv cannot be read: it has the columns .*, not paper, .* spread\. "
+    ):
         read_results(tmp_path / "results.csv")
 
 
@@ -138,5 +140,5 @@ def test_no_rows(tmp_path: Path) -> None:
 
 
 def test_missing_results(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"results\.csv cannot be read: No such file .* It is a table of figures"):
+    with pytest.raises(InputError, match=r"results\.csv cannot be read: it does not exist\. Restore or rebuild it"):
         read_results(tmp_path / "results.csv")

@@ -42,7 +42,7 @@ import yaml
 
 Path("data/benchmarks").mkdir(parents=True)
 sets = yaml.safe_load(Path("params.yaml").read_text())["benchmarks"]
-Path("data/benchmarks/provenance.json").write_text(json.dumps({"sets": sets, "absent": {}}))
+Path("data/benchmarks/provenance.json").write_text(json.dumps({"sets": sets, "absent": {}, "pair_sets": []}))
 '''
 STAGES: dict[str, dict[str, Any]] = {
     "benchmarks": {"cmd": "python benchmarks.py", "params": ["benchmarks"], "outs": ["data/benchmarks"]},

@@ -60,7 +60,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     evaluated = pa.array([fingerprint("water is hot")], pa.uint64())
     write_table(BENCHMARKS / "evaluation_fingerprints.parquet", pa.table([evaluated], schema=EVALUATION_FINGERPRINTS))
     entry = {"kind": "pairs", "rows": {"train": 4}, "scale": [1, 5]}
-    write_json(BENCHMARKS / PROVENANCE, {"sets": {"sick": entry}, "absent": {}})
+    write_json(BENCHMARKS / PROVENANCE, {"sets": {"sick": entry}, "absent": {}, "pair_sets": []})
     return tmp_path
 
 
@@ -225,7 +225,7 @@ def test_too_few_examples(workspace: Path) -> None:
 
 
 def test_supervised_without_sick(workspace: Path) -> None:
-    write_json(BENCHMARKS / PROVENANCE, {"sets": {}, "absent": {"sick": "bring it"}})
+    write_json(BENCHMARKS / PROVENANCE, {"sets": {}, "absent": {"sick": "bring it"}, "pair_sets": []})
     configure(objective="supervised")
     with pytest.raises(SystemExit, match=r"supervised needs the pairs of SICK, which are absent; bring the set"):
         simcse_stage.main()

@@ -29,7 +29,14 @@ from tests.workspace import ROOT
 CARD = {
     "profile": "best",
     "language": "en",
-    "teacher": {"reference": "package:x", "sha256": "0" * 64, "pooling": "mean", "additional": []},
+    "teacher": {
+        "maximum_length": 128,
+        "dimension": 16,
+        "reference": "package:x",
+        "sha256": "0" * 64,
+        "pooling": "mean",
+        "additional": [],
+    },
     "sentences": 3,
     "epochs": 1,
     "seed": 1,
@@ -62,7 +69,7 @@ def write_benchmarks(truth: StaticEncoder, directory: Path) -> None:
         columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, [None] * count]
         write_table(directory / f"{name}.parquet", pa.table(columns, schema=PAIRS))
     entry = {"kind": "pairs", "scale": [-1, 1], "rows": {"dev": 1, "test": 1}, "sha256": {}, "licence": "none stated"}
-    write_json(directory / "provenance.json", {"sets": {"stsb": entry, "sick": entry}, "absent": {}})
+    write_json(directory / "provenance.json", {"sets": {"stsb": entry, "sick": entry}, "absent": {}, "pair_sets": []})
 
 
 @pytest.fixture
@@ -150,7 +157,7 @@ def test_another_profile_is_refused(workspace: Path, what: str) -> None:
 
 
 def test_without_benchmarks(workspace: Path) -> None:
-    write_json(workspace / "benchmarks/provenance.json", {"sets": {}, "absent": {}})
+    write_json(workspace / "benchmarks/provenance.json", {"sets": {}, "absent": {}, "pair_sets": []})
     with pytest.raises(InputError, match=r"has no 'stsb', .*; run `make benchmarks`"):
         make_release(workspace)
 

@@ -142,11 +142,14 @@ def test_curves_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
         return asdict(Cell(encoder, "mean", "", strategy))
 
     def publish(pairs: int, *cells: tuple[str, str, int], orders: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-        curves = [{"cell": cell(one, name), "seeds": seeds} for one, name, seeds in cells]
-        ahead = [{"first": cell(one, name)} for one, name in orders]
-        write_json(source, {"pairs": {"test": pairs}, "curves": curves, "orders": ahead})
+        drawn: dict[str, Any] = {"threshold": [0.1, 0.9], "accuracy": [0.6, 0.7], "f1": [0.7, 0.8]}
+        curves = [drawn | {"cell": cell(one, name), "seeds": seeds} for one, name, seeds in cells]
+        behind = {"second": cell("L3", "triplet"), "difference": 0.01, "share": 0.9}
+        ahead = [behind | {"first": cell(one, name)} for one, name in orders]
+        about = {"dataset": "mrpc", "pairs": {"test": pairs}, "removed": {}, "winner": None}
+        write_json(source, about | {"curves": curves, "orders": ahead})
         keep_curves(source, target)
-        kept = read_json(target)
+        kept = read_json(target, dict[str, Any])
         return {
             "curves": [(each["cell"]["encoder"], each["cell"]["strategy"], each["seeds"]) for each in kept["curves"]],
             "orders": [(order["first"]["encoder"], order["first"]["strategy"]) for order in kept["orders"]],

@@ -174,10 +174,7 @@ def write_paraphrase() -> None:
     order = {"first": first.content(), "second": second.content(), "difference": 0.0123, "share": 0.97}
     found |= {"curves": [curve | {"cell": cell.content()}], "orders": [order]}
     write_json(paths.PARAPHRASE_REPORT, found)
-    systems = [
-        {"system": name, "runs": runs, "per_second": 99.5, "comparison": 0.5, "seconds": seconds}
-        for name, runs, seconds in (("joined", 49_995_000, 502_462.3), ("alone", 10_000, 101.0))
-    ]
+    systems = [{"system": name, "runs": runs} for name, runs in (("joined", 49_995_000), ("alone", 10_000))]
     cost = {"encoder": "tiny", "sentences": 20, "corpus": 10_000, "absent": None, "systems": systems}
     write_json(paths.PAIR_COST, cost)
 
@@ -245,9 +242,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_corpus()
     counted: dict[str, Any] = {"unit": "rows", "total": 10, "kept": 7, "dropped": {"rare": 3, "never": 0}}
     counted |= {"details": {"benchmark": "lee/test", "development": "samples/dev", "training rows left out: imdb": 98}}
-    counted["details"] |= {"sets": "samples, lee", "sentences a second": 160.5}
+    counted["details"] |= {"sets": "samples, lee"}
     for name in (*report.STAGES, *PAPER_STAGES):
-        write_json(paths.COUNTERS / f"{name}.json", counted | {"seconds": 1.25, "peak_memory_mb": 99.5})
+        write_json(paths.COUNTERS / f"{name}.json", counted)
     return tmp_path
 
 
@@ -339,7 +336,8 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
     assert "on lee/test" in text
     (paths.CURVES / "repulsion.csv").write_text("learning_rate,iteration,displacement,spearman\n")
     write_json(
-        paths.COUNTERS / "repulsion.json", json.loads((paths.COUNTERS / "refine.json").read_text()) | {"kept": 0}
+        paths.COUNTERS / "repulsion.json",
+        json.loads((paths.COUNTERS / "refine.json").read_text()) | {"total": 3, "kept": 0},
     )
     assert "Algorithm 1 as printed" not in paper("paper1")
 
@@ -583,13 +581,12 @@ def test_the_pages_link_to_each_other(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "None")]
+    ("text", "reason"),
+    [("epoch,loss\n", "it has no rows"), ("epoch,loss\n1,x\n", "'x'"), ("epoch,loss\n1\n", "fewer")],
 )
 def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
     (paths.CURVES / "student.csv").write_text(text)
-    with pytest.raises(
-        SystemExit, match=rf"student\.csv cannot be read: .*{reason}.* A training curve is a CSV table of numbers"
-    ):
+    with pytest.raises(SystemExit, match=rf"student\.csv cannot be read: .*{reason}"):
         report.main()
 
 
@@ -669,19 +666,17 @@ def test_paper_3_and_the_trees(workspace: Path) -> None:
     assert "81.23" in text and "89.29" in text  # ours, and what the paper printed
     assert "UAS 80.25 and LAS 76.5" in text
     assert text.count('class="arc"') == 2
-    assert "160.5 a second" in text
-    assert re.search(r"alone it encodes [\d,]+ sentences a second, and\s+160 a second are parsed", text)
 
 
 def test_paper_2(workspace: Path) -> None:
-    """Its tables, a cell without figures, table 4, the order, and hours if cross-encoders take them."""
+    """Its tables, a cell without figures, table 4, the order, and the runs of each way."""
     whole = paper("paper2")
     text = re.sub(r"<[^>]+>", " ", whole)
     for expected in ("Table 1: cosine", "71.23", "Table 4: tiny, CLS, the heads alone", "(u, v)", "69.87"):
         assert expected in text
     assert "84 test pairs" in text and "125 test pairs" not in text
     assert "combined cosine" in text and "97%" in text and "3 pairs of train were removed" in text
-    assert "49,995,000" in text and "140 hours" in text
+    assert "49,995,000" in text and "reports/costs/pair_cost.json" in text
     assert HOSTILE not in whole
 
 

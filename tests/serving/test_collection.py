@@ -1,6 +1,7 @@
 """Neighbours, the map, and how a student reads a query: by hand, in this process."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,6 @@ def test_soft_labels_of_other_sentences(working_directory: Path, tmp_path: Path)
     (labels / "part-00000.parquet").write_bytes((labels / "part-00001.parquet").read_bytes())
     with pytest.raises(InputError, match=r"part-00000\.parquet was not made from these sentences"):
         Collection.labelled(load(), tmp_path)
-    write_json(labels / TEACHER, read_json(labels / TEACHER) | {"dimension": 7})
+    write_json(labels / TEACHER, read_json(labels / TEACHER, dict[str, Any]) | {"dimension": 7})
     with pytest.raises(InputError, match="column 'embedding' is"):
         Collection.labelled(load(), tmp_path)

@@ -35,7 +35,7 @@ def write_pairs(**names: str) -> None:
         rows = pa.table([[split] * 40, *sides, scores, [None] * 40], schema=PAIRS)
         write_table(BENCHMARKS / f"{name}.parquet", rows)
         sets[name] = {"kind": "pairs", "scale": [0, 5], "rows": {split: 40}}
-    write_json(BENCHMARKS / "provenance.json", {"sets": sets, "absent": {}})
+    write_json(BENCHMARKS / "provenance.json", {"sets": sets, "absent": {}, "pair_sets": []})
 
 
 @pytest.fixture(autouse=True)

@@ -18,14 +18,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
 
 from sentence_distillery.io.artifacts import read_json, read_table, unreadable, write_json, write_table
-from sentence_distillery.io.unavailable import Unavailable, read_unavailable, to_json
+from sentence_distillery.io.contents import Absent, Content
+from sentence_distillery.io.unavailable import Unavailable, from_json, to_json
 from sentence_distillery.papers.grid.axes import Place
 
 PREDICTIONS = "predictions.parquet"
 ABOUT = "cell.json"
+SECONDS = "seconds"
 SOUP = -1  # in place of a seed
 TEST = "test"
 SCHEMA = pa.schema(
@@ -121,19 +122,30 @@ class Cell:
         return np.asarray(predicted == self.column("label"), bool)[:, : 0 if None in predicted else None]
 
 
-@dataclass(frozen=True)
-class _Content:
+class _Run(Content):
+    seed: int | None
+    figures: dict[str, float]
+    notes: list[dict[str, Any]]
+
+
+class _Content(Absent):
     place: dict[str, bool | float | str]
     data: str
-    absent: str | None
-    runs: list[Run]
+    runs: list[_Run]
 
 
 def write_cell(directory: Path, cell: Cell) -> None:
-    """Write a cell; one without runs has an empty table."""
+    """Write a cell without its seconds; one without runs has an empty table."""
     write_table(directory / PREDICTIONS, cell.table)
-    runs = [asdict(run) for run in cell.there]
+    runs = [_untimed(asdict(run)) for run in cell.there]
     write_json(directory / ABOUT, {"place": cell.place, "data": cell.data, **to_json(cell.unavailable), "runs": runs})
+
+
+def _untimed(run: dict[str, Any]) -> dict[str, Any]:
+    """Leave out seconds, which differ from run to run: equal cells are equal files."""
+    notes = [{name: value for name, value in note.items() if name != SECONDS} for note in run["notes"]]
+    figures = {name: value for name, value in run["figures"].items() if name != SECONDS}
+    return run | {"figures": figures, "notes": notes}
 
 
 def read_cell(directory: Path) -> Cell:
@@ -146,14 +158,10 @@ def read_cell(directory: Path) -> Cell:
         InputError: If a file is missing or damaged, or the predictions are not those of the runs; it names the file.
     """
     path = directory / ABOUT
-    unavailable, content = read_unavailable(path), read_json(path)
-    try:
-        about = TypeAdapter(_Content).validate_python(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise unreadable(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    about = read_json(path, _Content)
+    runs = [Run(**run) for run in about["runs"]]
     table = read_table(directory / PREDICTIONS, SCHEMA)
     counts = Counter(table.filter(pc.equal(table["split"], TEST))["seed"].to_pylist())
-    if counts.keys() != {run.seed for run in about.runs} or len(set(counts.values())) > 1:
+    if counts.keys() != {run.seed for run in runs} or len(set(counts.values())) > 1:
         raise unreadable(directory / PREDICTIONS, f"it has {dict(counts)} test pairs by seed, which {ABOUT} does not")
-    return Cell(Place(about.place), unavailable or about.runs, table, about.data)
+    return Cell(Place(about["place"]), from_json(about) or runs, table, about["data"])

@@ -82,6 +82,8 @@ def run(
         if seed == SOUP and "seconds" in figures:  # the trainings of all seeds are needed
             figures["seconds"] = round(sum(run.figures["seconds"] for run in runs), 1)
         runs.append(Run(seed, figures, notes))
+        if "seconds" in figures:
+            log.info("%s, seed %s: %.1f s", place.name, "of all" if seed == SOUP else seed, figures["seconds"])
         tables.append(table_of(seed, predictions))
         if quality and (best is None or figures[quality] > best[1].figures[quality]):
             best = model, runs[-1]

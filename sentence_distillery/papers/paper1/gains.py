@@ -99,7 +99,7 @@ def read_gains(path: Path) -> list[Gain]:
         InputError: If the file cannot be read or is not what `Cosines.content` gives.
     """
     try:
-        return TypeAdapter(list[Gain]).validate_python(read_json(path))
+        return TypeAdapter(list[Gain]).validate_python(read_json(path, list[dict[str, Any]]))
     except ValidationError as error:
         first = error.errors()[0]
         raise unreadable(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

@@ -54,7 +54,7 @@ def read_kept(directory: Path) -> list[Kept]:
 
 def _read(path: Path, seconds: dict[str, float], ablation: list[Gain], rows: list[Result]) -> Kept:
     about = path.with_suffix(".json")
-    content = read_json(about)
+    content = read_json(about, dict[str, Any])
     try:
         run = PaperStudentRun(**content["run"], seconds=seconds)
         gains = TypeAdapter(list[Gain]).validate_python(content["gains"])

@@ -1,9 +1,14 @@
 """Paper 1: word vectors refined by divergence, and a student that a transformer teaches."""
 
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Student
 from sentence_distillery.papers.paper import Outputs, Paper
 from sentence_distillery.papers.paper1.gains import read_gains
 from sentence_distillery.papers.paper1.kept import read_kept
-from sentence_distillery.papers.paper1.published import with_published
+from sentence_distillery.papers.paper1.published import TABLE_1, TABLE_2, with_published
 from sentence_distillery.papers.paper1.section import (
     PaperStudentRun,
     evidence,
@@ -13,20 +18,60 @@ from sentence_distillery.papers.paper1.section import (
 )
 from sentence_distillery.reporting.page import Section, read_curve
 
+PAIRS = len(TABLE_1) + len(TABLE_2)
+
+
+class PaperStudent(Student):
+    """The config.json of the paper's student."""
+
+    refined: str
+
+
+class Simcse(Absent):
+    """What simcse.json holds."""
+
+    objective: str
+    base: str
+    examples: Natural | None = None
+
+
+class Words(Content):
+    """The cosines of the words of one sentence (rows) with those of another (columns); null without a vector."""
+
+    rows: list[str]
+    columns: list[str]
+    cosines: list[list[Cosine | None]]
+
+    @model_validator(mode="after")
+    def _is_a_table(self) -> Self:
+        if [len(line) for line in self.cosines] != [len(self.columns)] * len(self.rows):
+            raise ValueError("cosines does not have a line for each row, with a value for each column")
+        return self
+
+
+EachPair = Annotated[list[Words], Field(min_length=len(TABLE_1), max_length=len(TABLE_1))]  # of table 1
+
+
+class Examples(Content):
+    """What examples.json holds: the cosines of the paper's pairs by system, and of their words."""
+
+    cosines: dict[str, Annotated[list[Cosine | None], Field(min_length=PAIRS, max_length=PAIRS)]]
+    words: dict[Literal["skip-gram", "refined"], EachPair]
+
 
 def sections(outputs: Outputs) -> list[Section]:
     """Render the claims and tables, and how the systems were trained in this run."""
     counts = outputs.counts("repulsion")
     run = PaperStudentRun(
-        student=outputs.json("paper_student"),
-        simcse=outputs.json("simcse"),
+        student=outputs.json("paper_student", PaperStudent),
+        simcse=outputs.json("simcse", Simcse),
         curve=read_curve(outputs.curves / "paper_student.csv"),
         refine=read_curve(outputs.curves / "refine.csv"),
         repulsion=read_curve(outputs.curves / "repulsion.csv") if counts["kept"] else {},
         benchmark=counts["details"].get("benchmark", ""),
     )
     rows = [with_published(row) for row in outputs.rows]
-    about = evidence(run, outputs.json("examples"), read_gains(outputs.files["paper1_gains"]))
+    about = evidence(run, outputs.json("examples", Examples), read_gains(outputs.files["paper1_gains"]))
     return [
         section(rows, outputs.sets, about, run, read_kept(outputs.files["paper1_runs"])),
         results_section(rows, outputs.seeds, outputs.sets),

@@ -1,15 +1,35 @@
 """Paper 2: paraphrases found by vectors of encoders."""
 
+from typing import Literal
+
 from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.io.contents import Absent, Content, Natural
 from sentence_distillery.papers.paper import Outputs, Paper
 from sentence_distillery.papers.paper2.section import section
+from sentence_distillery.reporting.contents import Paraphrase
 from sentence_distillery.reporting.page import Section
+
+
+class System(Content):
+    """What comparing all sentences costs a system."""
+
+    system: Literal["joined", "alone", "student"]
+    runs: Natural
+
+
+class Cost(Absent):
+    """What pair_cost.json holds."""
+
+    encoder: str
+    sentences: Natural
+    corpus: Natural
+    systems: list[System]
 
 
 def sections(outputs: Outputs) -> list[Section]:
     """Render the matrix of this run and of longer runs, and what comparing costs."""
     rows = read_results(outputs.files["paraphrase_results"])
-    about, cost = outputs.json("paraphrase"), outputs.json("pair_cost")
+    about, cost = outputs.json("paraphrase", Paraphrase), outputs.json("pair_cost", Cost)
     return [section(rows, about, cost, outputs.files["paraphrase_runs"])]
 
 

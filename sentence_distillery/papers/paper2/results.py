@@ -146,7 +146,7 @@ def rows_of(part: Cell, test: TestPairs, table: str = "") -> list[Result]:
 
     low, high = bootstrap.interval(bootstrap.means(right(part), test.counts))
     rows = [replace(mean("accuracy", "accuracy"), low=low, high=high), mean("f1", "f1")]
-    rows += [replace(mean("seconds", "seconds"), spread=None), mean("accuracy", "validation", "validation")]
+    rows.append(mean("accuracy", "validation", "validation"))
     if (cell.start, cell.strategy) == ("", "cosine"):  # no pair was trained on
         rows[-1] = replace(rows[-1], n=rows[-1].n + len(data.splits["train"]))
     figures, notes = runs[0].figures, runs[0].notes

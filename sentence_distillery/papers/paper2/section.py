@@ -16,6 +16,7 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.paper2.cell import BY_COSINE, Cell
 from sentence_distillery.papers.paper2.claims import claims
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.contents import Drawn
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
     Figure,
@@ -201,7 +202,7 @@ def kept(directory: Path) -> list[dict[str, Any]]:
     for path in sorted(directory.glob("*.csv")):
         rows = read_results(path)
         about = path.with_suffix(".json")
-        drawn = read_json(about) if about.exists() else {"curves": [], "orders": []}
+        drawn = read_json(about, Drawn) if about.exists() else {"curves": [], "orders": []}
         name = {"file": path.as_posix(), "dataset": label(rows[0].dataset)}
         matrices.append({**name, "claims": claims(rows, []), **shown(rows, drawn)})
     return matrices

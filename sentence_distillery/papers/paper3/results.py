@@ -13,10 +13,11 @@ this way, before any training, and its weight is learnt while the encoder is fro
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PairSet
@@ -29,11 +30,12 @@ from sentence_distillery.component_focus.cells import (
     entailment,
     indexed,
 )
-from sentence_distillery.component_focus.frozen_weights import Learnt, learn_all
+from sentence_distillery.component_focus.frozen_weights import Kind, Learnt, learn_all
 from sentence_distillery.component_focus.options import ComponentFocus, Order
 from sentence_distillery.encoders.functions import Embed
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.io.artifacts import read_json
+from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Share
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.papers.grid.axes import Place
@@ -45,6 +47,29 @@ from sentence_distillery.syntax.trees import Tree
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
 RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained on train"  # protocols
+
+
+class LearntWeights(Content):
+    """What learnt.json holds of one kind of weight."""
+
+    kind: Kind
+    weights: dict[str, float]
+    step: Natural
+    dev: float
+    cosines: list[Cosine]
+    gold: list[Share]
+
+    @model_validator(mode="after")
+    def _same_pairs(self) -> Self:
+        if len(self.cosines) != len(self.gold):
+            raise ValueError(f"{len(self.cosines)} cosines, but {len(self.gold)} human ratings")
+        return self
+
+
+class LearntFile(Absent):
+    """What learnt.json holds: the weights by task."""
+
+    learnt: dict[str, list[LearntWeights]]
 
 
 def strategy_of(cell: Cell) -> str:
@@ -192,7 +217,7 @@ def learnt_weights(
         for task in frozen.sets
     }
     for name in frozen.focus.encoders:
-        tasks: dict[str, list[dict[str, Any]]] = read_json(cells / f"{name}-learnt" / LEARNT)["learnt"]
+        tasks: dict[str, list[dict[str, Any]]] = read_json(cells / f"{name}-learnt" / LEARNT, LearntFile)["learnt"]
         learnt |= {(name, task): [Learnt(**each) for each in tasks[task]] for task in tasks}
     return [
         (frozen_cell(name, task, each.kind, {"rating": each.gold, "score": each.cosines}), each)

@@ -1,0 +1,73 @@
+"""What JSON files hold, as pydantic models: the schemas that `artifacts.read_json` checks a file by.
+
+A schema says what the readers rely on. Keys that it does not name may be there. Each folder declares those of its own
+files; here are the ones that every folder knows.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sentence_distillery.io.options import Count
+
+Natural = Annotated[int, Field(ge=0)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]  # with the rounding of float32
+ParserScores = dict[Literal["dev", "test"], dict[str, Percent]]  # by split and metric
+
+
+class Content(BaseModel):
+    """The base of schemas: no text is taken for a number, and no number is infinite."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
+
+
+class Absent(Content):
+    """A file of something that a run may not have: why it is not there, or null."""
+
+    absent: str | None
+
+
+class Counted(Content):
+    """The counters of a stage, as `counters.Counters.summary` has them."""
+
+    unit: str
+    total: Natural
+    kept: Natural
+    dropped: dict[str, Natural]
+    details: dict[str, int | float | str]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.total != self.kept + sum(self.dropped.values()):
+            raise ValueError(f"total {self.total} is not kept {self.kept} + dropped {sum(self.dropped.values())}")
+        return self
+
+
+class Encoder(Content):
+    """The reference of an encoder that labels were made with, as in teacher.json and config.json."""
+
+    reference: str
+    pooling: str | None
+    maximum_length: Count | None
+    dimension: Count
+
+
+class Labeller(Encoder):
+    """A teacher, with those whose labels are appended to its own."""
+
+    additional: list[Encoder] = []
+
+
+class Student(Content):
+    """The config.json of a student that a run has trained."""
+
+    kind: str
+    dimension: Count
+    token_dimension: Count
+    vocabulary: Count
+    sentences: Natural
+    epochs: Natural
+    seed: Natural
+    teacher: Labeller
