@@ -31,7 +31,7 @@ GRAPH = {
     "e": stage("e"),
     "f": stage("f", "d", "e"),
 }
-LINES = 40  # more than a run prints
+LINES = 24  # fewer than a run of two stages prints
 
 
 def make(root: Path, remote: Path) -> Path:
@@ -60,27 +60,35 @@ def below(root: Path) -> list[tuple[int, str]]:
 
 
 class Striker:
-    """Strikes a run once, after a random number of its lines."""
+    """Strikes a run once, after a random number of its lines, or later if there is nothing yet to strike."""
 
     def __init__(self, root: Path, remote: Path, draw: random.Random) -> None:
         self.root, self.remote, self.draw = root, remote, draw
-        self.kinds: dict[str, Callable[[subprocess.Popen[str]], None]] = {
-            "the run": lambda run: os.kill(run.pid, signal.SIGKILL),
-            "the run, gently": lambda run: os.kill(run.pid, signal.SIGTERM),
-            "the host": lambda run: self._kill("flows.execution.host"),
+        self.kinds: dict[str, Callable[[subprocess.Popen[str]], bool]] = {
+            "the run": lambda run: self._end(run, signal.SIGKILL),
+            "the run, gently": lambda run: self._end(run, signal.SIGTERM),
+            "the host or a fork of it": lambda run: self._kill("flows.execution.host"),
             "a stage": lambda run: self._kill("stage.py"),
             "the link": lambda run: self._cut(),
         }
 
-    def _kill(self, word: str) -> None:
-        """Kill a process of the run whose command has this word, if there is one now."""
-        if pids := [pid for pid, line in below(self.root) if word in line]:
-            with suppress(ProcessLookupError):
-                os.kill(self.draw.choice(sorted(pids)), signal.SIGKILL)
+    def _end(self, run: subprocess.Popen[str], number: signal.Signals) -> bool:
+        run.send_signal(number)
+        return True
 
-    def _cut(self) -> None:
+    def _kill(self, word: str) -> bool:
+        """Kill a process of the run whose command has this word; return whether there was one."""
+        pids = sorted(pid for pid, line in below(self.root) if word in line)
+        with suppress(ProcessLookupError):
+            if pids:
+                os.kill(self.draw.choice(pids), signal.SIGKILL)
+                return True
+        return False
+
+    def _cut(self) -> bool:
         self.remote.rename(self.remote.with_name("away"))
         self.remote.write_text("no directory", encoding="utf-8")
+        return True
 
     def heal(self) -> None:
         if self.remote.is_file():
@@ -98,12 +106,14 @@ class Striker:
             text=True,
         )
         assert run.stdout is not None
-        for number, _ in enumerate(run.stdout):
-            if number == moment:
-                self.kinds[kind](run)
+        at = None
+        with run.stdout as lines:
+            for number, _ in enumerate(lines):
+                if at is None and number >= moment and self.kinds[kind](run):
+                    at = number
         status = run.wait(LIMIT)
         self.heal()
-        return f"{kind} at line {moment}", status
+        return f"{kind} at line {at}", status
 
 
 def test_the_bytes_of_an_uninterrupted_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
