@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.gpu.handoff import fetch, give, opened
 from flows.registry.stored import missing
@@ -28,7 +29,7 @@ server.start()
 host, port = server.get_host_and_port()
 address = f"http://{host}:{port}"
 boto3.client("s3", endpoint_url=address, region_name="us-east-1").create_bucket(Bucket="bucket")
-print(address, flush=True)
+print("at", address, flush=True)
 sys.stdin.read()
 """
 SSH = """
@@ -43,7 +44,7 @@ async def main(directory):
         "127.0.0.1", 0, server_host_keys=[asyncssh.generate_private_key("ssh-ed25519")],
         authorized_client_keys=f"{directory}/key.pub", sftp_factory=True,
     )
-    print(server.get_port(), flush=True)
+    print("at", server.get_port(), flush=True)
     await asyncio.to_thread(sys.stdin.read)
 
 asyncio.run(main(sys.argv[1]))
@@ -53,7 +54,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAU
 
 @contextmanager
 def serving(program: str, *arguments: str) -> Iterator[str]:
-    """Run a server until the block ends; yield the first line that it prints."""
+    """Run a server until the block ends; yield the place that it prints."""
     server = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         stdin=subprocess.PIPE,
@@ -64,7 +65,7 @@ def serving(program: str, *arguments: str) -> Iterator[str]:
     assert server.stdin is not None and server.stdout is not None
     with server:
         try:
-            yield server.stdout.readline().strip()
+            yield next(line for line in server.stdout if line.startswith("at ")).split()[1]
         finally:
             server.kill()
 
@@ -82,14 +83,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
             yield f"    url = s3://bucket/store\n    endpointurl = {address}\n"
     else:
         with serving(SSH, str(tmp_path)) as port:
-            yield (
-                f"    url = ssh://127.0.0.1/{tmp_path}/store\n    port = {port}\n    user = {os.environ.get('USER', 'me')}\n"
-                f"    keyfile = {tmp_path}/key\n"
-            )
+            settings = {"url": f"ssh://127.0.0.1/{tmp_path}/store", "port": port, "user": "me"}
+            settings |= {"keyfile": f"{tmp_path}/key"}
+            yield "".join(f"    {name} = {value}\n" for name, value in settings.items())
 
 
 def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 37: outputs are pulled into a clone, an earlier run is found by its key, a promotion's check sees objects."""
+    """fault 37: a clone pulls outputs and finds an earlier run by its key; a promotion's check sees what is there."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     root = make_repository(tmp_path / "workspace", PAIR)
     with (root / ".dvc/config").open("a", encoding="utf-8") as file:
@@ -104,10 +104,9 @@ def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: py
     done = pipeline(tmp_path / "clone")
     assert "Pulled: a, b" in done.stdout, done.stdout + done.stderr
     monkeypatch.chdir(root)
-    objects = [
-        line.split()[1] for line in (root / "dvc.lock").read_text(encoding="utf-8").splitlines() if "md5:" in line
-    ]
-    place, lacking = missing(root, [*objects[-1:], "0" * 32])
+    lock = yaml.safe_load((root / "dvc.lock").read_text(encoding="utf-8"))
+    (output,) = lock["stages"]["b"]["outs"]
+    place, lacking = missing(root, [output["md5"], "0" * 32])
     assert (place, lacking) == ("the DVC remote 'store'", ["0" * 32])
 
     with opened(root, None) as repo:
