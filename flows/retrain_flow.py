@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
@@ -16,7 +16,7 @@ from flows.execution.run import GpuPolicy
 from flows.execution.settings import sites
 from flows.promotion import Channel
 from flows.retraining import REPORTED, Order, day_in, retrain_once
-from flows.tasks import AS_IT_STANDS, Profile, label, run_as_tasks
+from flows.tasks import AS_IT_STANDS, Overrides, Profile, label, run_as_tasks
 
 EVENT = "distillery.retraining"  # begins the name of each event
 NO_REMOTE = "none"
@@ -38,7 +38,7 @@ def retrain(
     snapshot: date | None = None,
     profile: Profile = AS_IT_STANDS,
     site: Site = NO_SITE,
-    overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
+    overrides: Overrides = {},  # noqa: B006  Prefect's form shows it, nothing changes it
     data: dict[str, Tolerance] = dict(HERE.edition.limits),  # noqa: B006
     gains: dict[str, Tolerance] = dict(HERE.registry.gains),  # noqa: B006
     tolerances: dict[str, Tolerance] = dict(HERE.registry.tolerances),  # noqa: B006

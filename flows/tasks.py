@@ -21,7 +21,7 @@ from flows.execution.config import SettingsError
 from flows.execution.graph import GraphError, Stage, targets
 from flows.execution.reproduce import MEANING, Outcome, StageError
 from flows.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
-from flows.execution.settings import profiles
+from flows.execution.settings import known_keys, profiles
 from flows.show import publish, publish_stages
 from flows.worktree import WorktreeError, bring_back
 
@@ -31,6 +31,7 @@ AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have 
 CHOICES = [AS_IT_STANDS, *profiles(Path.cwd())]
 TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
+Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form
 Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
 ERRORS = (GraphError, SettingsError, WorktreeError, PipelineError)  # whose message is enough
 
@@ -49,7 +50,7 @@ def stage_task(run: Run, stage: Stage, name: str) -> State[None]:
 def pipeline(
     target: Target = EVERYTHING,
     profile: Profile = AS_IT_STANDS,
-    overrides: dict[str, Any] = {},  # noqa: B006  Prefect's form shows it, nothing changes it
+    overrides: Overrides = {},  # noqa: B006  Prefect's form shows it, nothing changes it
     force: bool = False,
     gpu: GpuPolicy = "prefer",
     parallel: int = 2,

@@ -55,6 +55,15 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
             file.truncate(0)
 
 
+def open_streams() -> None:
+    """Open those of the three standard streams that are closed, or a pipe would get their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+
+
 def without_git(environment: Mapping[str, str]) -> dict[str, str]:
     """Return `environment` without the variables by which git, or a stage's git, would work in another place."""
     return {name: value for name, value in environment.items() if name not in GIT_PLACES}

@@ -107,6 +107,24 @@ def keys_of(params: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def known_keys(directory: Path) -> dict[str, Any]:
+    """Return a JSON schema for the overrides of a form: it refuses a key that neither params.yaml nor `open` has.
+
+    A nested value is checked by the run itself, in its first lines.
+
+    Example:
+        >>> known_keys(Path("nowhere"))
+        {'type': 'object'}
+    """
+    path = directory / PARAMS
+    if not path.exists():
+        return {"type": "object"}
+    names: list[dict[str, Any]] = [{"enum": keys_of(read_yaml(path.read_text(encoding="utf-8")) or {})}]
+    if sections := read_config(directory).params.open:
+        names.append({"pattern": f"^({'|'.join(map(re.escape, sections))})\\."})
+    return {"type": "object", "propertyNames": {"anyOf": names}}
+
+
 def assignments(given: Sequence[str]) -> dict[str, Any]:
     """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
     found = {}

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.flows import Flow, load_flow_from_entrypoint
 
 from flows.gpu_stage import COMMAND
@@ -74,6 +76,11 @@ def test_one_command_deploys(tmp_path: Path) -> None:
                 (step,) = deployment.pull_steps or []
                 assert [options["directory"] for options in step.values()] == ["{{ $DISTILLERY_CLONE }}"]
                 assert [schedule.active for schedule in deployment.schedules] in ([], [False])  # until switched on
+            (pipeline_id,) = (each.id for each in client.read_deployments() if each.name == "pipeline")
+            for known in ({"student.epochs": 1}, {"student": {"epochs": 1}}, {"encoders.mine.reference": "x"}):
+                client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": known})
+            with pytest.raises(PrefectHTTPStatusError, match=r"student\.epohs"):
+                client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": {"student.epohs": 1}})
             pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
             assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
     finally:

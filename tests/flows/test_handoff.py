@@ -531,7 +531,8 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
-# dvc/stage/cache.py, change flows/gpu/handoff.py, and raise PROTOCOL if keys or entries have changed.
+# dvc/stage/cache.py, change flows/gpu/handoff.py or flows/execution/dvc_stage.py, and raise PROTOCOL if keys or entries
+# have changed.
 PRIVATE = {
     "dvc.stage.cache:_can_hash": ["stage"],
     "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
@@ -541,6 +542,12 @@ PRIVATE = {
     "dvc.stage.cache:StageCache._create_stage": ["self", "cache", "wdir"],
     "dvc.stage.cache:StageCache._load": ["self", "stage"],
     "dvc.stage.cache:StageCache.save": ["self", "stage"],
+    "dvc.stage.run:cmd_run": ["stage", "dry", "run_env"],
+    "dvc.stage.cache:StageCache.restore": ["self", "stage", "run_cache", "pull", "dry"],
+    "dvc.stage:Stage.reproduce": ["self", "interactive", "kwargs"],
+    "dvc.dvcfile:ProjectFile.dump_stages": ["self", "stages", "update_pipeline", "update_lock", "kwargs"],
+    "dvc.repo.reproduce:_reproduce_stage": ["stage", "kwargs"],
+    "dvc.repo:Repo._reset": ["self"],
     "dvc.stage.serialize:to_single_stage_lockfile": ["stage", "kwargs"],
     "dvc.stage:Stage.save_deps": ["self", "allow_missing"],
     "dvc.stage:Stage.changed": ["self", "allow_missing", "upstream"],
@@ -562,9 +569,9 @@ def test_private_names_of_dvc(name: str) -> None:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which flows/gpu/handoff.py uses: {error}")
+        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which the flows use: {error}")
     parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
-    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which flows/gpu/handoff.py uses."
+    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which the flows use."
 
 
 def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from flows.execution.config import SettingsError
+from flows.execution.process import bound
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel, PromotionError, promoted, registered, rollback
 from flows.registry.comparison import ToleranceError
@@ -43,7 +44,8 @@ def retrain(root: Path, order: Order = ORDER, **overrides: object) -> Verdict:
 
 def start(root: Path, *options: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "flows.retrain", *options]
-    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # It ends with pytest, however that ends: its stage would wait for an hour.
+    return subprocess.Popen(bound(command), cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def fetched(url: Path, target: Path) -> str:

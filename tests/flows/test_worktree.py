@@ -195,6 +195,18 @@ def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "index").exists()
 
 
+def test_a_submodule_with_closed_streams(chain: Path, tmp_path: Path) -> None:
+    """fault 52: the repository is a submodule of another, and the run starts without any of the standard streams."""
+    whole = tmp_path / "whole"
+    git(tmp_path, "init", "--quiet", "whole")
+    git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(chain), "part")
+    assert (whole / "part/.git").is_file()
+    command = f"exec {sys.executable} -m flows.pipeline --apply <&- >&- 2>&-"
+    subprocess.run(["sh", "-c", command], cwd=whole / "part", check=True, timeout=LIMIT)
+    assert (whole / "part/d.txt").read_text(encoding="utf-8").splitlines()[-1] == "d 1"
+    assert git(whole / "part", "status", "--porcelain") == "?? dvc.lock"
+
+
 def test_one_name_for_one_run(chain: Path) -> None:
     """fault 4: A second process under the same name is refused."""
     (chain / RUNS).mkdir(parents=True)
