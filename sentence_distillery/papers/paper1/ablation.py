@@ -151,7 +151,7 @@ def gains(found: Cosines, pairs: PairSet) -> Iterator[Gain]:
     }
     for one, other in COMPARED:
         for system, weighting in found:
-            if system == one:
+            if system == one and (other, weighting) in draws:
                 difference = draws[one, weighting] - draws[other, weighting]
                 low, high = bootstrap.interval(difference[1:])
                 figures = (round(float(value), 5) for value in (difference[0], low, high))
