@@ -31,7 +31,7 @@ from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.progress import track
 from stages import paths
-from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
+from stages.distillation import fine_tuned_student, mlp_head, paper_student, search_student, student
 from stages.evaluation.domain import CORPUS, students
 from stages.pairs import simcse
 from stages.params import PARAMS, Params, load_params, read_params
@@ -39,7 +39,7 @@ from stages.stage import stage
 from stages.word_vectors import fasttext, refine, skipgram
 
 # The students first: they have the refined vectors of the run, which `refine` then replaces in the workspace.
-TRAININGS = (paper_student, student, mlp_head, fine_tuned_student, simcse, fasttext, skipgram, refine)
+TRAININGS = (paper_student, student, mlp_head, search_student, fine_tuned_student, simcse, fasttext, skipgram, refine)
 OWN = {PARAMS, paths.REPORTS, paths.MODEL_CHECKPOINTS, *paths.MODELS.values()} - {paths.REFINED}  # of a workspace
 
 
@@ -54,6 +54,7 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
         "simcse": params.simcse,
         "student": params.student,
         "mlp_head": params.mlp_head,
+        "search_student": params.search_student,
         "fine_tuned_student": params.fine_tuned_student,
     }
     if taken := [name for name, section in sections.items() if section.model_dump()["seed"] == seed]:
@@ -66,6 +67,7 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
 def make_workspace(directory: Path, content: dict[str, Any]) -> None:
     """Make a workspace of the stages, or take one that is there; what they do not write is linked to this run's."""
     (directory / paths.REFINED.parent).mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(directory / paths.REPORTS, ignore_errors=True)  # checksums of files that are linked again
     (directory / PARAMS).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     for path in (*Path().iterdir(), *paths.REFINED.parent.iterdir()):
         if path not in OWN and path != paths.REFINED.parent and not path.name.startswith("."):

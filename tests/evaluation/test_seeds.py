@@ -17,7 +17,7 @@ from sentence_distillery.evaluation.seeds import measured, rated_sets
 from sentence_distillery.evaluation.systems import StudentSystem, System, TeacherSystem, WordSystem
 from sentence_distillery.word_vectors.model import WordVectors
 from stages import paths
-from stages.distillation import fine_tuned_student, mlp_head, paper_student, student
+from stages.distillation import fine_tuned_student, mlp_head, paper_student, search_student, student
 from stages.evaluation import seeds as seeds_stage
 from stages.pairs import simcse
 from stages.params import load_params
@@ -42,6 +42,7 @@ SECTIONS: dict[str, Any] = {
     "simcse": {"enabled": True, "reference": "tiny", "sha256": None, "sentences": 8, "batch_size": 4},
     "student": {"dimension": 6, "epochs": 2, "batch_size": 64},
     "mlp_head": {"units": 4, "epochs": 2, "batch_size": 64},
+    "search_student": {"enabled": True, "epochs": 1, "batch_size": 64, "lexical_dimension": 8},
     "fine_tuned_student": {"epochs": 1, "batch_size": 16},
 }
 
@@ -84,6 +85,7 @@ def test_everything_that_trains_in_minutes(workspace: Path, monkeypatch: pytest.
         "paper student",
         "student",
         "student, MLP head",
+        "student, for search",
         "student, fine-tuned",
         "SimCSE",
     ]
@@ -101,7 +103,8 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
     """The figures of a seed equal those of the run's stages with that seed."""
     train_again(2, monkeypatch)
     write_params(**{name: section | {"seed": 2} for name, section in SECTIONS.items()})
-    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, mlp_head, fine_tuned_student):
+    variants = (mlp_head, search_student, fine_tuned_student)
+    for stage in (paper_student, simcse, skipgram, fasttext, refine, student, *variants):
         stage.main()
     sets = rated_sets(BenchmarkData(paths.BENCHMARKS))
     contrasted = load_simcse(Run({"simcse": paths.SIMCSE}, SystemOptions(512, simcse=load_params().simcse), list))
@@ -112,6 +115,7 @@ def test_figures_of_the_runs_own_seed(workspace: Path, monkeypatch: pytest.Monke
         StudentSystem(StaticEncoder.load(paths.PAPER_STUDENT), "paper student"),
         StudentSystem(StaticEncoder.load(paths.STUDENT)),
         StudentSystem(StaticEncoder.load(paths.MLP_HEAD), "student, MLP head"),
+        StudentSystem(StaticEncoder.load(paths.SEARCH_STUDENT), "student, for search"),
         StudentSystem(StaticEncoder.load(paths.FINE_TUNED_STUDENT), "student, fine-tuned"),
         contrasted,
     ]
