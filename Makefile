@@ -3,6 +3,7 @@
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, and start many at once
+# make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
@@ -17,7 +18,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance ui bench pareto release release-search parser mpnet benchmarks publish lint lock clean
+.PHONY: run distil test endurance torture ui bench pareto release release-search parser mpnet benchmarks publish lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -62,6 +63,9 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --nu
   --no-loadscope-reorder --durations 12
 test: $(READY)
 	$(PYTEST) -m "not endurance"
+
+torture: $(READY)
+	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json
 
 endurance: $(READY)
 	$(PYTEST) -m endurance

@@ -194,24 +194,83 @@ def _with_encoders(value: Any, known: dict[str, Any], place: str) -> Any:
     return entry(value["encoder"], f"{place}.encoder") | own if "encoder" in value else own
 
 
+MOST_VALUES = 200_000
+
+
 class _Loader(yaml.SafeLoader):
     """Load YAML by the core schema of version 1.2, as DVC does: 1e-05 is a number and `no` a string."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that is there twice, as DVC does: one of both values would be lost."""
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
+        if twice := [key for row, key in enumerate(keys) if key in keys[:row]]:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} is there twice", node.start_mark)
+        return dict(super().construct_mapping(node, deep))
 
 
 _Loader.yaml_implicit_resolvers = {}  # without those of YAML 1.1
 for _tag, _pattern in (
     ("null", r"~|null|Null|NULL|"),
     ("bool", r"true|True|TRUE|false|False|FALSE"),
-    ("int", r"[-+]?(0|[1-9][0-9]*)"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+    ("int", r"[-+]?(0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)"),
+    ("float", r"[-+]?[0-9][0-9_]*(\.[0-9_]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"),
+    ("float", r"[-+]?\.[0-9_]+([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+    ("merge", "<<"),
+    ("value", "="),
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), None)
 
 
-def read_params(path: Path = PARAMS) -> dict[str, Any]:
+def _integer(loader: _Loader, node: yaml.ScalarNode) -> int:
+    """Read 0o14, 0x1F, 0b11, 1_000 and 014 as DVC does: 12, 31, 3, 1000 and 14."""
+    text = node.value.replace("_", "")
+    sign, digits = ("-", text[1:]) if text[0] == "-" else ("", text.removeprefix("+"))
+    base = {"0b": 2, "0o": 8, "0x": 16}.get(digits[:2], 10)
+    try:
+        return int(sign + (digits[2:] if base != 10 else digits), base)
+    except ValueError as error:  # thousands of digits, or none
+        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+
+
+def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
+    """Count the values below one as often as they are named; raises YAMLError if there are too many, or no end."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) in seen:
+        raise yaml.YAMLError("an anchor is named within itself")
+    total = 1
+    for each in value.values() if isinstance(value, dict) else value:
+        total += _size(each, (*seen, id(value)))
+        if total > MOST_VALUES:
+            raise yaml.YAMLError(f"its anchors stand for more than {MOST_VALUES:,} values")
+    return total
+
+
+class _ParamsLoader(_Loader):
+    """The same, but a day without quotes is refused: DVC makes a date of it, which it cannot keep."""
+
+
+def _refuse_day(loader: _Loader, node: yaml.ScalarNode) -> None:
+    raise yaml.constructor.ConstructorError(
+        None, None, f"put {node.value} in quotes, as '{node.value}'", node.start_mark
+    )
+
+
+_DAY = re.compile(r"^[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9:.]+.*)$")
+_ParamsLoader.add_implicit_resolver("!day", _DAY, None)
+_ParamsLoader.add_constructor("!day", _refuse_day)
+
+
+def read_params(path: Path = PARAMS, loader: type[_Loader] = _Loader) -> dict[str, Any]:
     """Read the file as it is written; raise an InputError if it is not YAML, or has no sections."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        content = yaml.load(path.read_text(encoding="utf-8"), loader)
+        _size(content)
+    except RecursionError as error:
+        raise InputError(f"{path} is nested too deeply. Restore it with `git checkout {path}`.") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {error}. Restore it with `git checkout {path}`.") from error
     if not isinstance(content, dict):
@@ -221,7 +280,7 @@ def read_params(path: Path = PARAMS) -> dict[str, Any]:
 
 def load_params(path: Path = PARAMS) -> Params:
     """Read and check the whole file; raise an InputError that lists every problem."""
-    content = read_params(path)
+    content = read_params(path, _ParamsLoader)
     try:
         return Params.model_validate(content)
     except ValidationError as error:

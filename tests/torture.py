@@ -24,6 +24,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from pathlib import Path
@@ -142,7 +143,9 @@ def forked(work: Callable[[], None], directory: Path, limit: float) -> tuple[int
         if done:
             return os.waitstatus_to_exitcode(status), log.read_text(errors="replace"), time.monotonic() - began
         time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it has not yet begun its group
+        os.killpg(child, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None, log.read_text(errors="replace"), time.monotonic() - began
 

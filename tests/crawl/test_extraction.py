@@ -359,3 +359,53 @@ def _ended(process: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):
         return True
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0; url=/new.html", "/new.html"),
+        ("5;URL='http://news.example/a'", "http://news.example/a"),
+        (" 0 , url = /b ", "/b"),
+        ("0;url=javascript:alert(1)", "javascript:alert(1)"),
+        ("30", None),
+        ("x; y=/c", None),
+        ("", None),
+    ],
+)
+def test_a_page_that_sends_its_readers_elsewhere(content: str, target: str | None) -> None:
+    """fault 31: the target of a meta refresh is a link as any other, for the same rules to judge."""
+    html = f'<html><head><META HTTP-EQUIV="Refresh" content="{content}"></head><body><p>Moved.</p></body></html>'
+    assert page(html)["links"] == ([[target, "page", None, None]] if target else [])
+
+
+PROSE = (
+    "<p>"
+    + "The storm closed the harbour on Monday morning and the ships had to wait outside for two days. " * 3
+    + "</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("date", "published"),
+    [
+        ("03/04/2019", None),
+        ("3.4.2019", None),
+        ("04/04/2019", "2019-04-04"),
+        ("2019-04-03", "2019-04-03"),
+        ("3 April 2019", "2019-04-03"),
+        ("03/04/2019, that is 3rd of April, 2019", "2019-04-03"),
+        ("03/04/2019 (2019-04-03)", "2019-04-03"),
+    ],
+)
+def test_a_date_that_could_be_of_two_months(date: str, published: str | None) -> None:
+    """fault 50: it is not guessed; the same day in another form makes it certain."""
+    html = f'<html><head><meta name="date" content="{date}"><meta property="og:type" content="article"></head>'
+    assert page(f"{html}<body><article>{PROSE * 3}</article></body></html>")["published"] == published
+
+
+def test_an_index_of_itself_and_of_others() -> None:
+    """fault 49: the sitemaps of an index are links, whose number and depth the crawl bounds as those of pages."""
+    index = "<sitemapindex>" + "".join(f"<sitemap><loc>http://x/{n}.xml</loc></sitemap>" for n in range(3))
+    found = analyse(request("sitemap", "application/xml"), f"{index}</sitemapindex>".encode())["links"]
+    assert [link[:2] for link in found] == [[f"http://x/{n}.xml", "sitemap"] for n in range(3)]

@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -178,3 +179,34 @@ def test_the_product_token_counts(agent: str, encoding: str) -> None:
     text = f"User-agent: {agent}\nDisallow: /x\n\nUser-agent: other/1.0\nDisallow: /\n"
     robots = ruling(200, text.encode(encoding))
     assert (robots.allows("http://a.example/x"), robots.allows("http://a.example/y")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "delay"),
+    [
+        (b"Crawl-delay: 0.5", 0.5),
+        (b"Crawl-delay: -3", 0.0),
+        (b"Crawl-delay: nan", 0.0),
+        (b"Crawl-delay: soon", 0.0),
+        (b"Request-rate: 1/20", 20.0),
+        (b"Request-rate: 0/5", 0.0),
+    ],
+)
+def test_delays_that_are_numbers(lines: bytes, delay: float) -> None:
+    """fault 29: a demand that is no number above nothing is no demand."""
+    assert ruling(200, b"User-agent: *\n" + lines + b"\n").delay() == delay
+
+
+def test_long_delays_are_said(tmp_path: Path) -> None:
+    """fault 29: a delay of 12 s is one line; one of more than an hour leaves the host out, with a reason."""
+    with Site(addresses={"patient": "127.0.2.1", "endless": "127.0.2.2", "other": "127.0.2.3"}).serving() as site:
+        for host, delay in (("patient", 12), ("endless", 4000)):
+            site.add("/robots.txt", Reply(f"User-agent: *\nCrawl-delay: {delay}\n".encode(), 200, TEXT), host)
+            site.add("/", page("<p>Nothing here.</p>"), host)
+        crawl = Crawl(tmp_path, site)
+        crawl.web["sites"] = [crawl.named(host, sections=[site.url("/", host)]) for host in ("patient", "endless")]
+        errors = crawl.run(status=1)  # there is no article on these pages
+        assert errors.count("asks for 12 s between two requests: 7200 pages a day") == 1
+        assert errors.count("asks for 4000 s between two requests, so none of its pages is fetched") == 1
+        assert "'robots.txt asks for too long a delay': 1" in errors
+        assert [asked.path for asked in site.requests("endless")] == ["/robots.txt"]
