@@ -34,7 +34,8 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # without certificates, which 
 class Server:
     """A Prefect server with its own database, which can be stopped and started again."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *origins: str) -> None:
+        self.origins = origins  # further ones, as of a tunnel
         self.port = free_port()
         self.origin = origin_of(self.port)
         self.api = f"{self.origin}/api"
@@ -58,7 +59,8 @@ class Server:
     def start(self) -> None:
         if URL not in os.environ:  # SQLite
             make_database(self.log.parent)
-        self.process = spawn(["flows.server", "--port", str(self.port)], Path("/"), self.environment, self.log)
+        others = [f"--origin={origin}" for origin in self.origins]
+        self.process = spawn(["flows.server", "--port", str(self.port), *others], Path("/"), self.environment, self.log)
         wait_until(self.answers, f"the server answers; see {self.log}", self.process, SERVER_PAUSE)
 
     def answers(self) -> bool:

@@ -31,11 +31,13 @@ from flows.gpu.offer import Offer
 from flows.gpu.order import HandoffError
 from flows.gpu.pool import Errand, Limits
 from flows.gpu_stage import gpu_stage, offer_queue, queue_of
+from flows.server import origin_of
 from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
 from .handoff_server import Server, clone_of, kill, worker
+from .relay import Relay
 
 GPU = Needs({"gpu": 1})
 LIMITED: dict[str, Any] = {"resources": {"gpu": 1}, "timeout": None}
@@ -59,10 +61,15 @@ class Site:
         self._stack = ExitStack()
         self.worker: subprocess.Popen[bytes] | None = None
 
-    def start_worker(self) -> None:
+    def start_worker(self, **environment: str) -> None:
         """Unless it runs."""
         if self.worker is None or self.worker.poll() is not None:
-            self.worker = self._stack.enter_context(worker(self.server, self.clone, STAGE_LOG=str(self.ran_there)))
+            settings = {"STAGE_LOG": str(self.ran_there)} | environment
+            self.worker = self._stack.enter_context(worker(self.server, self.clone, **settings))
+
+    def stop_worker(self) -> None:
+        assert self.worker is not None
+        kill(self.worker, signal.SIGKILL)
 
     def close(self) -> None:
         self._stack.close()
@@ -148,9 +155,15 @@ def dvc_(*arguments: str, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def relay() -> Relay:
+    """A link to the server, which a worker may use in place of its own address."""
+    return Relay()
+
+
+@pytest.fixture(scope="module")
+def server(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("prefect")
-    server = Server(home)
+    server = Server(home, origin_of(relay.port))
     with temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}):
         server.start()
         try:
@@ -399,6 +412,38 @@ def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest
     with site.meanwhile(stop_the_run):
         assert site.hand_off(log=log) is Outcome.RESTORED
     assert len(stopped) == 1
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_the_link_is_cut_for_longer_than_the_heartbeat(
+    site: Site, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fault 37: the worker's bytes hang on the way to the server; home loses it, waits, and gets what it has done."""
+    limits = Limits(silence=LIMIT)
+    monkeypatch.setattr(pool, "LIMITS", limits)
+    before = site.runs_there()
+    site.stop_worker()
+
+    def cut() -> None:
+        relay.cut()
+        object.__setattr__(limits, "silence", 12)
+
+    def log(line: str) -> None:
+        if "is asked for the result of stage 'g'" in line:
+            object.__setattr__(limits, "silence", LIMIT)
+            relay.mend()
+
+    with relay.to(site.server.port):
+        site.start_worker(PREFECT_API_URL=f"{origin_of(relay.port)}/api")
+        try:
+            with site.meanwhile(cut):
+                assert site.hand_off(log=log) is Outcome.RESTORED
+        finally:
+            relay.mend()
+            site.stop_worker()
+    assert relay.passed > 1
     assert site.runs_there() == before + 1
     assert not site.ran_at_home.exists()
     site.assert_clean()
