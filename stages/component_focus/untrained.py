@@ -53,7 +53,7 @@ def scored(name: str, given: argparse.Namespace, params: Params, counters: Count
     if name in params.component_focus.functions:
         focus = params.component_focus.model_copy(update={"weights": given.weights})
         embed = load_function(params.component_focus.functions[name])
-        yield from at_inference(name, embed, Frozen(inputs, trees, focus), counters)
+        yield from at_inference(name, embed, Frozen(inputs, trees, focus), counters, given.labelled)
         return
     encoder = PairEncoder(load_encoder(params.encoders[name]), given.pooling)
     for task in params.component_focus.tasks:

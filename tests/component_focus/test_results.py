@@ -148,7 +148,8 @@ def test_an_encoder_that_takes_the_component_at_inference_alone(tmp_path: Path) 
         return np.stack([known[text] for text in texts])
 
     none, some = focus.at_inference("use", embed, focus.Frozen(inputs, {texts[0]: tree}, section), Counters("cells"))
-    assert [focus.series_of(each) for each in (none, some)] == [("use", "sick", UNTRAINED, "False")] * 2
+    series = ("use", "sick", UNTRAINED, "False", "after pooling")
+    assert [focus.series_of(each) for each in (none, some)] == [series] * 2
     assert [each.place["weight"] for each in (none, some)] == [0.0, 0.2]
     focused = known | {texts[0]: known[texts[0]] + 0.2 * known["Dogs bark"]}
     for found, vectors in ((none, known), (some, focused)):

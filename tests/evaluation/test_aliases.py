@@ -63,7 +63,7 @@ def test_kept_matrices_of_papers_2_and_3() -> None:
     assert matrix["file"].endswith("paraphrase/mrpc.csv")
     grid = paper_3.kept(KEPT / "runs/component_focus")
     shown = {name for table in grid["tables"] for _, lines in table.blocks for name, _ in lines}
-    assert "minilm-l6, model soup, W_cf = 0" in shown
+    assert "minilm-l6, model soup, W_cf = 0, after pooling" in shown
     assert not [name for name in shown if "mean weights" in name]
 
 

@@ -1,6 +1,6 @@
 """Every figure that docs and docstrings say about the papers is that of the table it comes from, in reports/runs.
 
-The tables of docs/papers*.md are read as they stand: each row names its cell. Figures in sentences are listed here with
+The tables of docs/paper*.md are read as they stand: each row names its cell. Figures in sentences are listed here with
 the way they follow from a table. What the page says is "recorded only here" cannot be compared, and is not.
 """
 
@@ -15,7 +15,7 @@ from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_resu
 from sentence_distillery.papers.paper3.gains import AFTER, UNTRAINED, order_of
 from tests.workspace import ROOT
 
-DOCS = sorted((ROOT / "docs").glob("papers*.md"))
+DOCS = sorted((ROOT / "docs").glob("paper*.md"))
 RUNS = ROOT / "reports/runs"
 NUMBER = r"[−+-]?\d+\.\d+"
 MRPC, FOCUS, BEST = "paraphrase/mrpc.csv", "component_focus/sick-stsb.csv", "best.csv"
@@ -173,7 +173,7 @@ SYSTEMS = {
     "our static student": "student",
     "mean of GloVe vectors (the paper's: 69.43 / 53.76)": "glove",
     "the same, content words only": "glove-content",
-    "Universal Sentence Encoder, multilingual v3": "use",
+    "Universal Sentence Encoder, multilingual v3": "USE multilingual v3",
 }
 
 

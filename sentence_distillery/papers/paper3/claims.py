@@ -149,7 +149,10 @@ def _falling(grid: Grid, metric: str, task: str) -> list[Comparison]:
     }
     ranked = sorted(chosen, key=lambda row: start.get((row.encoder, row.pooling, row.strategy), 0.0))
     return [
-        Comparison(f"{weak.encoder} and {strong.encoder}, {label(task)}", (weak.number or 0.0) - (strong.number or 0.0))
+        Comparison(
+            f"{weak.encoder} and {strong.encoder}, {label(task)} {metric}",
+            (weak.number or 0.0) - (strong.number or 0.0),
+        )
         for weak, strong in pairwise(ranked)
     ]
 
