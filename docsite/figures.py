@@ -6,7 +6,8 @@ A page asks for a table by a mark, and everything between the two marks is writt
     | encoder | ...
     <!-- end of figures -->
 
-A figure in a sentence stands between such marks, too: `<!-- figure: released speed -->580,000<!-- end -->`.
+A figure in a sentence stands between such marks, too: `<!-- figure: released speed -->580,000<!-- end -->`. Such a mark
+never begins a line, where Markdown would take it for a paragraph.
 `--check` writes nothing, and fails if a page or the chart differs from what would be written.
 """
 

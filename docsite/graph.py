@@ -84,6 +84,7 @@ def _path(output: Any) -> str:
     return str(output if isinstance(output, str) else next(iter(output)))
 
 
+@cache
 def needs() -> dict[str, set[str]]:
     """Return for each stage the stages whose outputs it reads."""
     return {
@@ -102,6 +103,7 @@ def _overlap(read: str, written: str) -> bool:
     return all("${" in a + b or a == b for a, b in zip(first, second, strict=False))
 
 
+@cache
 def columns() -> list[list[str]]:
     """Order the stages for the picture, column by column."""
     asked = needs()
@@ -127,6 +129,7 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
+@cache
 def graph() -> str:
     """Draw the graph."""
     found = columns()

@@ -95,7 +95,14 @@ def _choices(action: argparse.Action) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Return a text as a cell of a table: a placeholder such as <name> is no HTML.
+
+    >>> _cell("a <b> or `<c>`, d | e")
+    'a &lt;b&gt; or `<c>`, d \\\\| e'
+    """
+    parts = text.replace("|", "\\|").replace("\n", " ").split("`")
+    parts[::2] = [part.replace("<", "&lt;").replace(">", "&gt;") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def parameters() -> str:
