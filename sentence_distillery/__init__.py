@@ -31,7 +31,7 @@ _HOMES = {
     "PairSet": ("benchmarks.data", ""),
     "QuerySet": ("benchmarks.data", ""),
     "StaticEncoder": ("encoder.static_encoder", ""),
-    "compress": ("distillation.compression", ""),
+    "compress": ("encoder.compression", ""),
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
     "evaluate_on_texts": ("domain.texts", "distill"),

@@ -13,7 +13,6 @@ TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
 RELEASED_SEARCH = Path("models/released_search")
 PARSER = Path("models/syntax")
-README = Path("README.md")
 CONF = Path("conf")
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
 

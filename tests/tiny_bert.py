@@ -11,7 +11,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 
-def write_tiny_bert(directory: Path) -> None:
+def write_tiny_bert(directory: Path, width: int = 32) -> None:
     """A BERT of one layer, 32-d, over letters and a few words, with random weights from seed 1."""
     characters = "abcdefghijklmnopqrstuvwxyz0123456789"
     words = ["the", "police", "government", "australian", "people", "guitar", "dog", "woman", "water", "storm"]
@@ -25,7 +25,7 @@ def write_tiny_bert(directory: Path) -> None:
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(directory)  # type: ignore[no-untyped-call]
     config = BertConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
+        hidden_size=width,
         intermediate_size=32,
         num_hidden_layers=1,
         num_attention_heads=2,

@@ -158,8 +158,9 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
 def own_task(texts: Texts) -> TaskSet:
     """Take a set of the caller's own as what its form says.
 
-    Pairs with labels 0 and 1 but no scores are a pair classification, other pairs are rated; two DocumentSets are
-    classified by the SGD classifier, one is clustered; queries are searched for, or rerank their judged documents.
+    Pairs with labels 0 and 1 but no scores are a pair classification, other pairs are rated. Two DocumentSets are
+    classified: with labels 0 and 1 by the SGD classifier, which finds label 1, with any others as MTEB does. One
+    DocumentSet is clustered; queries are searched for, or rerank their judged documents.
     """
     match texts:
         case PairSet():
@@ -169,8 +170,9 @@ def own_task(texts: Texts) -> TaskSet:
             return TaskSet("clustering", texts)
         case QuerySet():
             return TaskSet("reranking" if texts.judged_only else "retrieval", texts)
-        case _:
-            return TaskSet("classification", texts, (SGD,))
+        case (train, test):
+            binary = {*train.labels, *test.labels} <= {NEGATIVE, POSITIVE}
+            return TaskSet("classification", texts, (SGD,) if binary else ())
 
 
 def check(task: TaskSet) -> None:

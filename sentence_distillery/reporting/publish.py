@@ -1,7 +1,7 @@
 """Keep the figures of a full run, and show kept runs as Markdown tables.
 
 results, other seeds   ->  a table of the run       command, date and machine in its first line
-kept runs              ->  the results in a README
+a kept run             ->  a Markdown table
 a matrix of cells      ->  <sets>.csv in a directory, with the cells that earlier runs made, also of more sets or
                            seeds; paper 2's curves and orders in a .json of the same name
 """
@@ -15,14 +15,13 @@ from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results, write_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
-from sentence_distillery.io.artifacts import InputError, read_json, write_json
+from sentence_distillery.io.artifacts import read_json, write_json
 from sentence_distillery.reporting.contents import Kept, Paraphrase
 from sentence_distillery.reporting.tables import ORDER, TITLES
 from sentence_distillery.runtime.machine import cores
 
 NO_SEEDS = {"seeds": 0}
 BESIDE = " | "  # between the runs that a matrix comes from, the latest first
-BEGIN, END = "<!-- results: made by `make publish` -->", "<!-- end of results -->"
 
 
 def machine() -> str:
@@ -157,15 +156,6 @@ def table(run: Path) -> list[str]:
 def _hundred(value: float | None) -> str:
     """Show a fraction as a figure of 100, a missing one as a dash."""
     return "–" if value is None else f"{100 * value:.1f}"
-
-
-def readme_with(tables: str, readme: str, path: Path) -> str:
-    """Put `tables` between the marks of `readme`; raises InputError, which names `path`, if a mark is missing."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise InputError(f"{path} lacks the marks of the results: put '{BEGIN}' and '{END}' around their place.")
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
 
 
 def comment_of(run: Path) -> str:

@@ -1,7 +1,6 @@
 """Keep the figures of a full run in git: `make publish` after a run of `paper` or `best`.
 
 reports/results.csv, paper1.csv, seeds/*.csv  ->  reports/runs/<profile>.csv
-reports/runs/*.csv                ->  the results table in README.md
 reports/paraphrase.csv or component_focus.csv with `--matrix`  ->  reports/runs/<matrix>/, and nothing else
 """
 
@@ -11,17 +10,10 @@ import sys
 from pathlib import Path
 
 from sentence_distillery.evaluation.results import read_results
-from sentence_distillery.io.artifacts import InputError, atomic_file, read_json
+from sentence_distillery.io.artifacts import InputError, read_json
 from sentence_distillery.io.checksums import ledger
 from sentence_distillery.reporting.contents import Paraphrase
-from sentence_distillery.reporting.publish import (
-    comment_of,
-    keep_curves,
-    keep_matrix,
-    keep_run,
-    readme_with,
-    table,
-)
+from sentence_distillery.reporting.publish import keep_curves, keep_matrix, keep_run
 from stages import paths
 from stages.params import Params, load_params
 from stages.stage import written_before
@@ -43,19 +35,14 @@ def publish_matrix(matrix: Path, command: str, date: str) -> Path:
 
 
 def publish_run(params: Params, command: str, date: str) -> None:
-    """Keep the run's figures, and show all kept runs in the README."""
+    """Keep the run's figures; `make figures` shows them in README and docs."""
     seeds = [paths.SEEDS / f"{seed}.csv" for seed in params.seeds.values]
     speeds = [path for path in (paths.PAPER1_SPEEDS, paths.SPEEDS) if path.exists()]  # not of outputs from DVC's cache
     keep_run([paths.PAPER1_RESULTS, paths.RESULTS, *speeds], seeds, paths.RUNS / f"{params.name}.csv", command, date)
-    runs = sorted(paths.RUNS.glob("*.csv"))
-    parts = [f"`{run.stem}` ({comment_of(run)}):\n\n" + "\n".join(table(run)) for run in runs]
-    readme = readme_with("\n\n".join(parts), paths.README.read_text(encoding="utf-8"), paths.README)
-    with atomic_file(paths.README) as partial:
-        partial.write_text(readme, encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Keep the figures of a full run in git and in the README.")
+    parser = argparse.ArgumentParser(description="Keep the figures of a full run in git.")
     parser.add_argument("--command", help="what made the run, by default the profile and `dvc repro`")
     parser.add_argument(
         "--matrix", type=Path, metavar="FILE", help=f"keep {' or '.join(map(str, MATRICES))}, and nothing else"

@@ -1,4 +1,4 @@
-"""The README's table of a run."""
+"""Kept runs, and their tables in the documentation."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -33,7 +33,7 @@ def test_a_system_without_figures_has_dashes(tmp_path: Path) -> None:
 
 
 def test_other_seeds_are_kept_and_not_mistaken_for_the_run(tmp_path: Path) -> None:
-    """The means over seeds follow the run's own figures, which the README shows."""
+    """The means over seeds follow the run's own figures, which the documentation shows."""
     own = rows("student", 0.78, 300_034.4)
     results, kept, seeds = (
         tmp_path / "results.csv",

@@ -1,0 +1,214 @@
+"""The reference pages that the site generates: command line, parameters, stages with a picture of the graph.
+
+    command line   from the parser of sentence_distillery.cli
+    parameters     from the typed models of stages.params and the values of conf/base.yaml
+    stages         from dvc.yaml
+
+A page in docs/reference has an introduction, and the mark `<!-- generated: parameters -->` where the rest comes.
+"""
+
+import argparse
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from docsite.graph import graph, stages
+from docsite.kept import ROOT
+from sentence_distillery import cli
+from stages.params import Params
+
+PLUMBING = ("-h", "--help")
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true, false", "null": "null"}
+
+LIST_PARTS = {"crawl": ("CrawlInput", "Columns"), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
+# Names that many sections share: their models leave the meaning to the section.
+SHARED = {
+    "seed": "of the random numbers",
+    "epochs": "passes over the training data",
+    "batch_size": "examples of one step",
+    "learning_rate": "of the optimiser",
+    "learning_rates": "the rates to try",
+    "optimizer": "how weights are updated",
+    "weight_decay": "how far weights shrink in each step",
+    "dimension": "numbers of a vector",
+    "window": "words on each side that a word is trained with",
+    "negative": "random words for each true neighbour",
+    "minimum_count": "rarer words get no vector",
+    "pooling": "how the vectors of tokens become one",
+    "poolings": "ways to make one vector of those of the tokens",
+    "strategies": "ways to train on pairs",
+    "inputs": "files of articles, for `source: files`",
+    "sites": "sites to crawl, for `source: web`",
+}
+
+
+def command_line() -> str:
+    """Describe each command: its sentence, its arguments, and the extra that it needs."""
+    parser = cli.parser()
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    parts = []
+    for name, command in commands.choices.items():
+        extra = cli.COMMANDS[name][2]
+        needs = f"Needs the extra `{extra}`." if extra else "Needs no extra."
+        parts += [
+            f"## {name}",
+            "",
+            f"{command.description} {needs}",
+            "",
+            *_usage(command),
+            "",
+            *_arguments(command),
+            "",
+        ]
+    return "\n".join(parts)
+
+
+def _usage(command: argparse.ArgumentParser) -> list[str]:
+    usage = " ".join(command.format_usage().removeprefix("usage: ").replace("[-h] ", "").split())
+    return ["```text", *textwrap.wrap(usage, 100, subsequent_indent="    ", break_on_hyphens=False), "```"]
+
+
+def _arguments(command: argparse.ArgumentParser) -> Iterator[str]:
+    yield "| argument | meaning |"
+    yield "| --- | --- |"
+    for action in command._actions:
+        if not set(action.option_strings) & set(PLUMBING):
+            yield f"| {_argument(action)} | {_cell(action.help or '')}{_choices(action)} |"
+
+
+def _argument(action: argparse.Action) -> str:
+    """Return an option with its value, or the name of a positional argument."""
+    shown = action.metavar or action.dest.upper()
+    value = " ".join(shown) if isinstance(shown, tuple) else shown
+    if not action.option_strings:
+        return f"`{value}`"
+    takes_none = action.nargs == 0
+    return f"`{action.option_strings[-1]}`" if takes_none else f"`{action.option_strings[-1]} {value}`"
+
+
+def _choices(action: argparse.Action) -> str:
+    return f"; one of {', '.join(f'`{choice}`' for choice in action.choices)}" if action.choices else ""
+
+
+def _cell(text: str) -> str:
+    """Return a text as a cell of a table: a placeholder such as <name> is no HTML.
+
+    >>> _cell("a <b> or `<c>`, d | e")
+    'a &lt;b&gt; or `<c>`, d \\\\| e'
+    """
+    parts = text.replace("|", "\\|").replace("\n", " ").split("`")
+    parts[::2] = [part.replace("<", "&lt;").replace(">", "&gt;") for part in parts[::2]]
+    return "`".join(parts)
+
+
+def parameters() -> str:
+    """Describe each section of params.yaml: its keys, their values in conf/base.yaml, ranges and meanings."""
+    schema = Params.model_json_schema()
+    values = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    definitions = schema["$defs"]
+    parts: list[str] = []
+    for name, shape in schema["properties"].items():
+        parts += [f"## {name}", "", *_section(name, shape, values.get(name), definitions), ""]
+    return "\n".join(parts)
+
+
+def _section(name: str, shape: dict[str, Any], value: Any, definitions: dict[str, Any]) -> Iterator[str]:
+    found = _resolved(shape, definitions)
+    text = found.get("description") or ""
+    if text:
+        yield from (text.split("\n\n")[0].replace("\n", " "), "")
+    fields = found.get("properties")
+    if name == "encoders":
+        yield "Encoders by name. Each is a transformer, a function or a file of vectors, with the keys of its kind."
+        for kind in ("Teacher", "FunctionTeacher", "VectorTeacher"):
+            yield from ("", *_fields(definitions[kind]["properties"], {}, definitions))
+    elif fields is None:
+        yield f"{_title(found, name) or 'A name of `encoders`'}: {_value(value)} in `conf/base.yaml`."
+    else:
+        yield from _fields(fields, value, definitions)
+    for part in LIST_PARTS.get(name, ()):
+        yield from ("", f"Keys of each {_words(part)}:", "", *_fields(definitions[part]["properties"], {}, definitions))
+
+
+def _words(model: str) -> str:
+    """Return the words of a model's name.
+
+    >>> _words("OwnBenchmark")
+    'own benchmark'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", model).lower()
+
+
+def _fields(fields: dict[str, Any], values: Any, definitions: dict[str, Any]) -> Iterator[str]:
+    """Yield a table of the keys of a model, with their values if there are any."""
+    shown = isinstance(values, dict) and bool(values)
+    yield "| parameter | in conf/base.yaml | range | meaning |" if shown else "| key | range | meaning |"
+    yield "| --- | --- | --- | --- |" if shown else "| --- | --- | --- |"
+    for key, field in fields.items():
+        value = f" {_value(values[key])} |" if shown and key in values else " |" * shown
+        yield f"| `{key}` |{value} {_cell(_range(field, definitions))} | {_cell(_title(field, key))} |"
+
+
+def _resolved(shape: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    return definitions[shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+
+
+def _title(field: dict[str, Any], key: str) -> str:
+    """Return the meaning that a model gives a field; pydantic's own title is the name again."""
+    title = str(field.get("title", ""))
+    if title and title.lower().replace(" ", "_") != key.lower():
+        return title
+    return SHARED.get(key) or SHARED.get("learning_rate" if key.endswith("_learning_rate") else "", "")
+
+
+def _value(value: Any) -> str:
+    """Show a value as params.yaml has it.
+
+    >>> _value(None), _value([1.0, 2.0]), _value(0.00002)
+    ('`null`', '`[1.0, 2.0]`', '`2.0e-05`')
+    """
+    text = yaml.safe_dump(value, default_flow_style=True, width=10_000).strip().removesuffix("...").strip()
+    return f"`{text.replace('|', chr(92) + '|')}`"
+
+
+def _range(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Say which values a field may have.
+
+    >>> _range({"type": "number", "exclusiveMinimum": 0.0}, {}), _range({"enum": ["a", "b"]}, {})
+    ('number > 0', '`a`, `b`')
+    """
+    field = _resolved(field, definitions)
+    if "anyOf" in field or "oneOf" in field:
+        return " or ".join(dict.fromkeys(_range(each, definitions) for each in field.get("anyOf") or field["oneOf"]))
+    if "enum" in field:
+        return ", ".join(f"`{each}`" for each in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    kind = field.get("type", "")
+    if kind == "array":
+        return f"list of {_range(field.get('items', {}), definitions)}"
+    if kind == "object":
+        title = str(field.get("title", ""))
+        return f"keys of {_words(title)}" if title in definitions else "keys and values"
+    bounds = ", ".join(f"{sign} {_bound(field[name])}" for name, sign in BOUNDS.items() if name in field)
+    pattern = f" like `{field['pattern']}`" if "pattern" in field else ""
+    return f"{TYPES.get(kind, kind)} {bounds}".strip() + pattern
+
+
+def _bound(value: float) -> str:
+    return "2³²" if value == 2**32 else f"{value:g}"
+
+
+def stage_pages() -> str:
+    """Draw the graph, and describe each stage."""
+    parts = ['<div class="graph" markdown="0">', graph(), "</div>", ""]
+    for name, stage in stages().items():
+        parts += [f"## {name}", "", f"{stage.about}.", "", *stage.lines(), ""]
+    return "\n".join(parts)
+
+
+GENERATED = {"command line": command_line, "parameters": parameters, "stages": stage_pages}

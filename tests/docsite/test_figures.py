@@ -1,0 +1,84 @@
+"""Tables, figures and the chart of the documentation: what the kept figures say, and the pages as they stand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docsite import figures
+from docsite.figures import FIGURES, TABLES, changed, rounded, with_figures
+from docsite.kept import published, run, size, table
+from docsite.prose import pages
+from sentence_distillery.io.artifacts import InputError
+from tests.workspace import ROOT
+
+
+def test_the_pages_and_the_chart_show_the_kept_figures() -> None:
+    assert [path.relative_to(ROOT).as_posix() for path, _ in changed()] == [], "run `make figures`"
+
+
+def test_a_page_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert with_figures(text) == text
+    other = text.replace("| GloVe", "| GIoVe")
+    assert other != text
+    assert with_figures(other) == text
+    monkeypatch.setattr("sys.argv", ["figures", "--check"])
+    monkeypatch.setattr(figures, "changed", lambda: iter([(ROOT / "README.md", text)]))
+    with pytest.raises(SystemExit, match=r"README\.md differ from the kept figures; run `make figures`"):
+        figures.main()
+
+
+def test_marks_ask_for_a_table_and_for_a_figure() -> None:
+    text = (
+        "a\n<!-- figures: medical -->\nold\n<!-- end of figures -->\nof <!-- figure: teacher speed -->1<!-- end --> b"
+    )
+    new = with_figures(text)
+    assert new.startswith("a\n<!-- figures: medical -->\n| encoder | recall@1 |")
+    assert "old" not in new
+    assert new.endswith("<!-- figure: teacher speed -->320<!-- end --> b")
+
+
+def test_an_unknown_mark_is_refused() -> None:
+    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, runs"):
+        with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
+
+
+def test_marks_of_two_tables_are_not_taken_for_one() -> None:
+    text = "<!-- figures: seeds -->\n<!-- end of figures -->\nb\n<!-- figures: probes -->\n<!-- end of figures -->"
+    assert "\nb\n<!-- figures: probes -->\n| what differs" in with_figures(text)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda path: path.name)
+def test_a_mark_never_begins_a_line(page: Path) -> None:
+    """Markdown would end the paragraph there."""
+    assert not re.search(r"^<!-- figure: ", page.read_text(encoding="utf-8"), re.M)
+
+
+def test_every_table_and_figure_is_on_a_page() -> None:
+    """What no page asks for is not checked against anything."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages())
+    assert {name for name in TABLES if f"<!-- figures: {name} -->" not in text} == set()
+    assert {name for name in FIGURES if f"<!-- figure: {name} -->" not in text} == set()
+
+
+def test_known_figures() -> None:
+    """By hand, from the files."""
+    assert run("domains/medical", several_seeds=True).value("student", "scifact", "search", "ndcg_at_10") == 57.19
+    assert run("best").value("student", "stsb", "mean", "pearson") == 79.23
+    assert run("best", several_seeds=True).spread("student", "stsb", "mean", "pearson") == pytest.approx(0.02)
+    assert run("best").value("BERT", "stsb", "mean", "pearson") is None
+    assert size("own", "int8", 64)["megabytes"] == "5.27"
+    assert published("static-retrieval-mrl-en-v1")["scifact/ndcg_at_10"] == "0.5935"
+    assert (rounded(227_509), rounded(352.5), rounded(7)) == ("230,000", "350", "7")
+
+
+def test_a_figure_of_others_has_its_source() -> None:
+    assert all(row["source"].endswith(".json") and len(row["revision"]) == 8 for row in table("published"))
+
+
+def test_what_is_not_kept_is_refused() -> None:
+    with pytest.raises(InputError, match="no own float64 256"):
+        size("own", "float64", 256)
+    with pytest.raises(InputError, match="no potion-base-1G; add its rows"):
+        published("potion-base-1G")

@@ -1,0 +1,44 @@
+"""The generated pages: nothing of the parser, of the models and of dvc.yaml is left out."""
+
+import yaml
+
+from docsite.graph import columns, graph, needs, stages
+from docsite.reference import command_line, parameters, stage_pages
+from sentence_distillery import cli
+from tests.workspace import ROOT
+
+
+def test_every_command_and_option() -> None:
+    page = command_line()
+    assert all(f"## {name}\n" in page for name in cli.COMMANDS)
+    assert "| `--held-out SHARE` |" in page
+    assert "| `--scale LOW HIGH` |" in page
+    assert "Needs the extra `distill`." in page
+
+
+def test_every_parameter_has_a_meaning() -> None:
+    """With its value in conf/base.yaml and its range."""
+    base = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
+    page = parameters()
+    assert all(f"## {name}\n" in page for name in base)
+    assert "| `warm_up` | `0.1` | number ≥ 0, ≤ 1 |" in page or "| `warm_up` | `0.1` | number ≥ 0, < 1 |" in page
+    assert "| `relational_weight` | `0.3` | number ≥ 0 | weight of the in-batch KL |" in page
+    rows = [line for line in page.splitlines() if line.startswith("| `") and line.count(" | ") == 3]
+    assert len(rows) > 150
+    assert [row for row in rows if row.endswith("|  |")] == []
+
+
+def test_placeholders_of_a_cell_are_no_html() -> None:
+    assert "package:&lt;name&gt;, a local path" in parameters()
+
+
+def test_every_stage_and_what_it_needs() -> None:
+    assert needs()["student"] == {"benchmarks", "clean", "soft_labels"}
+    assert needs()["benchmarks"] == set()
+    assert "domain" in needs()["report"]
+    assert "student" not in needs()["clean"]
+    place = {name: number for number, column in enumerate(columns()) for name in column}
+    assert place.keys() == stages().keys()
+    assert all(place[other] < place[name] for name, others in needs().items() for other in others)
+    picture, page = graph(), stage_pages()
+    assert all(f'href="#{name}"' in picture and f"## {name}\n" in page for name in stages())
