@@ -1,7 +1,7 @@
 """The tutorial, from its own code blocks: first command to a search in the browser.
 
-Two things differ from what a reader does, so that it takes seconds: the teacher is small and has random weights, and only
-the functions of scikit-learn are read.
+Two things differ from what a reader does, so that it takes seconds: the teacher is small and has random weights, and
+only the functions of scikit-learn are read.
 """
 
 import json
