@@ -1,7 +1,11 @@
 """The tutorial, from its own code blocks: first command to a search in the browser.
 
 Two things differ from what a reader does, so that it takes seconds: the teacher is small and has random weights, and
+<<<<<<< HEAD
 only the functions of scikit-learn are read.
+=======
+only the functions of scipy.stats are read.
+>>>>>>> 84ece731c07f6ae0f0b0681d21e19c8ec5bd2b00
 """
 
 import json
@@ -29,7 +33,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
     write_tiny_bert(teacher, width=256)
     page = PAGE.read_text(encoding="utf-8")
     assert TEACHER in page and PACKAGES in page
-    page = page.replace(TEACHER, str(teacher)).replace(PACKAGES, "(sklearn,)").replace("--port 8000", "--port 0")
+    page = page.replace(TEACHER, str(teacher)).replace(PACKAGES, "(scipy.stats,)").replace("--port 8000", "--port 0")
     return [(language, text) for language, text in BLOCK.findall(page) if "pip install" not in text]
 
 
