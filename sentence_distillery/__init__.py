@@ -45,7 +45,8 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
     """Load the model that comes with the library, or one from a directory.
 
     Args:
-        directory: "released" or "released-search", or a directory that this library, sentence-transformers or model2vec saved.
+        directory: "released", "released-search", or a directory that this library or model2vec saved, or
+            sentence-transformers.
         truncate_dim: The dimensions to keep, the first ones; None keeps all.
 
     Returns:

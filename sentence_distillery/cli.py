@@ -484,9 +484,7 @@ def _text_column_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model", default="released", help="released, released-search or the directory of an encoder (released)"
-    )
+    parser.add_argument("--model", default="released", help="released, released-search or a directory (released)")
 
 
 # Command -> (what runs it, what adds its arguments, the extra that it needs)

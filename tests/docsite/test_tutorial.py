@@ -1,11 +1,7 @@
 """The tutorial, from its own code blocks: first command to a search in the browser.
 
 Two things differ from what a reader does, so that it takes seconds: the teacher is small and has random weights, and
-<<<<<<< HEAD
-only the functions of scikit-learn are read.
-=======
 only the functions of scipy.stats are read.
->>>>>>> 84ece731c07f6ae0f0b0681d21e19c8ec5bd2b00
 """
 
 import json
