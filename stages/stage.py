@@ -18,7 +18,7 @@ from typing import Any
 from sentence_distillery.encoders.options import TeacherError
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.checksums import Ledger, ledger
-from sentence_distillery.io.contents import Counted
+from sentence_distillery.io.contents import SEAL, Counted, seal
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
@@ -72,7 +72,8 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
             params = load_params()
             with ledger(written_before()) as files:
                 yield params, counters
-                write_json(target, counters.summary() | {"files": of_run(files)})
+                counted = counters.summary() | {"files": of_run(files)}
+                write_json(target, counted | {SEAL: seal(counted)})
                 write_json(paths.COSTS / f"{name}.json", _cost(started) | counters.costs)
     except HeldError as error:
         sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")

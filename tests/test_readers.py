@@ -34,7 +34,7 @@ from sentence_distillery.io.artifacts import (
     write_table,
     write_tensors,
 )
-from sentence_distillery.io.contents import Counted, ParserScores, Student
+from sentence_distillery.io.contents import SEAL, Counted, ParserScores, Student, seal
 from sentence_distillery.io.unavailable import read_unavailable
 from sentence_distillery.pairs.data import About as PairsAbout
 from sentence_distillery.pairs.export import About as ModelAbout
@@ -207,6 +207,16 @@ def test_json_that_is_cut_short_or_is_not_a_file(name: str, tmp_path: Path) -> N
     path.unlink()
     path.mkdir()
     refused(read, path)
+
+
+def test_counters_with_a_flipped_bit(tmp_path: Path) -> None:
+    """fault 41: counters have no others that know their checksum, so they carry a seal over their own content."""
+    path = tmp_path / "counters.json"
+    sealed = COUNTED | {SEAL: seal(COUNTED)}
+    write_json(path, sealed)
+    assert read_json(path, Counted) == sealed
+    write_json(path, changed(sealed, ("details", "n"), 3))
+    refused(by(Counted), path)
 
 
 def test_figures_that_cannot_be(tmp_path: Path) -> None:

@@ -370,7 +370,7 @@ def label(
         fingerprint = shelf.encoder.fingerprint
         embedder = Embedder(shelf.encoder, teacher, fingerprint, settings.batch_tokens, settings.precision)
         kept += embed_missing(shelf, sources, embedder, where)
-    counters.details["shards kept"] = kept
+    counters.costs["shards kept"] = kept
     counters.details["words"] = len(words)
     for part in parts:
         labels = sentence_labels(shelves, part)

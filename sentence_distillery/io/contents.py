@@ -4,7 +4,10 @@ A schema says what the readers rely on. Keys that it does not name may be there.
 files; here are the ones that every folder knows.
 """
 
-from typing import Annotated, Literal, Self
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -15,6 +18,20 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]  # with the rounding of float32
 ParserScores = dict[Literal["dev", "test"], dict[str, Percent]]  # by split and metric
+
+
+SEAL = "sha256"
+
+
+def seal(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a JSON object holds besides its own seal.
+
+    Example:
+        >>> seal({"kept": 7})[:8] == seal({"kept": 7, "sha256": "any"})[:8]
+        True
+    """
+    rest = {name: value for name, value in content.items() if name != SEAL}
+    return sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 class Content(BaseModel):
@@ -37,6 +54,13 @@ class Counted(Content):
     kept: Natural
     dropped: dict[str, Natural]
     details: dict[str, int | float | str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_what_was_written(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get(SEAL, seal(content)) != seal(content):
+            raise ValueError(f"{SEAL} is of another content: a value has changed since it was written")
+        return content
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

@@ -80,8 +80,8 @@ def shard(number: int) -> Path:
 
 def kept() -> int:
     """How many shards the last run took from the one before."""
-    counters = json.loads(Path("reports/counters/soft_labels.json").read_text(encoding="utf-8"))
-    return int(counters["details"].get("shards kept", 0))
+    costs = json.loads(Path("reports/costs/soft_labels.json").read_text(encoding="utf-8"))
+    return int(costs["shards kept"])
 
 
 def test_files(workspace: Path) -> None:
