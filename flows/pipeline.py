@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from flows.execution.config import SettingsError
 from flows.execution.graph import GraphError, Stage
-from flows.execution.process import open_streams
 from flows.execution.reproduce import MEANING, Outcome
 from flows.execution.run import PipelineError, Run, open_run, summary
 from flows.execution.settings import assignments
@@ -62,7 +61,6 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    open_streams()
     options = vars(arguments())
     apply, given = options.pop("apply"), options.pop("set")
     signal.signal(signal.SIGTERM, stop)

@@ -12,7 +12,6 @@ from datetime import date
 from pathlib import Path
 
 from flows.execution.config import Tolerance, read_config
-from flows.execution.process import open_streams
 from flows.execution.settings import assignments
 from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads, stop
@@ -56,7 +55,6 @@ def _limits(given: list[str]) -> dict[str, Tolerance]:
 
 
 def main() -> None:
-    open_streams()
     options = vars(arguments())
     signal.signal(signal.SIGTERM, stop)
     try:

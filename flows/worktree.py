@@ -107,6 +107,7 @@ def commit(root: Path, tree: str, message: str) -> str:
 def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
     """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
     directory, paths = root.absolute() / RUNS / name, read_config(root).paths
+    _refuse_submodule(root)
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory):
         git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
@@ -120,6 +121,16 @@ def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
         finally:
             for path in paths.returned:
                 _link_newer(directory / path, root / path)
+
+
+def _refuse_submodule(root: Path) -> None:
+    """Raise WorktreeError in a submodule: its worktrees share core.worktree, by which DVC finds a wrong place."""
+    if whole := git(root, "rev-parse", "--show-superproject-working-tree"):
+        address = git(root, "config", "--default", ".", "remote.origin.url")
+        raise WorktreeError(
+            f"{root} is a submodule of {whole}, in whose worktrees DVC cannot work. Run the flows in a clone "
+            f"of its own: git clone {address}"
+        )
 
 
 def _share_cache(root: Path, directory: Path) -> None:

@@ -3,13 +3,14 @@
     home                                  this process
     descriptor of a pipe ───────────────> pid 4711
                                           ran                    the command begins
-                                          done student Ran 7d8f... 09b1...     its outputs in DVC's cache
+                                          done ["student", "Ran", "7d8f...", "09b1..."]      its outputs in DVC's cache
 
 This is `dvc repro -s NAME` without the command line. It says what it did in these lines, so that nobody has to find it
 in DVC's messages, and it can run in a fork of a process that has loaded DVC and the graph (flows/execution/host.py).
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -106,7 +107,7 @@ def _done(stage: Stage, changed: bool, did: Collection[str]) -> str:
     else:
         outcome = "Restored" if "Restored" in did and "Ran" not in did else "Ran"
     objects = (out.hash_info.value for out in stage.outs if out.use_cache and out.hash_info)
-    return " ".join(["done", stage.addressing, outcome, *objects])
+    return f"done {json.dumps([stage.addressing, outcome, *objects])}"
 
 
 @contextmanager

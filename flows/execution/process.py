@@ -61,7 +61,10 @@ def open_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number, which is this one
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:  # so it was closed
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def without_git(environment: Mapping[str, str]) -> dict[str, str]:

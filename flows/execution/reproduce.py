@@ -4,6 +4,7 @@ DVC decides alone whether the stage has to run (flows/execution/dvc_stage.py). I
 runs, so several of these overlap. The process is a fork of the run's host if there is one, else a new one.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -174,7 +175,7 @@ class _Told:
                     self.ran = True
                     self._begun()
                 elif word == "done":
-                    name, outcome, *objects = rest.split()
+                    name, outcome, *objects = json.loads(rest)
                     self.done[name] = Done(Outcome(outcome), tuple(objects))
                 else:
                     self.status = int(rest)

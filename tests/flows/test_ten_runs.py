@@ -98,7 +98,7 @@ def test_ten_runs_at_once(workspace: Path, tmp_path: Path) -> None:
 
 
 def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database that `make ui DATABASE=postgresql` starts."""
+    """fault 38: ten, on the database that `make ui DATABASE=postgresql` starts."""
     try:
         program("postgres")
     except DatabaseError as error:
@@ -110,8 +110,8 @@ def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest
             monkeypatch.setenv(URL, address)
             server = Server(tmp_path)
             with at_work(server, workspace):
-                ordered(server, 3)
-                assert {run.state_name for run in ended(server, 3)} == {"Cached"}
+                ordered(server, 10)
+                assert {run.state_name for run in ended(server, 10)} == {"Cached"}
 
 
 def test_the_limit_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
