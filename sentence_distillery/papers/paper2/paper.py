@@ -37,8 +37,8 @@ PAPER = Paper(
     key="paper2",
     title="Paper 2: paraphrase identification with sentence encoders",
     citation=(
-        "Taras Shevchenko University, Analysis of Semantic Similarity between Sentences Using Transformer-based Deep "
-        "Learning Methods, CEUR Workshop Proceedings"
+        "Onyshchenko, Anisimov, Marchenko and Isoieva, Analysis of Semantic Similarity between Sentences Using "
+        "Transformer-based Deep Learning Methods, CEUR Workshop Proceedings 3347"
     ),
     sections=sections,
 )
