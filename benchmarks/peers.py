@@ -78,9 +78,9 @@ def _wordllama(module: Any) -> Callable[[list[str]], Any]:
     return encoder
 
 
-def released(task: TaskSet) -> Encoder:
-    """Load the encoder of this library."""
-    return StaticEncoder.load("released")
+def released(name: str, task: TaskSet) -> Encoder:
+    """Load an encoder of this library."""
+    return StaticEncoder.load(name)
 
 
 def teacher(task: TaskSet) -> Encoder:
@@ -148,7 +148,10 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 
 
 PEERS: dict[str, Peer] = {
-    "released": Peer("the encoder of this library, 160 dimensions, 15.4 MB", released),
+    "released": Peer("the encoder of this library, 160 dimensions, 15.4 MB", partial(released, "released")),
+    "released-search": Peer(
+        "the encoder of this library for search, 288 dimensions, 14.5 MB", partial(released, "released-search")
+    ),
     "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher, slow=True),
     "model2vec": Peer("model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec),
     "WordLlama": Peer("WordLlama, 256 dimensions, 16 MB", packaged("wordllama", "wordllama", _wordllama)),

@@ -17,7 +17,9 @@ kept in `--work`, so an interrupted call goes on where it stopped. `suite.csv` i
 """
 
 import argparse
+import datetime
 import logging
+import platform
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +40,7 @@ from sentence_distillery.evaluation.tasks import TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.runtime.machine import cores
 
 SETS = tuple(name for names in SUITE.values() for name in names)
 
@@ -59,9 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         kept = [each for name in options.sets for each in _set(name, options)]
         rows = [row for each in kept for row in each.results]
-        comment = f"{options.split} splits; benchmarks/suite.py; " + "; ".join(
-            f"{name}: {PEERS[name].about}" for name in options.peers
-        )
+        about = "; ".join(f"{name}: {PEERS[name].about}" for name in options.peers)
+        today, machine = datetime.date.today().isoformat(), f"{cores()} cores, {platform.machine()}"
+        comment = f"python -m benchmarks.suite FROM; {options.split} splits; {today}; {machine}; {about}"
         write_results(options.output / "suite.csv", rows, comment)
         write_results(options.output / "differences.csv", differences(kept, options.against), "first minus second")
     except InputError as error:

@@ -15,12 +15,14 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from docsite import kept
 from docsite.chart import chart
 from docsite.kept import ROOT, Run, published, record, run, size
+from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.reporting.publish import comment_of, table
 
@@ -101,6 +103,12 @@ def comparison() -> list[str]:
     head = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
     own = [
         _measured("**released**, 160 dimensions", peers, "released", size("released")),
+        _measured(
+            "**released-search**, 288 dimensions",
+            peers,
+            "released-search",
+            {"megabytes": "14.53", "sentences_per_second": ""},
+        ),
         _sized("student of `best`, 256 dimensions, 8 bits", size("own", "int8", 256)),
         _sized("the same, 64 dimensions, 8 bits", size("own", "int8", 64)),
     ]
@@ -123,6 +131,44 @@ def comparison() -> list[str]:
         "[reports/published.csv](reports/published.csv). "
         "The rest is measured by `python -m benchmarks.suite FROM`, or by `make pareto` (student, GloVe, speed).",
     ]
+
+
+def suite() -> list[str]:
+    """Each encoder's mean over the sets of each kind of task."""
+    found = run("suite/suite")
+    head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds"]
+    rows = []
+    for system in dict.fromkeys(key[0] for key in found.rows):
+        values = [kind.mean(found, system) for kind in KINDS]
+        known = [value for value in values if value is not None]
+        rows.append([system, *map(_one, values), _one(sum(known) / len(known) if len(known) == len(values) else None)])
+    return [*_grid(head, rows), "", f"{found.about}"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task: the column's title, its sets, and their main figure."""
+
+    title: str
+    sets: tuple[str, ...]
+    protocol: str
+    metric: str
+
+    def mean(self, run: Run, system: str) -> float | None:
+        """Return the mean over the sets, None if one of them has no figure."""
+        values = [run.value(system, name, self.protocol, self.metric) for name in self.sets]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if len(known) == len(values) else None
+
+
+KINDS = (
+    Kind("STS", SUITE["similarity"], "mean", "spearman"),
+    Kind("pairs", SUITE["pair classification"], "cosine", "ap"),
+    Kind("few-shot classification", SUITE["classification"], "few-shot", "accuracy"),
+    Kind("all examples", SUITE["classification"], "full", "accuracy"),
+    Kind("clustering", SUITE["clustering"], "k-means", "v_measure"),
+    Kind("retrieval", SUITE["retrieval"], "search", "ndcg_at_10"),
+)
 
 
 def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:
@@ -302,6 +348,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "banking77": banking77,
     "medical": medical,
     "probes": probes,
+    "suite": suite,
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: _rate(size("released")),

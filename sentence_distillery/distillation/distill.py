@@ -160,7 +160,7 @@ def distill(
         temperature: Of the similarities in that loss.
         for_search: Whether the student is trained further on passages of the texts, and gets 128 dimensions in which
             texts that share words are close. It then finds more, and its cosines follow human ratings less closely
-            (docs/how-to/choose-a-size.md has figures).
+            (docs/levers.md has figures).
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
