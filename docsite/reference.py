@@ -24,7 +24,7 @@ PLUMBING = ("-h", "--help")
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true, false", "null": "null"}
 
-LIST_PARTS = {"crawl": ("CrawlInput", "Columns"), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
+LIST_PARTS = {"crawl": ("CrawlInput",), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
 # Names that many sections share: their models leave the meaning to the section.
 SHARED = {
     "seed": "of the random numbers",
@@ -193,7 +193,9 @@ def _range(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         return f"list of {_range(field.get('items', {}), definitions)}"
     if kind == "object":
         title = str(field.get("title", ""))
-        return f"keys of {_words(title)}" if title in definitions else "keys and values"
+        if any(title in parts for parts in LIST_PARTS.values()):
+            return f"keys of {_words(title)}"
+        return ", ".join(f"`{key}`" for key in field.get("properties", ())) or "keys and values"
     bounds = ", ".join(f"{sign} {_bound(field[name])}" for name, sign in BOUNDS.items() if name in field)
     pattern = f" like `{field['pattern']}`" if "pattern" in field else ""
     return f"{TYPES.get(kind, kind)} {bounds}".strip() + pattern

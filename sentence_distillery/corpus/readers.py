@@ -1,5 +1,6 @@
-"""Read articles from a user's files, row by row: text and Markdown (one article per file), lines, CoNLL-U, JSON lines,
-CSV, TSV and Parquet.
+"""Read articles from a user's files, row by row.
+
+Text and Markdown (one article per file), lines, CoNLL-U, JSON lines, CSV, TSV and Parquet.
 
 Every reader yields `(place, row)`, where the place names the file and the row for messages and URLs, and the row is a
 dict of the file's own columns; NaN is None. A file that cannot be read raises InputError; a row is never skipped here.

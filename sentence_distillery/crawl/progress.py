@@ -50,7 +50,7 @@ class Progress:
 
 
 def describe(work: Work) -> str:
-    """120 pages, 85 articles, 3.1 MB, 40 queued; errors: 2 timeout, 1 HTTP 404"""
+    """Describe it: `120 pages, 85 articles, 3.1 MB, 40 queued; errors: 2 timeout, 1 HTTP 404`."""
     requests, size = work.store.totals()
     states = work.store.states()
     queued = sum(states.get(state, 0) for state in ("queued", "fetched"))

@@ -86,8 +86,10 @@ _EXPECTED_TEXT: dict[str, dict[str, object]] = {
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a StaticEncoder, which describes the arrays. `made_from` has the other entries of config.json: where
-    the model comes from."""
+    """The parts of a StaticEncoder, which describes the arrays.
+
+    `made_from` has the other entries of config.json: where the model comes from.
+    """
 
     tokenizer: Path | Tokenizer
     stored: NDArray[Any]

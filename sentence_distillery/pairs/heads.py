@@ -1,4 +1,4 @@
-"""Logistic regression on two sentence vectors (paper 2, section 3.1), under binary cross-entropy:
+"""Logistic regression on two sentence vectors (paper 2, section 3.1), under binary cross-entropy.
 
     p = sigmoid(w . c(u, v) + b)
 

@@ -297,7 +297,11 @@ def heat_map(
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Choose about `count` round numbers that enclose [low, high]: ticks(31, 50) is 30, 35, 40, 45, 50."""
+    """Choose about `count` round numbers that enclose [low, high].
+
+    >>> ticks(31, 50)
+    [30.0, 35.0, 40.0, 45.0, 50.0]
+    """
     span = high - low or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / count))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= span / count * (1 - 1e-9))
