@@ -36,8 +36,9 @@ from sentence_distillery.io.artifacts import (
 )
 from sentence_distillery.io.contents import SEAL, Counted, ParserScores, Student, seal
 from sentence_distillery.io.unavailable import read_unavailable
+from sentence_distillery.pairs.about import About as ModelAbout
+from sentence_distillery.pairs.about import refuse_damaged
 from sentence_distillery.pairs.data import About as PairsAbout
-from sentence_distillery.pairs.export import About as ModelAbout
 from sentence_distillery.pairs.starts import About as StartAbout
 from sentence_distillery.papers.grid.cell import _Content as CellContent
 from sentence_distillery.papers.paper1.paper import Examples, PaperStudent, Simcse
@@ -344,3 +345,17 @@ def test_a_figure_with_a_flipped_bit(tmp_path: Path, monkeypatch: pytest.MonkeyP
         write_json(figures, {"pearson": 0.7})  # the run itself may write it anew
         assert read_json(figures, dict[str, float]) == {"pearson": 0.7}
     assert read_rows(table, {})[0]["value"] == "1.6500"  # outside of a ledger nothing is known
+
+
+def test_a_damaged_model_of_pairs_is_not_published(tmp_path: Path) -> None:
+    """fault 41: the best cell is copied to models/paraphraser only if its reader would take it."""
+    about, weights = tmp_path / "pairs.json", tmp_path / "model.safetensors"
+    right = JSON["model.json"][0]
+    write_json(about, right)
+    write_tensors(weights, {"n": NUMBERS["n"].to_numpy()})
+    refuse_damaged(tmp_path)
+    for path, content in ((about, b"{}"), (about, b""), (weights, b"{}"), (weights, weights.read_bytes()[:40])):
+        kept = path.read_bytes()
+        path.write_bytes(content)
+        refused(lambda _: refuse_damaged(tmp_path), path)
+        path.write_bytes(kept)

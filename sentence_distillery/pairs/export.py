@@ -8,23 +8,21 @@ head.safetensors                                  the head's weights, if the sco
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import torch
-from pydantic import AfterValidator
 from safetensors.torch import save_file
 
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, read_json, read_tensors, write_json
-from sentence_distillery.io.contents import Content
-from sentence_distillery.io.options import Count
+from sentence_distillery.pairs.about import ABOUT as ABOUT
+from sentence_distillery.pairs.about import About
 from sentence_distillery.pairs.heads import LogisticHead
 from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.training import PairModel
 
-ABOUT = "pairs.json"
 HEAD = "head.safetensors"
 
 MODULES = "sentence_transformers.models."  # names of every version since 3
@@ -34,22 +32,6 @@ SENTENCE_TRANSFORMERS = {
     "default_prompt_name": None,
     "similarity_fn_name": "cosine",
 }
-
-
-def _known(head: str | None) -> str | None:
-    """Return the name of a head; raises ValueError for an unknown one."""
-    return None if head is None else Combination(head).value
-
-
-class About(Content):
-    """What pairs.json holds of a model."""
-
-    pooling: Literal["mean", "max", "cls"]
-    maximum_length: Count
-    head: Annotated[str | None, AfterValidator(_known)]
-    strategy: str
-    threshold: float
-    both_orders: bool = False
 
 
 def write_model(model: PairModel, about: Mapping[str, Any], directory: Path) -> None:

@@ -12,6 +12,7 @@ import shutil
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
+from sentence_distillery.pairs.about import refuse_damaged
 from sentence_distillery.pairs.data import ABOUT, About, load_pair_data
 from sentence_distillery.papers.paper2.results import TestPairs, summarise
 from stages import paths
@@ -26,6 +27,7 @@ def main() -> None:
         summary = summarise(cells, paths.COMBINATIONS, params.pair_grid, test, counters)
         with atomic_directory(paths.PARAPHRASER) as directory:
             if summary.winner is not None:
+                refuse_damaged(paths.PARAPHRASE_CELLS / summary.winner)
                 shutil.copytree(paths.PARAPHRASE_CELLS / summary.winner, directory, dirs_exist_ok=True)
             write_json(directory / "winner.json", {"winner": summary.winner})
         write_results(paths.PARAPHRASE_RESULTS, summary.rows)

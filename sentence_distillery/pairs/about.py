@@ -1,0 +1,38 @@
+"""What pairs.json says of a model of pairs: how to decide with it. Needs neither torch nor the model."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from sentence_distillery.io.artifacts import read_json, tensor_names
+from sentence_distillery.io.checksums import check_directory
+from sentence_distillery.io.contents import Content
+from sentence_distillery.io.options import Count
+from sentence_distillery.pairs.options import Combination
+
+ABOUT = "pairs.json"
+WEIGHTS = "model.safetensors"
+
+
+def _known(head: str | None) -> str | None:
+    """Return the name of a head; raises ValueError for an unknown one."""
+    return None if head is None else Combination(head).value
+
+
+class About(Content):
+    """What pairs.json holds of a model."""
+
+    pooling: Literal["mean", "max", "cls"]
+    maximum_length: Count
+    head: Annotated[str | None, AfterValidator(_known)]
+    strategy: str
+    threshold: float
+    both_orders: bool = False
+
+
+def refuse_damaged(directory: Path) -> None:
+    """Check the files of a model that is to be copied; raises InputError for one that its reader would refuse."""
+    check_directory(directory)
+    read_json(directory / ABOUT, About)
+    tensor_names(directory / WEIGHTS)
