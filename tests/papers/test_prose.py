@@ -249,6 +249,20 @@ def test_the_grids_over_the_weights() -> None:
     assert compared == 120
 
 
+# Paper 1
+
+
+def test_the_ablation() -> None:
+    """Means and spreads over five seeds."""
+    (table,) = (table for table in tables() if table.head[0] == "word vectors with")
+    for row in table.rows:
+        for protocol, cell in zip(("mean", "tf-idf", "dpcs"), row[1:], strict=True):
+            where = {"system": row[0], "protocol": protocol, "seeds": 5}
+            kept = [one("paper1/ablation.csv", metric=metric, **where) for metric in ("pearson", "spearman")]
+            expected = [100 * value for each in kept if each for value in (each.number or 0, each.spread or 0)]
+            assert close(numbers(cell), expected, 1), (row, expected)
+
+
 # Sentences
 
 

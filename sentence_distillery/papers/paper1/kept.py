@@ -45,11 +45,20 @@ def read_kept(directory: Path) -> list[Kept]:
     Raises:
         InputError: If a file cannot be read.
     """
-    ablation, table = directory / f"{ABLATION}.json", directory / f"{ABLATION}.csv"
-    gains = read_gains(ablation) if ablation.exists() else []
-    rows = read_results(table) if table.exists() else []
-    seconds = {row.protocol: row.number for row in rows if row.metric == "seconds" and row.number is not None}
+    gains, rows = read_ablation(directory)
+    seconds = seconds_of(rows)
     return [_read(path, seconds, gains, rows) for path in sorted(directory.glob("*.csv")) if path.stem != ABLATION]
+
+
+def read_ablation(directory: Path) -> tuple[list[Gain], list[Result]]:
+    """Read the ablation's gains and figures; both are empty without the files."""
+    ablation, table = directory / f"{ABLATION}.json", directory / f"{ABLATION}.csv"
+    return read_gains(ablation) if ablation.exists() else [], read_results(table) if table.exists() else []
+
+
+def seconds_of(rows: Sequence[Result]) -> dict[str, float]:
+    """Return what each weighting costs MyModel."""
+    return {row.protocol: row.number for row in rows if row.metric == "seconds" and row.number is not None}
 
 
 def _read(path: Path, seconds: dict[str, float], ablation: list[Gain], rows: list[Result]) -> Kept:

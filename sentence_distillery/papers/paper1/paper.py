@@ -1,5 +1,6 @@
 """Paper 1: word vectors refined by divergence, and a student that a transformer teaches."""
 
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -7,7 +8,7 @@ from pydantic import Field, model_validator
 from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Student
 from sentence_distillery.papers.paper import Outputs, Paper
 from sentence_distillery.papers.paper1.gains import read_gains
-from sentence_distillery.papers.paper1.kept import read_kept
+from sentence_distillery.papers.paper1.kept import read_ablation, read_kept, seconds_of
 from sentence_distillery.papers.paper1.published import TABLE_1, TABLE_2, with_published
 from sentence_distillery.papers.paper1.section import (
     PaperStudentRun,
@@ -71,9 +72,11 @@ def sections(outputs: Outputs) -> list[Section]:
         benchmark=counts["details"].get("benchmark", ""),
     )
     rows = [with_published(row) for row in outputs.rows]
-    about = evidence(run, outputs.json("examples", Examples), read_gains(outputs.files["paper1_gains"]))
+    ablation, figures = read_ablation(outputs.files["paper1_runs"])
+    run = replace(run, seconds=seconds_of(figures))
+    about = evidence(run, outputs.json("examples", Examples), read_gains(outputs.files["paper1_gains"]), ablation)
     return [
-        section(rows, outputs.sets, about, run, read_kept(outputs.files["paper1_runs"])),
+        section(rows, outputs.sets, about, run, read_kept(outputs.files["paper1_runs"]), figures),
         results_section(rows, outputs.seeds, outputs.sets),
         training_section(run),
     ]

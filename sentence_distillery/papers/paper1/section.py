@@ -76,7 +76,12 @@ def teachers(student: Mapping[str, Any]) -> str:
 
 
 def section(
-    rows: Sequence[Result], sets: Mapping[str, Any], about: claims.Evidence, run: PaperStudentRun, kept: Sequence[Kept]
+    rows: Sequence[Result],
+    sets: Mapping[str, Any],
+    about: claims.Evidence,
+    run: PaperStudentRun,
+    kept: Sequence[Kept],
+    ablation: Sequence[Result],
 ) -> Section:
     """Render the section.
 
@@ -86,6 +91,7 @@ def section(
         about: What the claims are judged by.
         run: How the systems were trained.
         kept: Longer runs, with their own claims.
+        ablation: The kept figures of the method without each of its parts.
 
     Returns:
         The section of the page.
@@ -93,6 +99,7 @@ def section(
     values = {
         "claims": claims.claims(rows, about, teachers(run.student)),
         "kept": [shown(each) for each in kept],
+        "ablation": ablation_table(ablation),
         "tables": reproduction.tables(rows, sets),
         "examples": [reproduction.table_1(about.examples), reproduction.table_2(about.examples)],
         "heat_maps": reproduction.heat_maps(about.examples),
