@@ -339,7 +339,7 @@ def test_repulsion_has_a_chart_for_each_learning_rate(workspace: Path) -> None:
         paths.COUNTERS / "repulsion.json",
         json.loads((paths.COUNTERS / "refine.json").read_text()) | {"total": 3, "kept": 0},
     )
-    assert "Algorithm 1 as printed" not in paper("paper1")
+    assert "<h3>Algorithm 1 as printed</h3>" not in paper("paper1")
 
 
 def test_every_value_is_on_the_page(workspace: Path) -> None:
