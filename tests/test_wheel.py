@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel from a copy of git's files."""
     place = tmp_path_factory.mktemp("wheel")
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("sentence_distillery", "models/released", "models/released_search", "stages", "flows", "benchmarks"):
+    for name in ("sentence_distillery", "models/released", "stages", "flows", "benchmarks"):
         shutil.copytree(ROOT / name, place / "source" / name, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, place / "source" / name)
@@ -61,10 +61,7 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     assert wheel.stat().st_size < LARGEST_WHEEL
     names = ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sentence_distillery"}
-    assert {
-        "sentence_distillery/py.typed",
-        *(f"sentence_distillery/{name}/model.safetensors" for name in ("released", "released_search")),
-    } <= set(names)
+    assert {"sentence_distillery/py.typed", "sentence_distillery/released/model.safetensors"} <= set(names)
     templates = {name for name in names if "/templates/" in name}
     assert {Path(name).suffix for name in templates} >= {".md", ".html", ".css"}
     assert any(name.endswith("licenses/LICENSE") for name in names)

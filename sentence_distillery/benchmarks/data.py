@@ -8,17 +8,15 @@ for name in data.available("pairs"):
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import Field
 
 from sentence_distillery.benchmarks.records import EVERY_SPLIT
 from sentence_distillery.io.artifacts import InputError, read_json, read_table
-from sentence_distillery.io.contents import Content, Natural
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.ranking import Judgements
 
@@ -57,26 +55,6 @@ JUDGEMENTS = pa.schema(
 )
 # As corpus.schema has it, which is not imported: a reader of pairs does not depend on how a corpus is cleaned.
 EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullable=False)])
-
-
-class Entry(Content):
-    """What the readers of a set rely on; one that was written before sets had a task has none."""
-
-    kind: Kind
-    rows: dict[str, Natural]
-    scale: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
-    task: TaskType = "sts"
-    protocols: list[str] = Field(default=[])
-    own: bool = False
-    scored: bool = True
-
-
-class Provenance(Content):
-    """What provenance.json holds: the sets that are there, why others are not, and the names of all sets of pairs."""
-
-    sets: dict[str, Entry]
-    absent: dict[str, str]
-    pair_sets: list[str]
 
 
 @dataclass(frozen=True)
@@ -171,6 +149,8 @@ class BenchmarkData:
                 "`write_benchmarks` of sentence_distillery.benchmarks.assembly makes such a directory.",
                 path,
             )
+        from sentence_distillery.benchmarks.provenance import Provenance  # needs pydantic
+
         return read_json(path, Provenance)
 
     def available(self, kind: Kind | None = None) -> list[str]:

@@ -55,6 +55,10 @@ _RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY.w
 MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
 LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
 
+_NOT_HERE = (
+    "'released-search' is not in the installed package, which has one model. It is the directory "
+    "models/released_search of the repository: load that by its path."
+)
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
@@ -123,6 +127,8 @@ def model_directory(name: str | Path) -> Path:
         sentence_distillery.io.artifacts.InputError: './my-model' ...
     """
     directory = _RELEASES.get(str(name), Path(name))
+    if str(name) == RELEASED_SEARCH and not directory.is_dir():
+        raise InputError(_NOT_HERE)
     if directory.is_dir():
         if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
             raise InputError(f"The directory '{name}' holds no model{_hint(str(name))}")

@@ -2,7 +2,7 @@
 
 Reads sentences of data/pairs, times a cross-encoder, a bi-encoder and the static student on them, and writes
 reports/pair_cost.json: how many runs each takes. Seconds differ from run to run: they are in
-reports/costs/pair_cost.json, which is not an output.
+reports/costs/pair_seconds.json, which is not an output.
 """
 
 import numpy as np

@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         workspace.hold_out([])
         for stage in (clean, soft_labels, student):
             stage.main()
-        for path in (paths.MLP_HEAD, paths.FINE_TUNED_STUDENT):
+        for path in (paths.MLP_HEAD, paths.SEARCH_STUDENT, paths.FINE_TUNED_STUDENT):
             write_json(path / VARIANT, {"absent": "switched off in this run"})
         shutil.copytree(ROOT / paths.RELEASED, paths.RELEASED)
         yield directory
@@ -75,7 +75,7 @@ def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
     domain.main()
     rows = read_results(paths.DOMAIN)
-    systems = ["student", "student, MLP head", "student, fine-tuned", "released"]
+    systems = ["student", "student, MLP head", "student, for search", "student, fine-tuned", "released"]
     assert [(row.system, row.protocol, row.metric) for row in rows] == [
         (name, *each) for name in systems for each in METRICS
     ]
@@ -89,7 +89,7 @@ def test_a_row_for_each_encoder_and_figure(run: Path) -> None:
     assert (counters["kept"], counters["dropped"]) == (
         12,
         {
-            "undefined: switched off in this run": 14,
+            "undefined: switched off in this run": 21,
             f"undefined: {COUNT} texts, but recall@100 needs 101": 2,
         },
     )

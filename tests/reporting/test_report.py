@@ -677,7 +677,7 @@ def test_paper_2(workspace: Path) -> None:
         assert expected in text
     assert "84 test pairs" in text and "125 test pairs" not in text
     assert "combined cosine" in text and "97%" in text and "3 pairs of train were removed" in text
-    assert "49,995,000" in text and "reports/costs/pair_cost.json" in text
+    assert "49,995,000" in text and "reports/costs/pair_seconds.json" in text
     assert HOSTILE not in whole
 
 
@@ -709,7 +709,7 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
     assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
     assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
     assert "tiny MEAN, modern joined pairs: 73.19" in paper_2 and "tiny CLS, modern joined pairs: not run" in paper_2
-    assert "worse in 1 of 1 comparison: the claim fails here." in paper_3 and "−3.21 −4.00 to −2.00" in paper_3
+    assert "−3.21 −4.00 to −2.00 1,379 1 worse" in paper_3
     assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3
 

@@ -80,7 +80,8 @@ def working_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_table(directory / SENTENCES / name, pa.table(columns, names=["document", "position", "text"]))
         labels = [pa.array(np.array(rows) << 20), embedding_column(vectors[list(rows)])]
         write_table(directory / SOFT_LABELS / name, pa.table(labels, schema=soft_label_schema(vectors.shape[1])))
-    write_json(directory / SOFT_LABELS / TEACHER, {"dimension": vectors.shape[1]})
+    teacher = {"reference": "tiny", "pooling": "mean", "maximum_length": 32, "dimension": vectors.shape[1]}
+    write_json(directory / SOFT_LABELS / TEACHER, teacher)
     return directory
 
 
