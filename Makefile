@@ -2,7 +2,7 @@
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
-# make endurance   the tests that kill, cut off and restart real runs, servers and crawls, and start many at once
+# make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second beside model2vec, sentence-transformers and the teacher

@@ -25,6 +25,7 @@ from pathlib import Path
 from sentence_distillery.benchmarks.assembly import write_benchmarks
 from sentence_distillery.benchmarks.benchmark import Sources
 from sentence_distillery.benchmarks.data import BenchmarkData
+from sentence_distillery.benchmarks.download import folders
 from sentence_distillery.benchmarks.options import OwnBenchmark
 from sentence_distillery.benchmarks.own import own_benchmark
 from sentence_distillery.distillation.distill import STUDENT, as_teacher, distill
@@ -87,7 +88,7 @@ class Place:
 
     def folder(self, name: str) -> Path:
         """Find the folder of a set; raises InputError if there is none."""
-        found = [path for path in (self.source / name, *sorted(self.source.glob(f"*/{name}"))) if path.is_dir()]
+        found = [path for path in folders(self.source, name) if path.is_dir()]
         if not found:
             raise InputError(f"{self.source} has no folder {name}; give the directory that has the sets.")
         return found[0]

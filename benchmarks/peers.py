@@ -51,12 +51,10 @@ class Peer:
     Attributes:
         about: What it is, with the size of its weights.
         load: Makes it for a set, or says why there is none.
-        slow: Whether it is a transformer, which needs an hour for long documents.
     """
 
     about: str
     load: Load
-    slow: bool = False
 
 
 def packaged(module: str, package: str, make: Callable[[Any], Callable[[list[str]], Any]]) -> Load:
@@ -152,7 +150,7 @@ PEERS: dict[str, Peer] = {
     "released-search": Peer(
         "the encoder of this library for search, 288 dimensions, 14.5 MB", partial(released, "released-search")
     ),
-    "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher, slow=True),
+    "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher),
     "model2vec": Peer("model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec),
     "WordLlama": Peer("WordLlama, 256 dimensions, 16 MB", packaged("wordllama", "wordllama", _wordllama)),
     "USE multilingual": Peer(

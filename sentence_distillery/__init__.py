@@ -45,8 +45,8 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
     """Load the model that comes with the library, or one from a directory.
 
     Args:
-        directory: "released", "released-search", or a directory that this library or model2vec saved, or
-            sentence-transformers.
+        directory: "released"; in a clone of the repository also "released-search"; or a directory that this library,
+            sentence-transformers or model2vec saved.
         truncate_dim: The dimensions to keep, the first ones; None keeps all.
 
     Returns:
