@@ -10,13 +10,12 @@ import argparse
 import os
 import signal
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
 from flows.execution.config import SettingsError
-from flows.execution.graph import GraphError, Stage
-from flows.execution.reproduce import MEANING, Outcome
+from flows.execution.graph import GraphError
+from flows.execution.reproduce import MEANING
 from flows.execution.run import PipelineError, Run, open_run, summary
 from flows.execution.settings import assignments
 from flows.execution.slots import queued
@@ -28,24 +27,10 @@ QUEUE = Path(".dvc/tmp/queue")  # of runs that a Prefect server sees: SQLite bea
 
 def run_in_threads(run: Run) -> None:
     """Run the stages in threads, and print what they print. Raises PipelineError."""
-
-    def bring_up_to_date(stage: Stage, upstream: list[Future[Outcome]]) -> Outcome:
-        for future in upstream:
-            future.result()  # raises if it failed, and so this stage does not run
-        outcome = run.bring_up_to_date(stage, lambda line: print(f"{stage.name} | {line}", flush=True))
-        print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True)
-        return outcome
-
-    with ThreadPoolExecutor(len(run.stages)) as threads:
-        futures: dict[str, Future[Outcome]] = {}
-        for stage in run.stages:
-            futures[stage.name] = threads.submit(bring_up_to_date, stage, [futures[name] for name in stage.upstream])
-        try:
-            for future in futures.values():
-                future.exception()
-        finally:
-            run.children.end()
-    run.check()
+    run.in_threads(
+        lambda stage, line: print(f"{stage.name} | {line}", flush=True),
+        lambda stage, outcome: print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True),
+    )
 
 
 def arguments() -> argparse.Namespace:

@@ -1,68 +1,97 @@
-"""`dvc repro` with one line for each stage: `python -m flows.terminal [target ...]`.
+"""The graph in the workspace, with one line for each stage: `python -m flows.terminal [target ...]`.
 
     [ 8/15] soft_labels: 2,591 sentences (37 s)
 
-A line says how many stages are done, what the stage kept and how long it took. What a stage says in between, and every
-error, is shown too; what DVC says about its lock file and about git is not.
+The result is that of `dvc repro`, which runs one stage at a time; here two run, if neither needs the other. A line says
+how many stages have begun, what the stage kept and how long it took. Other lines of a stage, and every error, are shown
+too; DVC's messages on its lock file and on git are not.
 """
 
+import argparse
 import re
-import subprocess
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Sequence
+from pathlib import Path
 
-from dvc.repo import Repo
+from dvc.exceptions import DvcException
 
-STARTED = re.compile(r"Running stage '(.+)':")
-UNCHANGED = re.compile(r"Stage '(.+)' (didn't change, skipping|is cached - skipping run.*)")
+from flows.execution.graph import GraphError, Stage
+from flows.execution.reproduce import Outcome
+from flows.execution.run import PipelineError, open_in_place
+from flows.pipeline import stop
+
+AT_A_TIME = 2
 NOISE = re.compile(
     r"\s*|> .*|(Updating|Generating) lock file .*|To track the changes .*|\s*git add .*|To enable auto staging.*"
-    r"|\s*dvc config .*|Use `dvc push` .*|Data and pipelines are up to date\."
+    r"|\s*dvc config .*|Use `dvc push` .*|Running stage '.+':"
+    r"|Stage '.+' (didn't change, skipping|is cached - skipping run.*)"
 )
 
 
-@dataclass
 class Progress:
-    """How many stages are done, of those of a target and everything that it depends on."""
+    """How many stages have begun, of those of a target and everything that it depends on.
 
-    total: int
-    running: str = ""
-    done: int = 0
-    unchanged: int = 0
+    Args:
+        total: Their number.
+    """
 
-    def shown(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield what a person wants to read of the lines that DVC and the stages print."""
-        for line in map(str.rstrip, lines):
-            if started := STARTED.fullmatch(line):
-                self.running, self.done = started[1], self.done + 1
-            elif UNCHANGED.fullmatch(line):
-                self.unchanged, self.done = self.unchanged + 1, self.done + 1
-            elif self.running and line.startswith(f"{self.running}: "):
-                yield f"[{self.done:2}/{self.total}] {line}"
-            elif not NOISE.fullmatch(line):
-                yield line
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.unchanged = 0
+        self.lines: set[str] = set()  # that a person has seen
+        self._numbers: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def shown(self, stage: str, line: str) -> str | None:
+        """Return a line of a stage as a person wants to read it, or None for one that tells nothing."""
+        number = self._number(stage)
+        self.lines.add(line)
+        if NOISE.fullmatch(line):
+            return None
+        return f"[{number:2}/{self.total}] {line}" if line.startswith(f"{stage}: ") else line
+
+    def ended(self, stage: str, outcome: Outcome) -> None:
+        """Count a stage that is up to date."""
+        self._number(stage)
+        with self._lock:
+            self.unchanged += outcome is not Outcome.RAN
+
+    def _number(self, stage: str) -> int:
+        with self._lock:
+            return self._numbers.setdefault(stage, len(self._numbers) + 1)
 
 
-def repro(target: str | None) -> int:
-    """Bring a stage and everything it depends on up to date, or all stages; return DVC's exit status."""
-    with Repo() as repo:
-        progress = Progress(len(repo.stage.collect(target, with_deps=True)))
-    command = [sys.executable, "-m", "dvc", "repro", *([target] if target else ())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        for line in progress.shown(process.stdout):
-            print(line, flush=True)
-    if progress.unchanged and process.returncode == 0:
+def bring_up_to_date(target: str) -> None:
+    """Bring a stage and everything it depends on up to date; raises PipelineError."""
+    with open_in_place(Path.cwd(), target, AT_A_TIME, print) as run:
+        progress = Progress(len(run.stages))
+
+        def show(stage: Stage, line: str) -> None:
+            if (text := progress.shown(stage.name, line)) is not None:
+                print(text, flush=True)
+
+        try:
+            run.in_threads(show, lambda stage, outcome: progress.ended(stage.name, outcome))
+        except PipelineError as error:
+            raise PipelineError("\n".join(x for x in str(error).splitlines() if x not in progress.lines)) from error
+    if progress.unchanged:
         print(f"{progress.unchanged} of {progress.total} stages were up to date.", flush=True)
-    return process.returncode
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the targets one after the other, up to the first that fails."""
-    for target in (sys.argv[1:] if arguments is None else arguments) or (None,):
-        if status := repro(target):
-            sys.exit(status)
+    parser = argparse.ArgumentParser(prog="python -m flows.terminal", description="Bring stages up to date.")
+    parser.add_argument("targets", nargs="+", help="stages of dvc.yaml")
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        for target in parser.parse_args(arguments).targets:
+            bring_up_to_date(target)
+    except (GraphError, PipelineError, DvcException) as error:
+        sys.exit(f"terminal: {error}")
+    except KeyboardInterrupt:
+        sys.exit("Stopped. Everything that was finished is kept; the same command goes on from here.")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Each command is a thin wrapper around one library call. It imports what it needs
 import argparse
 import csv
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -524,6 +525,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.print_help()
         sys.exit(2)
     logging.basicConfig(level=logging.INFO, format=f"{options.command}: %(message)s", stream=sys.stderr)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: beside busy processes, spinning threads are slow
     run, _, extra = COMMANDS[options.command]
     try:
         run(options)

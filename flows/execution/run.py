@@ -1,13 +1,14 @@
 """A run of the graph: its directory, the stages that need no work, and how one stage is brought up to date.
 
 It does not know Prefect: `flows/tasks.py` runs its stages as tasks; without a server `flows/pipeline.py` runs them in
-plain threads.
+threads, and `flows/terminal.py` too, in the workspace itself.
 """
 
 import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,17 +46,16 @@ class Run:
     """A graph that runs in its own directory."""
 
     root: Path  # the workspace that it was started from
-    directory: Path  # its own worktree
+    directory: Path  # its own worktree, or the workspace itself
     name: str
-    revision: str  # a commit of the workspace at the start of the run
     stages: list[Stage]
     unchanged: set[str]
     cache: Path
-    remote: bool  # whether there is a default remote
-    lost: set[str]  # stages with outputs in dvc.lock that the cache lacks
-    force: bool
-    gpu: GpuPolicy
     slots: Slots  # of stages at a time
+    remote: bool = False  # whether there is a default remote to pull from
+    lost: set[str] = field(default_factory=set)  # stages with outputs in dvc.lock that the cache lacks
+    force: bool = False
+    gpu: GpuPolicy = "local"
     host: Host | None = None  # forks the processes of stages
     children: Children = field(default_factory=Children)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -177,6 +177,31 @@ class Run:
             if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
                 forget(self.directory / "dvc.lock", {stage.name})
 
+    def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
+        """Run all stages, each as soon as its upstream is done. Raises PipelineError.
+
+        Args:
+            log: Called with each line that a stage prints.
+            done: Called when a stage is up to date.
+        """
+
+        def bring_up_to_date(stage: Stage, upstream: list[Future[None]]) -> None:
+            for future in upstream:
+                future.result()  # raises if it failed, and so this stage does not run
+            done(stage, self.bring_up_to_date(stage, lambda line: log(stage, line)))
+
+        with ThreadPoolExecutor(len(self.stages)) as threads:
+            futures: dict[str, Future[None]] = {}
+            for stage in self.stages:
+                upstream = [futures[name] for name in stage.upstream]
+                futures[stage.name] = threads.submit(bring_up_to_date, stage, upstream)
+            try:
+                for future in futures.values():
+                    future.exception()
+            finally:
+                self.children.end()
+        self.check()
+
     def check(self) -> None:
         """Raise PipelineError if a stage has failed."""
         if self.failures:
@@ -245,7 +270,6 @@ def open_run(
                 root=root,
                 directory=directory,
                 name=name,
-                revision=revision,
                 stages=stages,
                 unchanged=settled,
                 cache=cache,
@@ -265,6 +289,25 @@ def open_run(
             if run.host is not None:
                 run.host.close()
             keep(root, directory, name)
+
+
+@contextmanager
+def open_in_place(root: Path, target: str, parallel: int, log: Log) -> Iterator[Run]:
+    """Open a run of `target` in the workspace itself, as `dvc repro` does: it pulls nothing and keeps nothing else."""
+    with Repo(str(root)) as repo:
+        stages = read_graph(repo, target)
+        settled = unchanged(repo, stages)
+        cache = cache_of(repo)
+    run = Run(root, root, new_name(), stages, settled, cache, Slots(parallel))
+    if len(settled) < len(stages):
+        run.host = start_host(root)
+    try:
+        run.take_what_is_at_hand(log)
+        yield run
+    finally:
+        run.children.end()
+        if run.host is not None:
+            run.host.close()
 
 
 def summary(run: Run) -> str:

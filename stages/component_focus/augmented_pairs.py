@@ -9,8 +9,9 @@ import argparse
 import logging
 from typing import Any
 
+import pyarrow as pa
+
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.augmentation import augment
 from sentence_distillery.component_focus.cells import (
     AUGMENTED_ABOUT,
     AUGMENTED_TABLE,
@@ -18,8 +19,6 @@ from sentence_distillery.component_focus.cells import (
     WITH_AUGMENTED,
     Inputs,
 )
-from sentence_distillery.component_focus.training import FocusExperiment, experiment
-from sentence_distillery.encoders.transformer import AbsentModelError
 from sentence_distillery.io.artifacts import atomic_directory, write_json, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.unavailable import Unavailable, to_json
@@ -31,21 +30,26 @@ from stages.stage import stage
 log = logging.getLogger("stages")
 
 
-def teacher_of(task: str, params: Params, counters: Counters) -> FocusExperiment | Unavailable:
-    """Return the teacher's cell without the component, or why the task has no augmented pairs."""
+def augmented(task: str, params: Params, counters: Counters) -> tuple[pa.Table, dict[str, Any]] | Unavailable:
+    """Return a task's pairs with what is known of them, or why it has none."""
     if WITH_AUGMENTED not in task:
         return Unavailable("a task without +augmented")
     name, options = params.augmented_pairs.teacher, params.component_training
     if switched_off := options.switched_off():
         return switched_off
+    from sentence_distillery.component_focus.augmentation import augment  # these take three seconds
+    from sentence_distillery.component_focus.training import experiment
+    from sentence_distillery.encoders.transformer import AbsentModelError
+
     inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
     place = Place(encoder=name, task=task.removesuffix(WITH_AUGMENTED), weight=0.0)
     checkpoint = paths.COMPONENT_CHECKPOINTS / place.name
     try:
-        return experiment(params.encoders[name], place["task"], 0.0, options, inputs, {}, checkpoint, counters)
+        teacher = experiment(params.encoders[name], place["task"], 0.0, options, inputs, {}, checkpoint, counters)
     except AbsentModelError as error:
         log.warning("%s has no augmented pairs: %s", task, error)
         return Unavailable("weights of the teacher not available here")
+    return teacher if isinstance(teacher, Unavailable) else augment(teacher, params.augmented_pairs, counters)
 
 
 def main() -> None:
@@ -56,11 +60,9 @@ def main() -> None:
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),
         atomic_directory(paths.AUGMENTED_PAIRS / task) as target,
     ):
-        teacher = teacher_of(task, params, counters)
-        table, about = TRAINING.empty_table(), dict[str, Any]()
-        unavailable = teacher if isinstance(teacher, Unavailable) else None
-        if not isinstance(teacher, Unavailable):
-            table, about = augment(teacher, params.augmented_pairs, counters)
+        made = augmented(task, params, counters)
+        unavailable = made if isinstance(made, Unavailable) else None
+        table, about = (TRAINING.empty_table(), {}) if isinstance(made, Unavailable) else made
         write_table(target / AUGMENTED_TABLE, table)
         counters.skip(unavailable)
         write_json(target / AUGMENTED_ABOUT, to_json(unavailable) | about)

@@ -5,12 +5,8 @@ sentences and passages, and adds a lexical channel. Writes models/search_student
 reason why this run has none.
 """
 
-import torch
-
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_card, write_model
-from sentence_distillery.distillation.search_student import train_for_search
-from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.io.artifacts import atomic_directory, read_json, write_json
@@ -24,10 +20,15 @@ CHECKPOINT = paths.MODEL_CHECKPOINTS / "search_student.safetensors"
 
 def main() -> None:
     with stage("search_student", unit="texts") as (params, counters), atomic_directory(paths.SEARCH_STUDENT) as target:
-        torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
         options = params.search_student
         unavailable = options.switched_off()
         if unavailable is None:
+            import torch  # this and what follows takes three seconds
+
+            from sentence_distillery.distillation.search_student import train_for_search
+            from sentence_distillery.distillation.student import LabelledCorpus, development_pairs
+
+            torch.set_num_threads(1)  # on a shared machine, more threads wait for each other five times as long
             config = read_json(paths.STUDENT / CONFIG, Student)
             trained = train_for_search(
                 StaticEncoder.load(paths.STUDENT),

@@ -2,11 +2,12 @@
 
 from sentence_distillery.evaluation.registration import Registered, Run
 from sentence_distillery.evaluation.systems import WordSystem
-from sentence_distillery.word_vectors.fasttext import SubwordVectors
 
 
 def load(run: Run) -> WordSystem:
     """Load the vectors, with those of the run's other words, composed of their character n-grams."""
+    from sentence_distillery.word_vectors.fasttext import SubwordVectors  # takes two seconds, needed only by paper 1
+
     assert run.options.fasttext
     vectors = SubwordVectors.load(run.models["fasttext"]).extended(run.words())
     return WordSystem("FastText", vectors, run.options.fasttext.tokens == "content")

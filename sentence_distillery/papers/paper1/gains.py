@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
-from scipy.stats import rankdata
 
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import PairSet, Split
@@ -72,6 +71,8 @@ class Cosines:
 
 def figures_of_draws(cosines: Mapping[Key, Floats], pairs: PairSet) -> dict[tuple[Key, str], Floats]:
     """Compute each figure of all pairs, first, and of each draw, (1 + draws,); a greater one is always better."""
+    from scipy.stats import rankdata  # takes a second, and reading the gains does not need it
+
     assert pairs.scores is not None and pairs.scale is not None
     size = len(pairs.scores)
     drawn = np.concatenate([np.ones((1, size), np.float32), bootstrap.counts(size)])
