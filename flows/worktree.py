@@ -23,8 +23,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from dvc.config import Config
+from configobj import ConfigObj
+from dvc.config import Config, _pack_named
 from dvc.lock import make_lock
 
 from flows.execution.config import read_config
@@ -133,11 +135,19 @@ def _refuse_submodule(root: Path) -> None:
         )
 
 
+class _Config(Config):  # type: ignore[misc]
+    """DVC's configuration, which can only write ASCII, in UTF-8, as DVC reads it."""
+
+    def _save_config(self, level: str, conf_dict: dict[str, Any]) -> None:
+        with Path(self.files[level]).open("wb") as file:
+            ConfigObj(_pack_named(conf_dict), encoding="utf-8").write(file)
+
+
 def _share_cache(root: Path, directory: Path) -> None:
     """Let DVC in the worktree use the workspace's settings, remotes and cache, and link outputs instead of copying."""
     own = Config(str(root.absolute() / ".dvc"))
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"] | {"type": ["hardlink", "copy"]}
-    with Config(str(directory / ".dvc")).edit("local") as settings:
+    with _Config(str(directory / ".dvc")).edit("local") as settings:
         settings.update(core=own["core"], remote=own["remote"], cache=cache)
 
 

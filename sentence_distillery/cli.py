@@ -525,7 +525,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.print_help()
         sys.exit(2)
     logging.basicConfig(level=logging.INFO, format=f"{options.command}: %(message)s", stream=sys.stderr)
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch: beside busy processes, spinning threads are slow
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # for torch: spinning threads are slow beside busy processes
     run, _, extra = COMMANDS[options.command]
     try:
         run(options)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from dvc.repo import Repo, lock_repo
 from flows.worktree import REFS, RUNS, WorktreeError, bring_back, git, keep, main, prune, retire, snapshot, worktree
 from tests.waiting import FOREVER, LIMIT
 
-from .conftest import pipeline, set_param
+from .conftest import PAIR, make_repository, pipeline, set_param
 
 
 def test_snapshot_of_a_clean_workspace_is_its_head(chain: Path) -> None:
@@ -168,6 +169,20 @@ def test_paths_of_all_kinds(chain: Path) -> None:
     assert [(chain / name).read_text(encoding="utf-8") for name in names] == names
     assert (chain / "new.txt").exists()
     assert not old.exists()
+
+
+def test_a_workspace_of_any_name(tmp_path: Path) -> None:
+    """fault 43: DVC itself cannot write the path of such a cache or remote into its configuration."""
+    root = make_repository(tmp_path / "Größe 港", PAIR)
+    local = f"['remote \"far\"']\n    url = {tmp_path / 'Übersee'}\n[core]\n    remote = far\n"
+    (root / ".dvc/config.local").write_text(local, encoding="utf-8")
+    done = pipeline(root, "--apply")
+    assert "Ran: a, b" in done.stdout, done.stderr
+    subprocess.run([sys.executable, "-m", "dvc", "push"], cwd=root, check=True, capture_output=True)
+    shutil.rmtree(root / ".dvc/cache")
+    for name in PAIR:
+        (root / f"{name}.txt").unlink()
+    assert "Pulled: a, b" in pipeline(root).stdout
 
 
 def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
