@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dvc.exceptions import DvcException
 
-from flows.execution.graph import GraphError, Stage
+from flows.execution.graph import GraphError
 from flows.execution.reproduce import Outcome
 from flows.execution.run import PipelineError, open_in_place
 from flows.pipeline import stop
@@ -44,12 +44,10 @@ class Progress:
         self._numbers: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def shown(self, stage: str, line: str) -> str | None:
-        """Return a line of a stage as a person wants to read it, or None for one that tells nothing."""
+    def shown(self, stage: str, line: str) -> str:
+        """Return a line of a stage as a person wants to read it: its result begins with its number."""
         number = self._number(stage)
         self.lines.add(line)
-        if NOISE.fullmatch(line):
-            return None
         return f"[{number:2}/{self.total}] {line}" if line.startswith(f"{stage}: ") else line
 
     def ended(self, stage: str, outcome: Outcome) -> None:
@@ -63,17 +61,21 @@ class Progress:
             return self._numbers.setdefault(stage, len(self._numbers) + 1)
 
 
+def say(line: str) -> None:
+    """Print a line that tells a person something."""
+    if not NOISE.fullmatch(line):
+        print(line, flush=True)
+
+
 def bring_up_to_date(target: str) -> None:
     """Bring a stage and everything it depends on up to date; raises PipelineError."""
-    with open_in_place(Path.cwd(), target, AT_A_TIME, print) as run:
+    with open_in_place(Path.cwd(), target, AT_A_TIME, say) as run:
         progress = Progress(len(run.stages))
-
-        def show(stage: Stage, line: str) -> None:
-            if (text := progress.shown(stage.name, line)) is not None:
-                print(text, flush=True)
-
         try:
-            run.in_threads(show, lambda stage, outcome: progress.ended(stage.name, outcome))
+            run.in_threads(
+                lambda stage, line: say(progress.shown(stage.name, line)),
+                lambda stage, outcome: progress.ended(stage.name, outcome),
+            )
         except PipelineError as error:
             raise PipelineError("\n".join(x for x in str(error).splitlines() if x not in progress.lines)) from error
     if progress.unchanged:

@@ -162,6 +162,10 @@ def test_a_run_has_a_line_for_each_stage(clone: Clone) -> None:
     assert re.fullmatch(r"\[ 4/4\] skipgram: [\d,]+ words; dropped [\d,]+ rare \(\d+ s\)", lines[1])
     assert last == "2 of 4 stages were up to date."
 
+    clone.params(clean={"minimum_tokens": 4})  # as it was: nothing runs
+    process = subprocess.run(command, cwd=clone.directory, env=clone.environment, capture_output=True, text=True)
+    assert process.stdout == "4 of 4 stages were up to date.\n"
+
     clone.params(clean={"minimum_tokens": -6})
     process = subprocess.run(command, cwd=clone.directory, env=clone.environment, capture_output=True, text=True)
     assert process.returncode != 0
