@@ -279,15 +279,10 @@ def open_run(
                 gpu=gpu,
                 slots=Slots(parallel),
             )
-        if force or len(settled) < len(stages):
-            run.host = start_host(directory)
         try:
-            run.take_what_is_at_hand(log)
-            yield run
+            with _served(run, log):
+                yield run
         finally:
-            run.children.end()
-            if run.host is not None:
-                run.host.close()
             keep(root, directory, name)
 
 
@@ -299,11 +294,18 @@ def open_in_place(root: Path, target: str, parallel: int, log: Log) -> Iterator[
         settled = unchanged(repo, stages)
         cache = cache_of(repo)
     run = Run(root, root, new_name(), stages, settled, cache, Slots(parallel))
-    if len(settled) < len(stages):
-        run.host = start_host(root)
+    with _served(run, log):
+        yield run
+
+
+@contextmanager
+def _served(run: Run, log: Log) -> Iterator[None]:
+    """Start the run's host if a stage may have to run, take what is at hand, and end all processes with the block."""
+    if run.force or len(run.unchanged) < len(run.stages):
+        run.host = start_host(run.directory)
     try:
         run.take_what_is_at_hand(log)
-        yield run
+        yield
     finally:
         run.children.end()
         if run.host is not None:
