@@ -27,14 +27,17 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.deploy import create_pools
+from flows.execution.host import start_host
 from flows.execution.needs import written
 from flows.execution.process import held
 from flows.execution.reproduce import Children, StageError, reproduce
 from flows.gpu.cards import holding
+from flows.gpu.engine import STANDBY
 from flows.gpu.handoff import deliver, give_seconds, step
 from flows.gpu.offer import OFFERED, Offer, OfferError, measured, read_offer, slots_per_card
 from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
 from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
+from flows.gpu.standby import own_host, start_standby
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
@@ -43,7 +46,7 @@ LOCKS = Path(".dvc/tmp/handoff")  # one for each key
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
 COMMAND = (
     """sh -c 'cd "$DISTILLERY_CLONE" && mkdir -p .dvc/tmp && """
-    """exec "$DISTILLERY_PYTHON" -m prefect.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
+    """exec "$DISTILLERY_PYTHON" -m flows.gpu.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
 )
 
 
@@ -84,15 +87,18 @@ def carry_out(order: Order, clone: Path) -> State[None]:
         raise HandoffError(f"Stage '{order.stage}' needs {written(order.resources)}, and this worker has {offer}.")
     where = ["--remote", remote or ""] * bool(remote)
     with ExitStack() as stack:
+        if (host := own_host() or start_host(None)) is not None:
+            stack.callback(host.close)
         # If home asks again, the first run of the same work goes on: its result is then in the run-cache.
         stack.enter_context(held(clone / LOCKS / order.key, str(flow_run.name), wait=True))
         directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
-        step(children, log, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
+        if host is not None:
+            host.enter(directory)
+        step(children, host, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
         with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
-            outcome = reproduce(
-                children, directory, order.stage, log, force=order.force, timeout=order.timeout, environment=shown
-            ).outcome
-        entry = deliver(children, directory, order, remote, log, seconds)
+            flags: dict[str, Any] = {"force": order.force, "timeout": order.timeout, "environment": shown, "host": host}
+            outcome = reproduce(children, directory, order.stage, log, **flags).outcome
+        entry = deliver(children, directory, order, remote, log, seconds, host)
     return Completed(name=str(outcome), message=entry)
 
 
@@ -154,7 +160,9 @@ def main() -> None:
         sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
     print(f"{queue} offers {offer}.", flush=True)
     os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable, OFFERED: str(offer)}
-    os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "2")
+    if standby := start_standby():
+        os.environ[STANDBY] = standby
+    os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
     worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(offer.slots(per_card))]
     os.execv(worker[0], [*worker, *sys.argv[1:]])

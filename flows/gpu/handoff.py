@@ -10,9 +10,9 @@
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
 the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step is a separate process (`python -m flows.gpu.handoff send ...`), which can be ended while a remote hangs. The
-worker offers its result again and again until the remote takes it. If the worker falls silent, home asks again once one
-is back: a stage that has run there is in its run-cache, and is only sent.
+Each step is a process of its own, which can be ended while a remote hangs: a fork of the host on each side, or
+`python -m flows.gpu.handoff send ...`. The worker offers its result again and again until the remote takes it. If the
+worker falls silent, home asks again once one is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
 import argparse
@@ -24,8 +24,7 @@ import socket
 import sys
 import time
 import uuid
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -39,10 +38,10 @@ from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 
-from flows.execution.host import CODE, Host
+from flows.execution.host import Host
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
-from flows.execution.reproduce import REMEMBERED, Children, Done, Outcome, StageError, reproduce
+from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
 from flows.execution.yaml_reader import read_yaml
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
 from flows.gpu.versions import different, versions
@@ -83,7 +82,7 @@ def hand_off(
     why_not = obstacle(needs.resources)
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
-    sent = json.loads(step(children, log, "send", *where, name, *flags))
+    sent = json.loads(step(children, host, "send", *where, name, *flags))
     if sent is None:  # an earlier run, here or elsewhere, had the same inputs
         return _restore(children, directory, name, log, host)
     if why_not:
@@ -93,7 +92,7 @@ def hand_off(
         limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
         order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
         entry, outcome = _ask(order, log, lambda: children.closed)
-    step(children, log, "fetch", *where, name, "--entry", entry, *flags)
+    step(children, host, "fetch", *where, name, "--entry", entry, *flags)
     done = _restore(children, directory, name, log, host)
     return replace(done, outcome=Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome)
 
@@ -168,16 +167,12 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
             log(f"Warning: {ref} is left behind: {error}")
 
 
-def step(children: Children, log: Log, *arguments: str) -> str:
+def step(children: Children, host: Host | None, *arguments: str) -> str:
     """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
-    lines: deque[str] = deque(maxlen=REMEMBERED)
-    command = [sys.executable, "-m", "flows.gpu.handoff", *arguments]
-    with children.start(command, CODE, dict(os.environ)) as process:
-        assert process.stdout is not None
-        lines.extend(line.rstrip() for line in process.stdout if line.strip())
-    if process.returncode == -signal.SIGALRM:
+    status, lines = call(children, "flows.gpu.handoff", arguments, host)
+    if status == -signal.SIGALRM:
         lines.append(f"It did not end within {STEP_SECONDS} seconds: does the DVC remote answer?")
-    if process.returncode:
+    if status:
         told = "\n".join(lines)
         raise HandoffError(f"Hand-off failed at '{arguments[0]}': {told}")
     return lines[-1]
@@ -186,7 +181,15 @@ def step(children: Children, log: Log, *arguments: str) -> str:
 # On the worker
 
 
-def deliver(children: Children, directory: Path, order: Order, remote: str | None, log: Log, seconds: float) -> str:
+def deliver(
+    children: Children,
+    directory: Path,
+    order: Order,
+    remote: str | None,
+    log: Log,
+    seconds: float,
+    host: Host | None = None,
+) -> str:
     """Give the result to the remote, again and again for `seconds`; return the name of its run-cache entry.
 
     Raises HandoffError; the result is then still in the worker's run-cache.
@@ -194,7 +197,7 @@ def deliver(children: Children, directory: Path, order: Order, remote: str | Non
     end, pause = time.monotonic() + seconds, 1.0
     while True:
         try:
-            return step(children, log, "give", str(directory), *["--remote", remote or ""] * bool(remote), order.stage)
+            return step(children, host, "give", str(directory), *["--remote", remote or ""] * bool(remote), order.stage)
         except HandoffError as error:
             if time.monotonic() + pause > end:
                 raise HandoffError(
@@ -395,7 +398,8 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
     return "fetched"
 
 
-def main() -> None:
+def run(arguments: Sequence[str]) -> int:
+    """Do the step of a command line; print its result or its error, and return its status."""
     parser = argparse.ArgumentParser(prog="python -m flows.gpu.handoff", description="A step of a hand-off.")
     parser.add_argument("step", choices=("send", "fetch", "take", "give"))
     parser.add_argument("directory", type=Path)
@@ -405,16 +409,19 @@ def main() -> None:
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")
     parser.add_argument("--order", help="of `take`, as JSON")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     signal.alarm(STEP_SECONDS)
     try:
         with opened(options.directory, options.remote) as repo:
             print(_done(repo, options))
     except HandoffError as error:
-        sys.exit(str(error))
+        print(error)
+        return 1
     except Exception as error:  # whatever a remote's library raises ends here as one line
-        sys.exit(one_line(error))
+        print(one_line(error))
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(sys.argv[1:]))

@@ -41,6 +41,8 @@ STAGE_FAILED = "StageFailed"  # name of the state if the stage's command failed,
 BEAT = "distillery.beat"  # label of a flow run that changes while its process lives
 BEAT_SECONDS = 5.0
 POLL_SECONDS = 0.5
+QUICK_POLL, SLOW_POLL = 0.2, 2.0  # seconds between two questions about a run that has just begun, and about a long one
+PATIENCE = 20  # a question waits for this part of the time that has passed, so it adds 5 % at most
 OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
 UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
@@ -212,7 +214,7 @@ class Errand:
                 return self._end(Crashed(message=f"No sign of life from the worker for {now - heard:.0f} s."))
             if now - started > self.limits.total:
                 raise HandoffError(f"It did not end within {self.limits.total:.0f} s.")
-            time.sleep(POLL_SECONDS)
+            time.sleep(min(SLOW_POLL, max(QUICK_POLL, (now - started) / PATIENCE)))
         raise StageError("The run is being stopped.")
 
     def _sign(self, run: FlowRun) -> object:

@@ -129,14 +129,15 @@ class Site:
 
     def engines(self) -> list[int]:
         """The processes of flow runs in the worker's clone."""
-        return self._processes(b"python\0-m\0prefect.engine")
+        return self._processes(b"gpu-stage", "comm")
 
-    def _processes(self, command: bytes) -> list[int]:
+    def _processes(self, text: bytes, file: str = "cmdline") -> list[int]:
+        """The processes in the worker's clone of which this file has the text."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended
                 inside = (process / "cwd").readlink().is_relative_to(self.clone)
-                if inside and command in (process / "cmdline").read_bytes():
+                if inside and text in (process / file).read_bytes():
                     found.append(int(process.name))
         return found
 
