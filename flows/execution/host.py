@@ -23,6 +23,7 @@ from typing import Any, Self
 from flows.execution.process import bound, end_with_parent, without_git
 
 LONGEST = 2**18  # bytes of a request
+NEEDED = ("flows.execution.dvc_stage", "flows.gpu.handoff")  # modules of the forks, loaded before the first one
 CODE = Path(__file__).parents[2]  # where `python -m flows...` finds this code, not that of the run's directory
 
 
@@ -207,15 +208,10 @@ def _reap(running: dict[int, int]) -> None:
             os.close(told)
 
 
-def preload() -> None:
-    """Import what the forks need."""
-    import flows.execution.dvc_stage
-    import flows.gpu.handoff  # noqa: F401
-
-
 def main() -> None:
     descriptor, *directory = sys.argv[1:]
-    preload()
+    for name in NEEDED:
+        import_module(name)
     with socket.socket(fileno=int(descriptor)) as channel:
         channel.set_inheritable(False)
         serve(channel, *directory)

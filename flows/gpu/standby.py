@@ -19,13 +19,15 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
 
-from flows.execution.host import Host, preload, serve
+from flows.execution.host import NEEDED, Host, serve
 from flows.execution.process import bound, name_process
 from flows.gpu.engine import LONGEST, own
 
+LOADED = ("prefect.flow_engine", "prefect._internal.metrics", "flows.gpu_stage", *NEEDED)
 GREETING_SECONDS = 5.0  # for the message of a process that has connected
 HOST = "DISTILLERY_HOST"  # descriptor of the channel to the run's host
 CONTROL = "PREFECT__CONTROL_"  # between the worker and the run alone
@@ -77,6 +79,8 @@ class Standby:
                 with suppress(OSError):  # whoever has connected is gone, or silent
                     if work := self._answer(connection):
                         return work
+                if connection not in self._running.values():
+                    connection.close()
 
     def _answer(self, connection: socket.socket) -> Callable[[], None] | None:
         """Fork for a process that has connected; return what a fork has to do, and in the standby None."""
@@ -190,13 +194,8 @@ def main() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(f"\0{sys.argv[1]}")
         listener.listen()
-        import prefect._internal.metrics
-        import prefect.client.orchestration
-        import prefect.flow_engine  # noqa: F401
-
-        import flows.gpu_stage  # noqa: F401
-
-        preload()
+        for name in LOADED:
+            import_module(name)
         work = Standby(listener, stamps_of_loaded()).serve()
     work()
 
