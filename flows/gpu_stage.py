@@ -5,14 +5,12 @@
 The code of the stage is the caller's, fetched for this one run; the code of this flow is the clone's.
 """
 
-import json
 import os
 import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,9 +31,9 @@ from flows.execution.process import held
 from flows.execution.reproduce import Children, StageError, reproduce
 from flows.gpu.cards import holding
 from flows.gpu.engine import STANDBY
-from flows.gpu.handoff import deliver, give_seconds, step
+from flows.gpu.handoff import GIVE_SECONDS, HOUR, Telling, accept, deliver
 from flows.gpu.offer import OFFERED, Offer, OfferError, measured, read_offer, slots_per_card
-from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order, seconds
 from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
 from flows.gpu.standby import own_host, start_standby
 from flows.worktree import END, WorktreeError, git, prune, worktree
@@ -82,10 +80,9 @@ def carry_out(order: Order, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."
         ) from None
-    seconds, children, offer = give_seconds(), Children(), _own_offer()
+    limit, children, offer = seconds(GIVE_SECONDS, HOUR), Children(), _own_offer()
     if offer.lacks(order.resources):
         raise HandoffError(f"Stage '{order.stage}' needs {written(order.resources)}, and this worker has {offer}.")
-    where = ["--remote", remote or ""] * bool(remote)
     with ExitStack() as stack:
         if (host := own_host() or start_host(None)) is not None:
             stack.callback(host.close)
@@ -94,11 +91,12 @@ def carry_out(order: Order, clone: Path) -> State[None]:
         directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
         if host is not None:
             host.enter(directory)
-        step(children, host, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
+        telling = Telling(children, host, log)
+        accept(telling, directory, order, remote)
         with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
             flags: dict[str, Any] = {"force": order.force, "timeout": order.timeout, "environment": shown, "host": host}
             outcome = reproduce(children, directory, order.stage, log, **flags).outcome
-        entry = deliver(children, directory, order, remote, log, seconds, host)
+        entry = deliver(telling, directory, order, remote, limit)
     return Completed(name=str(outcome), message=entry)
 
 
