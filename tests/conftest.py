@@ -23,7 +23,17 @@ MARKED = {
     "slow": ("tests/test_pipeline.py", "tests/test_wheel.py", "tests/crawl/test_resume.py", "tests/flows/"),
     "server": tuple(
         f"tests/flows/test_{name}.py"
-        for name in ("browser", "deployments", "handoff", "intruders", "server", "ten_runs", "installed", "cuts", "random_kills")
+        for name in (
+            "browser",
+            "deployments",
+            "handoff",
+            "intruders",
+            "server",
+            "ten_runs",
+            "installed",
+            "cuts",
+            "random_kills",
+        )
     ),
     "browser": ("tests/flows/test_browser.py", "tests/flows/test_intruders.py"),
 }
