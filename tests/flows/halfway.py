@@ -3,7 +3,7 @@
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +20,7 @@ class Store:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.meanwhile: Callable[[], None] = lambda: None  # called when half has passed
         self.broken: list[tuple[str, int, int]] = []  # method, bytes that passed, bytes of the object
         self._whole = threading.Event()
         self._whole.set()
@@ -49,15 +50,16 @@ class Store:
             if hang:
                 self._whole.clear()
             self.broken.append((method, size // 2, size))
-            return size // 2
+        self.meanwhile()
+        return size // 2
 
     @contextmanager
-    def served(self) -> Iterator[str]:
+    def served(self, host: str = "127.0.0.1") -> Iterator[str]:
         """Serve it until the block ends; yield its address."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
+        server = ThreadingHTTPServer((host, 0), handler(self))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/store"
+            yield f"http://{host}:{server.server_port}/store"
         finally:
             self._whole.set()
             server.shutdown()

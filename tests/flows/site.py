@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from flows.execution.needs import Needs
 from flows.execution.reproduce import Children, Outcome
@@ -40,11 +42,23 @@ class Site:
         self._stack = ExitStack()
         self.worker: subprocess.Popen[bytes] | None = None
 
-    def start_worker(self, **environment: str) -> None:
+    def start_worker(self, inside: Sequence[str] = (), **environment: str) -> None:
         """Unless it runs."""
         if self.worker is None or self.worker.poll() is not None:
             settings = {"STAGE_LOG": str(self.ran_there)} | environment
-            self.worker = self._stack.enter_context(worker(self.server, self.clone, **settings))
+            self.worker = self._stack.enter_context(worker(self.server, self.clone, inside, **settings))
+
+    def use_store(self, address: str) -> None:
+        """Make a store over HTTP the default remote of both clones, and let stage a read the file text.txt."""
+        for key, value in (("url", address), ("method", "PUT")):
+            dvc_("remote", "modify", "store", key, value, cwd=self.home)
+        graph = yaml.safe_load((self.home / "dvc.yaml").read_text(encoding="utf-8"))
+        graph["stages"]["a"] |= {"cmd": "python stage.py a a.txt text.txt", "deps": ["stage.py", "text.txt"]}
+        (self.home / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+        (self.home / "text.txt").touch()
+        git(self.home, "add", "--all")
+        git(self.home, "commit", "--quiet", "--message", "A remote over HTTP, and an input of any size")
+        git(self.clone, "pull", "--quiet")
 
     def stop_worker(self) -> None:
         assert self.worker is not None

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
 from flows.execution.reproduce import Outcome
 
-from .conftest import git
 from .halfway import LARGE, Store
 from .handoff_server import Server
 from .site import Site, dvc_
@@ -37,15 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Store
         server.start()
         server.deploy()
         site = Site(server, directory)
-        for key, value in (("url", address), ("method", "PUT")):
-            dvc_("remote", "modify", "store", key, value, cwd=site.home)
-        graph = yaml.safe_load((site.home / "dvc.yaml").read_text(encoding="utf-8"))
-        graph["stages"]["a"] |= {"cmd": "python stage.py a a.txt text.txt", "deps": ["stage.py", "text.txt"]}
-        (site.home / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
-        (site.home / "text.txt").touch()
-        git(site.home, "add", "--all")
-        git(site.home, "commit", "--quiet", "--message", "A remote over HTTP, and a large input")
-        git(site.clone, "pull", "--quiet")
+        site.use_store(address)
         site.start_worker(DISTILLERY_TRANSFER_SECONDS=SECONDS)
         try:
             yield site, store
