@@ -267,7 +267,7 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
+    sent = an_order(root)
     told: list[str] = []
     telling = handoff.Telling(Children(), None, told.append)
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
@@ -415,6 +415,19 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
     assert found is not None and int(found[1]) >= 12
     assert site.last_state().type is StateType.CRASHED
     site.assert_clean()
+
+
+def an_order(root: Path) -> order.Order:
+    """For stage g of a repository, with a key of no stage."""
+    return order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
+
+
+def test_a_worker_without_a_remote(tmp_path: Path) -> None:
+    """Its clone has no default remote: one line with the remedy, at once, since no second try would help."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g")})
+    with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': NoRemoteError on .*: no remote") as raised:
+        handoff.accept(handoff.Telling(Children(), None, pytest.fail), root, an_order(root), None)
+    assert str(raised.value).endswith("Name one in this clone: dvc remote add --default NAME ADDRESS")
 
 
 def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:
