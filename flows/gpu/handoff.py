@@ -18,6 +18,7 @@ worker falls silent, home asks again once one is back: a stage that has run ther
 import argparse
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -457,20 +458,39 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--entry", default="")
     parser.add_argument("--order", help="of `take`, as JSON")
     options = parser.parse_args(arguments)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
-        with opened(options.directory, options.remote) as repo:
-            print(_done(repo, options))
-    except TransferError as error:
-        print(error)
-        return FAILED
-    except HandoffError as error:
-        print(error)
-        return REFUSED
-    except Exception as error:  # whatever a remote's library raises ends here as one line
-        print(one_line(error))
-        return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
+    with _causes() as causes:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
+            with opened(options.directory, options.remote) as repo:
+                print(_done(repo, options))
+        except TransferError as error:
+            print(error, *map(one_line, causes[-1:]))
+            return FAILED
+        except HandoffError as error:
+            print(error)
+            return REFUSED
+        except Exception as error:  # whatever a remote's library raises ends here as one line
+            print(one_line(error), *map(one_line, causes[-1:]))
+            return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
     return 0
+
+
+@contextmanager
+def _causes() -> Iterator[list[BaseException]]:
+    """Collect the errors of single objects: DVC logs them, and then raises one that only counts them."""
+    found = list[BaseException]()
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.exc_info and record.exc_info[1] is not None:
+                found.append(record.exc_info[1])
+
+    logger, collector = logging.getLogger("dvc_data.hashfile.transfer"), Collector()
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
 
 
 if __name__ == "__main__":
