@@ -10,6 +10,7 @@ Moments are counted in lines that the run prints, never in seconds.
 
 import os
 import random
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -47,7 +48,7 @@ def demo_graph(number: int) -> Graph:
     with Repo(str(ROOT)) as repo:
         first = read_graph(repo, "student")
         stages = [*first, *(one for one in read_graph(repo) if one not in first)][:number]
-    plain = {one.name: one.name.replace("@", "_") for one in stages}
+    plain = {one.name: re.sub(r"[@.]", "_", one.name) for one in stages}  # a dot would be a section of params.yaml
     graph = {
         plain[one.name]: stage(
             plain[one.name], *sorted(plain[name] for name in one.upstream), gpu=bool(one.needs.labels)
@@ -147,8 +148,8 @@ class Striker:
             self.remote.unlink()
             self.remote.with_name("away").rename(self.remote)
 
-    def run(self, kind: str) -> tuple[str, int]:
-        """Start a run and strike it; return the strike and the status of the run."""
+    def run(self, kind: str) -> tuple[str, int, str]:
+        """Start a run and strike it; return the strike, and the status and the last line of the run."""
         moment = self.draw.randrange(LINES)
         run = subprocess.Popen(
             bound(command("--apply", "--parallel", "2")),
@@ -159,7 +160,7 @@ class Striker:
             text=True,
         )
         assert run.stdout is not None
-        at = None
+        at, line = None, ""
         with run.stdout as lines:
             for number, line in enumerate(lines):
                 if any(text in line for text in FAILS):
@@ -168,7 +169,7 @@ class Striker:
                     at = number
         status = run.wait(LIMIT)
         self.heal()
-        return f"{kind} at line {at}", status
+        return f"{kind} at line {at}", status, line.strip()
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +195,8 @@ def test_the_bytes_of_an_uninterrupted_run(machines: Machines, graph: Graph, tmp
         set_param(struck, draw.choice(list(graph)), value=2 + number)
         if number % len(striker.kinds) == 0:
             kinds = draw.sample(list(striker.kinds), len(striker.kinds))  # each kind as often
-        told, status = striker.run(kinds[number % len(kinds)])
-        print(f"{number + 1}: {told}, status {status}", flush=True)
+        told, status, last = striker.run(kinds[number % len(kinds)])
+        print(f"{number + 1}: {told}, status {status}, {last}", flush=True)
     done = pipeline(struck, "--apply", **machines.server.environment, **LIMITS)
     assert done.returncode == 0, done.stdout + done.stderr
     calm = make(tmp_path / "calm", tmp_path / "calm remote", graph)
