@@ -5,14 +5,12 @@
 The code of the stage is the caller's, fetched for this one run; the code of this flow is the clone's.
 """
 
-import json
 import os
 import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,14 +25,17 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from flows.deploy import create_pools
+from flows.execution.host import start_host
 from flows.execution.needs import written
 from flows.execution.process import held
 from flows.execution.reproduce import Children, StageError, reproduce
 from flows.gpu.cards import holding
-from flows.gpu.handoff import deliver, give_seconds, step
+from flows.gpu.engine import STANDBY
+from flows.gpu.handoff import GIVE_SECONDS, HOUR, Telling, accept, deliver
 from flows.gpu.offer import OFFERED, Offer, OfferError, measured, read_offer, slots_per_card
-from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order
+from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order, seconds
 from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
+from flows.gpu.standby import own_host, start_standby
 from flows.worktree import END, WorktreeError, git, prune, worktree
 
 REFUSED = "Refused"
@@ -43,7 +44,7 @@ LOCKS = Path(".dvc/tmp/handoff")  # one for each key
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
 COMMAND = (
     """sh -c 'cd "$DISTILLERY_CLONE" && mkdir -p .dvc/tmp && """
-    """exec "$DISTILLERY_PYTHON" -m prefect.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
+    """exec "$DISTILLERY_PYTHON" -m flows.gpu.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
 )
 
 
@@ -79,20 +80,23 @@ def carry_out(order: Order, clone: Path) -> State[None]:
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."
         ) from None
-    seconds, children, offer = give_seconds(), Children(), _own_offer()
+    limit, children, offer = seconds(GIVE_SECONDS, HOUR), Children(), _own_offer()
     if offer.lacks(order.resources):
         raise HandoffError(f"Stage '{order.stage}' needs {written(order.resources)}, and this worker has {offer}.")
-    where = ["--remote", remote or ""] * bool(remote)
     with ExitStack() as stack:
+        if (host := own_host() or start_host(None)) is not None:
+            stack.callback(host.close)
         # If home asks again, the first run of the same work goes on: its result is then in the run-cache.
         stack.enter_context(held(clone / LOCKS / order.key, str(flow_run.name), wait=True))
         directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
-        step(children, log, "take", str(directory), *where, order.stage, "--order", json.dumps(asdict(order)))
+        if host is not None:
+            host.enter(directory)
+        telling = Telling(children, host, log)
+        accept(telling, directory, order, remote)
         with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
-            outcome = reproduce(
-                children, directory, order.stage, log, force=order.force, timeout=order.timeout, environment=shown
-            ).outcome
-        entry = deliver(children, directory, order, remote, log, seconds)
+            flags: dict[str, Any] = {"force": order.force, "timeout": order.timeout, "environment": shown, "host": host}
+            outcome = reproduce(children, directory, order.stage, log, **flags).outcome
+        entry = deliver(telling, directory, order, remote, limit)
     return Completed(name=str(outcome), message=entry)
 
 
@@ -154,7 +158,9 @@ def main() -> None:
         sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
     print(f"{queue} offers {offer}.", flush=True)
     os.environ |= {"DISTILLERY_CLONE": str(clone), "DISTILLERY_PYTHON": sys.executable, OFFERED: str(offer)}
-    os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "2")
+    if standby := start_standby():
+        os.environ[STANDBY] = standby
+    os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
     worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(offer.slots(per_card))]
     os.execv(worker[0], [*worker, *sys.argv[1:]])

@@ -20,7 +20,7 @@ from flows.execution.run import PipelineError, Run, open_run, summary
 from flows.execution.settings import assignments
 from flows.execution.slots import queued
 from flows.hosting.database import RETRIES, DatabaseError, most_runs
-from flows.worktree import WorktreeError, bring_back
+from flows.worktree import WorktreeError, bring_back, refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs that a Prefect server sees: SQLite bears only a few at a time
 
@@ -53,6 +53,7 @@ def main() -> None:
         overrides = assignments(given)
         if os.environ.get("PREFECT_API_URL"):
             named = {key: value for key, value in options.items() if value is not None}
+            refuse_read_only(Path.cwd())  # the queue is there, too
             with queued(Path.cwd() / QUEUE, most_runs(), f"process {os.getpid()}", print):
                 os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
                 from flows.tasks import pipeline

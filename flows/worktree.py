@@ -12,6 +12,7 @@ workspace does.
 """
 
 import argparse
+import errno
 import fcntl
 import os
 import shutil
@@ -67,9 +68,25 @@ def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str
 def snapshot(root: Path) -> str:
     """Return a commit of the current workspace: HEAD, or a child of it with the uncommitted and the new files."""
     head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
+    refuse_read_only(root)
     with _dvc_at_rest(root):
         tree = _tree(root)
     return _head(root) if tree == head else commit(root, tree, "Uncommitted changes")
+
+
+def refuse_read_only(root: Path) -> None:
+    """Raise WorktreeError if this process may not write to the workspace: a read-only mount, or another's files."""
+    try:
+        (root / ".dvc/tmp").mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=root / ".dvc/tmp"):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        raise WorktreeError(
+            f"{root / '.dvc/tmp'} cannot be written ({error.strerror}), and a run writes to .dvc and .git of its "
+            "workspace. Start it in a clone that you may write to."
+        ) from error
 
 
 @contextmanager

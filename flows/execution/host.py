@@ -1,10 +1,10 @@
 """A process that has loaded DVC and the graph of a run, and forks for each stage, which saves a second each time.
 
     home ── name, pipes for its output and for what it tells ──> host ── fork ──> flows/execution/dvc_stage.py
-         <──────────────────── exit STATUS ─────────────────────
+         <──────────────────── exit STATUS ─────────────────────             └──> the steps of a hand-off
 
 It has one thread, loads no data and reaches no remote, so a fork of it is as good as a new process. Each fork leads its
-own group and ends with the host, which ends with home.
+own group and ends with the host, which ends with home. A worker has one, too (flows/gpu/standby.py).
 """
 
 import json
@@ -16,28 +16,36 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from flows.execution.process import bound, end_with_parent, without_git
 
 LONGEST = 2**18  # bytes of a request
+NEEDED = ("flows.execution.dvc_stage", "flows.gpu.handoff")  # modules of the forks, loaded before the first one
 CODE = Path(__file__).parents[2]  # where `python -m flows...` finds this code, not that of the run's directory
 
 
 class Host:
-    """The process, seen from home; it starts to load at once, and takes requests meanwhile.
+    """The process, seen from home; it takes requests while it still loads.
 
     Args:
-        directory: The run's own directory.
+        channel: A socket that leads to it.
+        process: The process, if it is a child of this one.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, channel: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+        self._channel, self._process = channel, process
         self._seen: set[str] = set()
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    @classmethod
+    def started(cls, *directory: str) -> Self:
+        """Start the process; with a directory it loads the graph at once, otherwise after `enter`."""
+        channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            command = [sys.executable, "-m", "flows.execution.host", str(directory), str(theirs.fileno())]
-            self._process = subprocess.Popen(
+            command = [sys.executable, "-m", "flows.execution.host", str(theirs.fileno()), *directory]
+            process = subprocess.Popen(
                 bound(command),
                 cwd=CODE,
                 env=without_git(os.environ),
@@ -46,6 +54,16 @@ class Host:
                 stderr=subprocess.DEVNULL,  # an error at the start comes again from the process that takes its place
                 pass_fds=[theirs.fileno()],
             )
+        return cls(channel, process)
+
+    def enter(self, directory: Path) -> None:
+        """Have it work in the repository `directory`, and load the graph."""
+        with suppress(OSError):  # it is gone, which the next request finds out
+            self._channel.send(json.dumps({"enter": str(directory)}).encode())
+
+    def call(self, module: str, arguments: Sequence[str], output: int, told: int) -> bool:
+        """Ask for a fork that calls `run(arguments)` of a module; return whether the host still takes requests."""
+        return self._ask({"call": module, "arguments": list(arguments), "environment": {}}, output, told)
 
     def fork(self, names: Sequence[str], output: int, told: int, environment: Mapping[str, str], **flags: bool) -> bool:
         """Ask for a fork that brings a stage up to date; return whether the host still takes requests.
@@ -60,9 +78,12 @@ class Host:
         loaded = self._seen.isdisjoint(names)  # afterwards dvc.lock has another entry for it
         if not flags.get("restore"):
             self._seen.update(names)
-        request = json.dumps({"names": names, "loaded": loaded, "environment": dict(environment), **flags})
+        request = {"names": names, "loaded": loaded, "environment": dict(environment), **flags}
+        return self._ask(request, output, told)
+
+    def _ask(self, request: Mapping[str, Any], output: int, told: int) -> bool:
         try:
-            socket.send_fds(self._channel, [request.encode()], [output, told])
+            socket.send_fds(self._channel, [json.dumps(request).encode()], [output, told])
         except OSError:
             return False
         return True
@@ -74,43 +95,61 @@ class Host:
     def close(self) -> None:
         """End it."""
         self._channel.close()
-        self._process.wait()
+        if self._process is not None:
+            self._process.wait()
 
 
-def start_host(directory: Path) -> Host | None:
-    """Start a host where the system can: on Linux."""
-    return Host(directory) if sys.platform == "linux" else None
+def start_host(directory: Path | None) -> Host | None:
+    """Start a host where the system can: on Linux. Without a directory it waits for `enter`."""
+    return Host.started(*([str(directory)] if directory else [])) if sys.platform == "linux" else None
 
 
 # In the host
 
 
-def serve(channel: socket.socket, directory: Path) -> None:
+class _Graph:
+    """The repository that the host works in, opened when it is known, and its stages by name."""
+
+    def __init__(self) -> None:
+        self.repo: Any = None
+        self.stages: dict[str, Any] = {}
+
+    def enter(self, directory: str) -> None:
+        from dvc.repo import Repo
+
+        os.chdir(directory)
+        self.repo = Repo(directory, _wait_for_lock=True)
+        self.stages = {stage.addressing: stage for stage in self.repo.index.stages}
+
+
+def serve(channel: socket.socket, directory: str | None = None) -> None:
     """Take requests until home closes the channel."""
-    from dvc.repo import Repo
+    graph, running = _Graph(), dict[int, int]()  # pipes by process id
+    if directory is not None:
+        graph.enter(directory)
+    signs, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(wake)
+    while True:
+        ready, _, _ = select.select([channel.fileno(), signs], [], [])
+        if signs in ready:
+            os.read(signs, 4096)
+            _reap(running)
+        if channel.fileno() in ready:
+            text, descriptors, _, _ = socket.recv_fds(channel, LONGEST, 2)
+            if not text:
+                return
+            request = json.loads(text)
+            if "enter" in request:
+                graph.enter(request["enter"])
+                continue
+            output, told = descriptors
+            process = _fork(graph, request, output, told)
+            os.close(output)
+            running[process] = told
 
-    with Repo(str(directory), _wait_for_lock=True) as repo:
-        stages = {stage.addressing: stage for stage in repo.index.stages}
-        running: dict[int, int] = {}  # pipes by process id
-        signs, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        signal.set_wakeup_fd(wake)
-        while True:
-            ready, _, _ = select.select([channel.fileno(), signs], [], [])
-            if signs in ready:
-                os.read(signs, 4096)
-                _reap(running)
-            if channel.fileno() in ready:
-                text, descriptors, _, _ = socket.recv_fds(channel, LONGEST, 2)
-                if not text:
-                    return
-                output, told = descriptors
-                process = _fork(repo, stages, json.loads(text), output, told)
-                os.close(output)
-                running[process] = told
 
-
-def _fork(repo: Any, stages: Mapping[str, Any], request: dict[str, Any], output: int, told: int) -> int:
+def _fork(graph: _Graph, request: dict[str, Any], output: int, told: int) -> int:
     """Return the process id of a fork that carries out the request."""
     host = os.getpid()
     process = os.fork()
@@ -125,27 +164,35 @@ def _fork(repo: Any, stages: Mapping[str, Any], request: dict[str, Any], output:
         for descriptor in (1, 2):
             os.dup2(output, descriptor)
         os.environ |= request["environment"]
-        status = _carry_out(repo, stages, request, told)
+        status = _call(request, told) if "call" in request else _carry_out(graph, request, told)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
 
-def _carry_out(repo: Any, stages: Mapping[str, Any], request: dict[str, Any], told: int) -> int:
+def _call(request: dict[str, Any], told: int) -> int:
+    from flows.execution.dvc_stage import teller
+
+    teller(told)(f"pid {os.getpid()}")
+    status: int = import_module(request["call"]).run(request["arguments"])
+    return status
+
+
+def _carry_out(graph: _Graph, request: dict[str, Any], told: int) -> int:
     from flows.execution.dvc_stage import bring_up_to_date, guarded, restore_all, teller
 
-    names, pull, tell = request["names"], request["pull"], teller(told)
+    names, pull, tell, stages = request["names"], request["pull"], teller(told), graph.stages
     tell(f"pid {os.getpid()}")
     if request["restore"]:
         wanted = [stages[name] for name in names if name in stages]
         ready = {out.fs_path for name in stages.keys() - set(names) for out in stages[name].outs}
-        return guarded(lambda: restore_all(repo, wanted, ready, tell, pull=pull), "what is at hand")
+        return guarded(lambda: restore_all(graph.repo, wanted, ready, tell, pull=pull), "what is at hand")
     (name,) = names
     if not request["loaded"]:
-        repo._reset()
-    stage = stages.get(name) if request["loaded"] else None
-    return guarded(lambda: bring_up_to_date(repo, name, tell, force=request["force"], pull=pull, stage=stage), name)
+        graph.repo._reset()
+    stage, force = stages.get(name) if request["loaded"] else None, request["force"]
+    return guarded(lambda: bring_up_to_date(graph.repo, name, tell, force=force, pull=pull, stage=stage), name)
 
 
 def _reap(running: dict[int, int]) -> None:
@@ -162,13 +209,12 @@ def _reap(running: dict[int, int]) -> None:
 
 
 def main() -> None:
-    directory, descriptor = Path(sys.argv[1]), int(sys.argv[2])
-    os.chdir(directory)
-    import flows.execution.dvc_stage  # noqa: F401  before the first fork
-
-    with socket.socket(fileno=descriptor) as channel:
+    descriptor, *directory = sys.argv[1:]
+    for name in NEEDED:
+        import_module(name)
+    with socket.socket(fileno=int(descriptor)) as channel:
         channel.set_inheritable(False)
-        serve(channel, directory)
+        serve(channel, *directory)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1  # prctl(2)
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # prctl(2)
 GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git to another repository, index or object
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -82,6 +82,12 @@ def end_with_parent(parent: int | None = None) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:  # it ended just before
             os.kill(os.getpid(), signal.SIGTERM)
+
+
+def name_process(name: str) -> None:
+    """Give this process a name of at most 15 bytes in the system's list, since a fork has that of its parent."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode())
 
 
 def bound(command: list[str]) -> list[str]:

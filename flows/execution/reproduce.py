@@ -228,7 +228,7 @@ def reproduce(
     last: deque[str] = deque(maxlen=REMEMBERED)
     with ExitStack() as stack, _Limit(timeout) as limit:
         flags = {"force": force, "pull": pull}
-        started = _fork(stack, children, host, [name], shown, flags, limit) if host is not None else None
+        started = _fork_for_stages(stack, children, host, [name], shown, flags, limit) if host is not None else None
         started = started or _execute(stack, children, directory, name, shown, flags, limit)
         limit.process = started.process
         for line in started.output:
@@ -261,13 +261,41 @@ def restore(
     """
     with ExitStack() as stack, _Limit(None) as limit:
         flags = {"force": False, "pull": pull, "restore": True}
-        if (started := _fork(stack, children, host, names, {}, flags, limit)) is None:
+        if (started := _fork_for_stages(stack, children, host, names, {}, flags, limit)) is None:
             return {}
         for line in started.output:
             if line.strip():
                 log(line.rstrip())
         started.told.ended()
     return started.told.done
+
+
+def call(children: Children, module: str, arguments: Sequence[str], host: Host | None) -> tuple[int, list[str]]:
+    """Call `run(arguments)` of a module that is a program, too, in a process of its own.
+
+    Args:
+        children: Of the run.
+        module: Its full name.
+        arguments: Those of the command line.
+        host: Forked if there is one and it is not gone; otherwise a new process loads the module.
+
+    Returns:
+        The status of the process, negative for a signal, and the last lines that it printed.
+    """
+    with ExitStack() as stack:
+        if host is not None:
+            started = _fork(stack, children, partial(host.call, module, arguments), module, lambda: None)
+            if started is not None:
+                return _ending(started.process, started.output)
+        command = [sys.executable, "-m", module, *arguments]
+        process = stack.enter_context(children.start(command, CODE, dict(os.environ)))
+        assert process.stdout is not None
+        return _ending(process, process.stdout)
+
+
+def _ending(process: Process, output: IO[str]) -> tuple[int, list[str]]:
+    lines = deque((line.rstrip() for line in output if line.strip()), maxlen=REMEMBERED)
+    return process.wait(), list(lines)
 
 
 @dataclass(frozen=True)
@@ -277,7 +305,7 @@ class _Started:
     told: _Told
 
 
-def _fork(
+def _fork_for_stages(
     stack: ExitStack,
     children: Children,
     host: Host,
@@ -287,13 +315,24 @@ def _fork(
     limit: "_Limit",
 ) -> _Started | None:
     """Start the process of a stage as a fork of the host; return None if the host is gone."""
+
+    def ask(output: int, told: int) -> bool:
+        return host.fork(names, output, told, environment, **{"restore": False, **flags})
+
+    return _fork(stack, children, ask, names[0], limit.begin)
+
+
+def _fork(
+    stack: ExitStack, children: Children, ask: Callable[[int, int], bool], what: str, begun: Callable[[], None]
+) -> _Started | None:
+    """Start a fork of the host, which `ask` asks for; return None if the host is gone."""
     (reading, telling), (output, printing) = os.pipe(), os.pipe()
     lines = stack.enter_context(os.fdopen(output, encoding="utf-8", errors="replace"))
-    told = _Told(reading, limit.begin)
+    told = _Told(reading, begun)
 
     def start() -> _Forked:
         try:
-            taken = host.fork(names, printing, telling, environment, **{"restore": False, **flags})
+            taken = ask(printing, telling)
         finally:
             os.close(printing)
             os.close(telling)
@@ -302,7 +341,7 @@ def _fork(
         return _Forked(pid, told)
 
     try:
-        return _Started(stack.enter_context(children.keep(start, names[0])), lines, told)
+        return _Started(stack.enter_context(children.keep(start, what)), lines, told)
     except HostError:
         return None
 

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from dvc.exceptions import DvcException
-from dvc.repo import Repo
+from dvc.repo import Repo, lock_repo
 
 from flows.execution.cache import cache_of, forget, remove_broken, remove_damaged
 from flows.execution.config import SettingsError
@@ -256,7 +256,7 @@ def open_run(
     revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides, site)
-        with Repo(str(directory)) as repo:
+        with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph anew for each question
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(cache, directory / "dvc.lock"):

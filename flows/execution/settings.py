@@ -110,7 +110,7 @@ def keys_of(params: Mapping[str, Any]) -> list[str]:
 def known_keys(directory: Path) -> dict[str, Any]:
     """Return a JSON schema for the overrides of a form: it refuses a key that neither params.yaml nor `open` has.
 
-    A nested value is checked by the run itself, in its first lines.
+    A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them.
 
     Example:
         >>> known_keys(Path("nowhere"))
@@ -119,10 +119,33 @@ def known_keys(directory: Path) -> dict[str, Any]:
     path = directory / PARAMS
     if not path.exists():
         return {"type": "object"}
-    names: list[dict[str, Any]] = [{"enum": keys_of(read_yaml(path.read_text(encoding="utf-8")) or {})}]
-    if sections := read_config(directory).params.open:
-        names.append({"pattern": f"^({'|'.join(map(re.escape, sections))})\\."})
-    return {"type": "object", "propertyNames": {"anyOf": names}}
+    params = read_yaml(path.read_text(encoding="utf-8")) or {}
+    return {"type": "object"} | _schema(params, read_config(directory).params.open)
+
+
+def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a section to which a run may add keys below `additions`.
+
+    Its sections stand in patternProperties: for `properties`, Prefect's page would show hundreds of fields.
+    """
+    names: list[dict[str, Any]] = [{"enum": keys_of(params)}]
+    if additions:
+        names.append({"pattern": f"^({'|'.join(map(re.escape, additions))})\\."})
+    sections = {}
+    for key, value in _sections(params).items():
+        below = [section.removeprefix(f"{key}.") for section in additions if section.startswith(f"{key}.")]
+        if not any(f"{key}.".startswith(f"{section}.") for section in additions):
+            sections[f"^{re.escape(key)}$"] = _schema(value, below)
+    return {"propertyNames": {"anyOf": names}} | ({"patternProperties": sections} if sections else {})
+
+
+def _sections(params: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the sections that are not empty, by dotted key."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for key, value in params.items():
+        if isinstance(value, Mapping) and value:
+            found |= {key: value, **{f"{key}.{below}": each for below, each in _sections(value).items()}}
+    return found
 
 
 def assignments(given: Sequence[str]) -> dict[str, Any]:

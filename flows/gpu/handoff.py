@@ -10,52 +10,61 @@
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
 the same work, so for home the worker's result is that of an earlier run with the same inputs.
 
-Each step is a separate process (`python -m flows.gpu.handoff send ...`), which can be ended while a remote hangs. The
-worker offers its result again and again until the remote takes it. If the worker falls silent, home asks again once one
-is back: a stage that has run there is in its run-cache, and is only sent.
+Each step is a process of its own, which can be ended while a remote hangs: a fork of the host on each side, or
+`python -m flows.gpu.handoff send ...`. The worker offers its result again and again until the remote takes it. If the
+worker falls silent, home asks again once one is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
 import argparse
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
 import sys
 import time
 import uuid
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+from dvc.config import ConfigError
 from dvc.exceptions import DownloadError
 from dvc.fs import generic
 from dvc.repo import Repo, lock_repo
 from dvc.stage import Stage
 from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
+from dvc_data.hashfile.hash_info import HashInfo
 
-from flows.execution.host import CODE, Host
+from flows.execution.host import Host
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
-from flows.execution.reproduce import REMEMBERED, Children, Done, Outcome, StageError, reproduce
+from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
 from flows.execution.yaml_reader import read_yaml
-from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order
+from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
 from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
 from flows.worktree import REFS as KEPT
 
 NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
-STEP_SECONDS = 3600  # for the transfers of a step
-GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # the worker's setting: how long it offers a result to a remote that fails
-GIVE_DEFAULT = 3600.0
-LONGEST_PAUSE = 60.0  # seconds between two offers
+STEP_SECONDS = "DISTILLERY_TRANSFER_SECONDS"  # a setting of both sides: how long a step may take
+GIVE_SECONDS = "DISTILLERY_GIVE_SECONDS"  # of both sides: how long a result is offered or fetched if the remote fails
+HOUR = 3600.0
+TRY_SECONDS = 10.0  # for inputs: as long as they are on their way, nothing would be lost
+LONGEST_PAUSE = 60.0  # seconds between two tries
+REFUSED, FAILED = 1, 2  # statuses of a step; after the second it may be tried again
 ASKED_AGAIN = 3  # times
+POLL_SECONDS = 0.2
 Log = Callable[[str], None]
+
+
+class TransferError(HandoffError):
+    """A transfer failed, was cut off or took too long; the next may succeed."""
 
 
 # At home
@@ -83,7 +92,8 @@ def hand_off(
     why_not = obstacle(needs.resources)
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     flags = [*["--force"] * force, *["--look"] * bool(why_not)]
-    sent = json.loads(step(children, log, "send", *where, name, *flags))
+    telling = Telling(children, host, log)
+    sent = json.loads(telling.insist(TRY_SECONDS, "the inputs are not sent yet", "send", *where, name, *flags))
     if sent is None:  # an earlier run, here or elsewhere, had the same inputs
         return _restore(children, directory, name, log, host)
     if why_not:
@@ -93,7 +103,8 @@ def hand_off(
         limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
         order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
         entry, outcome = _ask(order, log, lambda: children.closed)
-    step(children, log, "fetch", *where, name, "--entry", entry, *flags)
+    fetching = ("fetch", *where, name, "--entry", entry, *flags)
+    telling.insist(seconds(GIVE_SECONDS, HOUR), "the result is not here yet", *fetching)
     done = _restore(children, directory, name, log, host)
     return replace(done, outcome=Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome)
 
@@ -168,51 +179,72 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
             log(f"Warning: {ref} is left behind: {error}")
 
 
-def step(children: Children, log: Log, *arguments: str) -> str:
-    """Run a command of this module as a process; return its last line. Raises HandoffError with its last lines."""
-    lines: deque[str] = deque(maxlen=REMEMBERED)
-    command = [sys.executable, "-m", "flows.gpu.handoff", *arguments]
-    with children.start(command, CODE, dict(os.environ)) as process:
-        assert process.stdout is not None
-        lines.extend(line.rstrip() for line in process.stdout if line.strip())
-    if process.returncode == -signal.SIGALRM:
-        lines.append(f"It did not end within {STEP_SECONDS} seconds: does the DVC remote answer?")
-    if process.returncode:
+def step(children: Children, host: Host | None, *arguments: str) -> str:
+    """Run a command of this module as a process; return its last line.
+
+    Raises HandoffError with its last lines, TransferError if another try may succeed.
+    """
+    status, lines = call(children, "flows.gpu.handoff", arguments, host)
+    if status == -signal.SIGALRM:
+        limit = seconds(STEP_SECONDS, HOUR)
+        lines.append(f"It did not end within {limit:g} seconds ({STEP_SECONDS}): does the DVC remote answer?")
+    if status:
         told = "\n".join(lines)
-        raise HandoffError(f"Hand-off failed at '{arguments[0]}': {told}")
+        kind = HandoffError if status == REFUSED else TransferError
+        raise kind(f"Hand-off failed at '{arguments[0]}': {told}")
     return lines[-1]
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Whoever does steps, and is told of those that fail."""
+
+    children: Children
+    host: Host | None
+    log: Log
+
+    def insist(self, limit: float, problem: str, *arguments: str) -> str:
+        """Run a step, and if its transfer fails, again for `limit` seconds from then on; return its last line.
+
+        Raises HandoffError, and StageError if the run is being stopped.
+        """
+        end, pause = None, 1.0
+        while True:
+            try:
+                return step(self.children, self.host, *arguments)
+            except TransferError as error:
+                end = end or time.monotonic() + limit
+                if time.monotonic() + pause > end:
+                    raise
+                self.log(f"Warning: {problem}; next try in {pause:.0f} s. {error}")
+            until = time.monotonic() + pause
+            while time.monotonic() < until and not self.children.closed:
+                time.sleep(POLL_SECONDS)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 # On the worker
 
 
-def deliver(children: Children, directory: Path, order: Order, remote: str | None, log: Log, seconds: float) -> str:
-    """Give the result to the remote, again and again for `seconds`; return the name of its run-cache entry.
+def accept(telling: Telling, directory: Path, order: Order, remote: str | None) -> None:
+    """Take the inputs of an order into the worktree `directory`, and compare the keys; raises HandoffError."""
+    where = [str(directory), *["--remote", remote or ""] * bool(remote), order.stage]
+    telling.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--order", json.dumps(asdict(order)))
+
+
+def deliver(telling: Telling, directory: Path, order: Order, remote: str | None, limit: float) -> str:
+    """Give the result to the remote, again and again for `limit` seconds; return the name of its run-cache entry.
 
     Raises HandoffError; the result is then still in the worker's run-cache.
     """
-    end, pause = time.monotonic() + seconds, 1.0
-    while True:
-        try:
-            return step(children, log, "give", str(directory), *["--remote", remote or ""] * bool(remote), order.stage)
-        except HandoffError as error:
-            if time.monotonic() + pause > end:
-                raise HandoffError(
-                    f"{error}\nIt was tried for {seconds:.0f} s ({GIVE_SECONDS}). The result is in the worker's "
-                    "run-cache: the next order for it only sends it."
-                ) from None
-            log(f"Warning: the result is not delivered yet; next try in {pause:.0f} s. {error}")
-        time.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
-
-
-def give_seconds() -> float:
-    """Return the worker's GIVE_SECONDS; raises HandoffError if it is not a number."""
-    given = os.environ.get(GIVE_SECONDS, str(GIVE_DEFAULT))
+    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     try:
-        return float(given)
-    except ValueError:
-        raise HandoffError(f"{GIVE_SECONDS}={given!r} on the worker is not a number of seconds.") from None
+        return telling.insist(limit, "the result is not delivered yet", "give", *where, order.stage)
+    except TransferError as error:
+        raise HandoffError(
+            f"{error}\nIt was tried for {limit:.0f} s ({GIVE_SECONDS}). The result is in the worker's run-cache: the "
+            "next order for it only sends it."
+        ) from None
 
 
 # Steps, at home (send, fetch) and on the worker (take, give)
@@ -274,7 +306,7 @@ def give(repo: Repo, name: str) -> str:
     key, value = _get_stage_hash(stage), _get_cache_hash(to_single_stage_lockfile(stage))
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.push(objects).failed:
-            raise HandoffError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
+            raise TransferError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
     remote = _remote_cache(repo)
     generic.copy(
         repo.cache.legacy.fs,
@@ -291,11 +323,30 @@ def fetch(repo: Repo, entry: str) -> None:
     remote, target = _remote_cache(repo), Path(repo.stage_cache._get_cache_path(key, value))
     source = remote.fs.join(remote.path, "runs", key[:2], key, value)
     if not target.exists():
+        if not _has(remote, source):
+            raise HandoffError(f"The run-cache entry {entry} is not in the DVC remote any more.")
         generic.copy(remote.fs, source, repo.cache.legacy.fs, str(target))
     target.touch()  # DVC uses the newest entry of a key
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.pull(objects).failed:
-            raise HandoffError(f"{len(failed)} objects of run-cache entry {entry} are not in the DVC remote.")
+            kind = TransferError if all(_has(remote, _place(repo, each)) for each in failed) else HandoffError
+            raise kind(f"{len(failed)} objects of run-cache entry {entry} could not be fetched from the DVC remote.")
+
+
+def _has(remote: Any, path: str) -> bool:
+    """Return whether the remote has a file. Raises whatever its library does if the remote cannot be asked."""
+    if remote.fs.protocol in ("http", "https"):
+        return bool(remote.fs.fs.exists(path, strict=True))  # otherwise a server that does not answer has nothing
+    if remote.fs.exists(path):
+        return True
+    if not remote.fs.exists(remote.path):  # a disk that is not mounted
+        raise FileNotFoundError(f"There is no {remote.path}")
+    return False
+
+
+def _place(repo: Repo, name: HashInfo) -> str:
+    """Return the path of an object in the default remote."""
+    return str(repo.cloud.get_remote_odb(None, "hand-off").oid_to_path(name.value))
 
 
 def _fetch_any(repo: Repo, key: str) -> bool:
@@ -395,7 +446,8 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
     return "fetched"
 
 
-def main() -> None:
+def run(arguments: Sequence[str]) -> int:
+    """Do the step of a command line; print its result or its error, and return its status."""
     parser = argparse.ArgumentParser(prog="python -m flows.gpu.handoff", description="A step of a hand-off.")
     parser.add_argument("step", choices=("send", "fetch", "take", "give"))
     parser.add_argument("directory", type=Path)
@@ -405,16 +457,41 @@ def main() -> None:
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")
     parser.add_argument("--order", help="of `take`, as JSON")
-    options = parser.parse_args()
-    signal.alarm(STEP_SECONDS)
+    options = parser.parse_args(arguments)
+    with _causes() as causes:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
+            with opened(options.directory, options.remote) as repo:
+                print(_done(repo, options))
+        except TransferError as error:
+            print(error, *map(one_line, causes[-1:]))
+            return FAILED
+        except HandoffError as error:
+            print(error)
+            return REFUSED
+        except Exception as error:  # whatever a remote's library raises ends here as one line
+            print(one_line(error), *map(one_line, causes[-1:]))
+            return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
+    return 0
+
+
+@contextmanager
+def _causes() -> Iterator[list[BaseException]]:
+    """Collect the errors of single objects: DVC logs them, and then raises one that only counts them."""
+    found = list[BaseException]()
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.exc_info and record.exc_info[1] is not None:
+                found.append(record.exc_info[1])
+
+    logger, collector = logging.getLogger("dvc_data.hashfile.transfer"), Collector()
+    logger.addHandler(collector)
     try:
-        with opened(options.directory, options.remote) as repo:
-            print(_done(repo, options))
-    except HandoffError as error:
-        sys.exit(str(error))
-    except Exception as error:  # whatever a remote's library raises ends here as one line
-        sys.exit(one_line(error))
+        yield found
+    finally:
+        logger.removeHandler(collector)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(sys.argv[1:]))

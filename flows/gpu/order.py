@@ -39,6 +39,18 @@ class HandoffError(StageError):
     """The stage could not be handed off, or its result not brought home; nothing is wrong with the stage itself."""
 
 
+def seconds(name: str, default: float) -> float:
+    """Return the seconds that an environment variable sets; raises HandoffError if it is not a number above 0."""
+    given = os.environ.get(name, str(default))
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise HandoffError(f"{name}={given!r} is not a number of seconds; {default:g} is the default.")
+    return number
+
+
 @dataclass(frozen=True)
 class Order:
     """A request to a worker. It travels as the parameters of a flow run, so it holds no secrets."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -33,7 +34,7 @@ from prefect.types import DateTime
 from flows.execution.needs import Resources, written
 from flows.execution.reproduce import Outcome, StageError
 from flows.gpu.offer import Offer, OfferError, read_offer
-from flows.gpu.order import HandoffError
+from flows.gpu.order import HandoffError, seconds
 
 POOL = "gpu"
 DEPLOYMENT = "gpu-stage/gpu-stage"
@@ -41,6 +42,8 @@ STAGE_FAILED = "StageFailed"  # name of the state if the stage's command failed,
 BEAT = "distillery.beat"  # label of a flow run that changes while its process lives
 BEAT_SECONDS = 5.0
 POLL_SECONDS = 0.5
+QUICK_POLL, SLOW_POLL = 0.2, 2.0  # seconds between two questions about a run that has just begun, and about a long one
+PATIENCE = 20  # a question waits for this part of the time that has passed, so it adds 5 % at most
 OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
 UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
@@ -51,12 +54,19 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds after which home no longer waits."""
+    """Seconds after which home no longer waits.
 
-    silence: float = 120  # without a sign of life; on a busy machine a run takes a minute to start
-    server: float = 180  # without an answer from the server
+    Args:
+        silence: Without a sign of life; on a busy machine a run takes a minute to start.
+        server: Without an answer from the server.
+        total: Of a hand-off.
+        absence: Without any online worker, after the one with the stage fell silent.
+    """
+
+    silence: float = field(default_factory=partial(seconds, "DISTILLERY_SILENCE_SECONDS", 120))
+    server: float = field(default_factory=partial(seconds, "DISTILLERY_SERVER_SECONDS", 180))
     total: float = 24 * 3600
-    absence: float = 600  # without any online worker, after the one with the stage fell silent
+    absence: float = field(default_factory=partial(seconds, "DISTILLERY_ABSENCE_SECONDS", 600))
 
 
 LIMITS = Limits()
@@ -212,7 +222,7 @@ class Errand:
                 return self._end(Crashed(message=f"No sign of life from the worker for {now - heard:.0f} s."))
             if now - started > self.limits.total:
                 raise HandoffError(f"It did not end within {self.limits.total:.0f} s.")
-            time.sleep(POLL_SECONDS)
+            time.sleep(min(SLOW_POLL, max(QUICK_POLL, (now - started) / PATIENCE)))
         raise StageError("The run is being stopped.")
 
     def _sign(self, run: FlowRun) -> object:

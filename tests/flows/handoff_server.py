@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -127,11 +127,13 @@ def make_database(home: Path) -> None:
 
 
 @contextmanager
-def worker(server: Server, clone: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a worker of the pool in `clone`, and wait until it is online."""
+def worker(
+    server: Server, clone: Path, inside: Sequence[str] = (), **environment: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a worker of the pool in `clone`, by the command `inside` if there is one; wait until it is online."""
     offer = {"DISTILLERY_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
     settings = server.environment | offer | environment
-    process = spawn(["flows.gpu_stage"], clone, settings, clone.parent / "worker.log")
+    process = spawn(["flows.gpu_stage"], clone, settings, clone.parent / "worker.log", inside)
     name = f"{queue_of(clone)}-{process.pid}"
 
     def online() -> bool:
@@ -156,11 +158,13 @@ def clone_of(workspace: Path) -> Path:
     return clone
 
 
-def spawn(command: list[str], directory: Path, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+def spawn(
+    command: list[str], directory: Path, environment: dict[str, str], log: Path, inside: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
     """Start a process that leads its own group, with its children in it."""
     with log.open("ab") as file:
         return subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [*inside, sys.executable, "-m", *command],
             cwd=directory,
             env=os.environ | environment,
             stdout=file,

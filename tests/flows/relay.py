@@ -13,8 +13,8 @@ HOST = "127.0.0.1"
 class Relay:
     """Listens on a port of its own. While it is cut, open connections hang, as over a dead link; new ones do, too."""
 
-    def __init__(self) -> None:
-        self.port = free_port()
+    def __init__(self, host: str = HOST) -> None:
+        self.host, self.port = host, free_port()
         self.passed = 0  # connections
         self._open = threading.Event()
         self._open.set()
@@ -28,7 +28,7 @@ class Relay:
     @contextmanager
     def to(self, port: int) -> Iterator["Relay"]:
         """Pass connections on to `port` until the block ends."""
-        with socket.create_server((HOST, self.port)) as listener:
+        with socket.create_server((self.host, self.port)) as listener:
             threading.Thread(target=self._accept, args=(listener, port), daemon=True).start()
             try:
                 yield self

@@ -1,13 +1,15 @@
 """flows.yaml: what is refused, and how a repository without a check of its own changes its parameters."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from prefect.utilities.schema_tools.validation import ValidationError, validate
 
 from flows.execution.config import Config, SettingsError, read_config
-from flows.execution.settings import configure, profiles, sites
+from flows.execution.settings import configure, known_keys, profiles, sites
 from tests.workspace import ROOT
 
 from .conftest import write_yaml
@@ -96,6 +98,33 @@ def test_what_a_run_may_not_change(
         configure(scratch, profile, overrides, site)
     assert told in str(raised.value)
     assert (scratch / "params.yaml").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("overrides", "unknown"),
+    [
+        ({}, None),
+        ({"train.rate": 1, "names.mine": {"any": 1}, "names": {"other": 2}}, None),
+        ({"train": {"rate": 1, "deep": {"depth": 2}, "deep.depth": 3}, "train.deep": {"depth": 4}}, None),
+        ({"train": {"opens": {"mine": 1}, "opens.other": 2}}, None),
+        ({"trane": {"rate": 1}}, "trane"),
+        ({"train": {"rat": 1}}, "rat"),
+        ({"train": {"deep": {"dept": 2}}}, "dept"),
+        ({"train": {"deep.dept": 2}}, "deep.dept"),
+        ({"train.deep": {"dept": 2}}, "dept"),
+    ],
+)
+def test_what_the_form_refuses(scratch: Path, overrides: dict[str, Any], unknown: str | None) -> None:
+    """Prefect checks the parameters of a run by this schema when the form is submitted."""
+    params = {"train": {"rate": 0.5, "deep": {"depth": 1}, "opens": {"ours": 1}}, "names": {"ours": 1}}
+    write_yaml(scratch / "params.yaml", params)
+    write_yaml(scratch / "flows.yaml", {"params": {"open": ["names", "train.opens"]}})
+    schema = {"type": "object", "properties": {"overrides": known_keys(scratch)}}
+    if unknown is None:
+        validate({"overrides": overrides}, schema, raise_on_error=True)
+    else:
+        with pytest.raises(ValidationError, match=rf"'{re.escape(unknown)}' is not"):
+            validate({"overrides": overrides}, schema, raise_on_error=True)
 
 
 def test_commands_of_the_repository(scratch: Path) -> None:

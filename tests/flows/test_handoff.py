@@ -5,12 +5,9 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +23,7 @@ from prefect.states import Crashed
 from flows.execution.needs import Needs
 from flows.execution.reproduce import Children, Outcome, StageError
 from flows.gpu import handoff, order, pool
-from flows.gpu.handoff import fetch, give, hand_off, key_of, opened
+from flows.gpu.handoff import fetch, give, key_of, opened
 from flows.gpu.offer import Offer
 from flows.gpu.order import HandoffError
 from flows.gpu.pool import Errand, Limits
@@ -36,122 +33,11 @@ from flows.worktree import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage
-from .handoff_server import Server, clone_of, kill, worker
+from .handoff_server import Server, kill
 from .relay import Relay
+from .site import Site, dvc_
 
-GPU = Needs({"gpu": 1})
 LIMITED: dict[str, Any] = {"resources": {"gpu": 1}, "timeout": None}
-
-
-class Site:
-    """A workspace, a second clone of it on the same host, and a worker of the `gpu` pool in that clone."""
-
-    def __init__(self, server: Server, directory: Path) -> None:
-        self.server = server
-        graph = {"a": stage("a"), "g": stage("g", "a", gpu=True), "z": stage("z", "g")}
-        self.remote = directory / "remote"
-        self.home = make_repository(directory / "workspace", graph)
-        dvc_("remote", "add", "--default", "store", str(self.remote), cwd=self.home)
-        git(self.home, "commit", "--quiet", "--all", "--message", "A remote")
-        self.clone = clone_of(self.home)
-        dvc_("repro", "a", cwd=self.home)
-        self.ran_at_home, self.ran_there = directory / "home.log", directory / "there.log"
-        self.value = 1
-        self.release = directory / "release"  # lets stage g go on
-        self._stack = ExitStack()
-        self.worker: subprocess.Popen[bytes] | None = None
-
-    def start_worker(self, **environment: str) -> None:
-        """Unless it runs."""
-        if self.worker is None or self.worker.poll() is not None:
-            settings = {"STAGE_LOG": str(self.ran_there)} | environment
-            self.worker = self._stack.enter_context(worker(self.server, self.clone, **settings))
-
-    def stop_worker(self) -> None:
-        assert self.worker is not None
-        kill(self.worker, signal.SIGKILL)
-
-    def close(self) -> None:
-        self._stack.close()
-
-    def change(self, **values: object) -> None:
-        """Give stage g new parameters, so that it has to run."""
-        self.value += 1
-        self.release.unlink(missing_ok=True)
-        set_param(self.home, "g", **{"value": self.value, "until": None, "fails": False} | values)
-
-    def hold(self) -> None:
-        """Give stage g new parameters, and make it wait for `release`."""
-        self.change(until=str(self.release))
-
-    @contextmanager
-    def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
-        """Do this once stage g runs on the worker, in parallel to the block; stage g goes on after it."""
-        self.hold()
-        runs = len(self.server.runs())
-
-        def strike() -> None:
-            try:
-                self.wait_for_work(runs)
-                act()
-            finally:
-                self.release.touch()
-
-        thread = threading.Thread(target=strike)
-        thread.start()
-        try:
-            yield
-        finally:
-            thread.join()
-
-    def hand_off(
-        self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
-    ) -> Outcome:
-        given = {"needs": GPU, "remote": None, "force": False} | options
-        return hand_off(children or Children(), self.home, self.home, "g", log, **given).outcome
-
-    def runs_there(self) -> int:
-        return len(self.ran_there.read_text(encoding="utf-8").splitlines()) if self.ran_there.exists() else 0
-
-    def last_state(self) -> Any:
-        return self.server.runs()[-1].state
-
-    def assert_clean(self) -> None:
-        assert git(self.home, "for-each-ref", order.REFS) == ""
-
-    def wait_for_work(self, runs: int) -> None:
-        """Wait until the worker has one flow run more than `runs`, and its stage is running."""
-        wait_until(lambda: len(self.server.runs()) > runs and self.at_work(), "it is at work", pause=SERVER_PAUSE)
-
-    def at_work(self) -> bool:
-        """Whether some process runs the command of stage g inside the worker's clone."""
-        return bool(self._processes(b"stage.py\0g"))
-
-    def engines(self) -> list[int]:
-        """The processes of flow runs in the worker's clone."""
-        return self._processes(b"python\0-m\0prefect.engine")
-
-    def _processes(self, command: bytes) -> list[int]:
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it has ended
-                inside = (process / "cwd").readlink().is_relative_to(self.clone)
-                if inside and command in (process / "cmdline").read_bytes():
-                    found.append(int(process.name))
-        return found
-
-
-def dvc_(*arguments: str, cwd: Path) -> str:
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", *arguments],
-        cwd=cwd,
-        env=os.environ | {"PATH": tools},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -381,13 +267,14 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
+    sent = an_order(root)
     told: list[str] = []
+    telling = handoff.Telling(Children(), None, told.append)
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
-        handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 3)
+        handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 3)
     assert all("the result is not delivered yet; next try in" in line for line in told)
     (tmp_path / "remote").unlink()
-    entry = handoff.deliver(Children(), root, sent, str(tmp_path / "remote"), told.append, 0)
+    entry = handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 0)
     assert (tmp_path / "remote/runs" / entry[:2] / entry).is_file()
 
 
@@ -528,6 +415,19 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
     assert found is not None and int(found[1]) >= 12
     assert site.last_state().type is StateType.CRASHED
     site.assert_clean()
+
+
+def an_order(root: Path) -> order.Order:
+    """For stage g of a repository, with a key of no stage."""
+    return order.Order("g", "0" * 64, {}, {}, "0" * 40, f"{order.REFS}/{'0' * 32}", str(root), None, False, {}, None)
+
+
+def test_a_worker_without_a_remote(tmp_path: Path) -> None:
+    """Its clone has no default remote: one line with the remedy, at once, since no second try would help."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g")})
+    with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': NoRemoteError on .*: no remote") as raised:
+        handoff.accept(handoff.Telling(Children(), None, pytest.fail), root, an_order(root), None)
+    assert str(raised.value).endswith("Name one in this clone: dvc remote add --default NAME ADDRESS")
 
 
 def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:

@@ -222,9 +222,9 @@ class Counting(Children):
         super().__init__()
         self.most = 0
 
-    def start(self, *arguments: Any) -> Any:
+    def keep(self, *arguments: Any) -> Any:
         self.most = max(self.most, len(self._processes) + 1)
-        return super().start(*arguments)
+        return super().keep(*arguments)
 
 
 def test_hand_offs_keep_to_the_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.gpu.handoff import fetch, give, opened
+from flows.execution.reproduce import Children
+from flows.gpu.handoff import fetch, give, opened, step
+from flows.gpu.order import HandoffError
 from flows.registry.stored import missing
 from tests.waiting import LIMIT
 
@@ -118,3 +120,20 @@ def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: py
     git(tmp_path / "other", "rm", "--quiet", "--cached", "dvc.lock")
     done = pipeline(tmp_path / "other", "--target", "a")
     assert "Restored: a" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("store", ["s3"], indirect=True)
+def test_a_bucket_that_is_not_there(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 37: a run says so in a line with the remedy, and works without the remote; a result cannot be given."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_repository(tmp_path / "workspace", PAIR)
+    with (root / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write(f"    remote = store\n['remote \"store\"']\n{store.replace('s3://bucket', 's3://nowhere')}")
+    git(root, "commit", "--quiet", "--all", "--message", "A remote")
+    done = pipeline(root, "--apply")
+    assert "Ran: a, b" in done.stdout, done.stdout + done.stderr
+    with pytest.raises(HandoffError) as raised:
+        step(Children(), None, "give", str(root), "a")
+    (line,) = str(raised.value).splitlines()[-1:]
+    assert "bucket does not exist" in line
+    assert line.endswith("Create it, or correct the address: dvc remote modify NAME url ADDRESS")

@@ -224,6 +224,26 @@ def test_a_submodule(chain: Path, tmp_path: Path) -> None:
     assert git(part, "worktree", "list").count("\n") == 0
 
 
+def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
+    """fault 42: a run ended with a traceback of DVC's lock."""
+    mount = f"mount --bind '{pair}' '{pair}' && mount -o remount,ro,bind '{pair}'"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount")
+    for url in ("", "http://127.0.0.1:1/api"):
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m flows.pipeline"],
+            env=os.environ | {"PREFECT_API_URL": url, "PREFECT_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"pipeline: {pair}/.dvc/tmp cannot be written (Read-only file system), and a run writes to .dvc and .git "
+            "of its workspace. Start it in a clone that you may write to.\n"
+        )
+
+
 def test_closed_streams(chain: Path) -> None:
     """fault 52: a run that starts without any of the three standard streams, as some services are."""
     command = f"exec {sys.executable} -m flows.pipeline --apply <&- >&- 2>&-"
