@@ -58,7 +58,7 @@ PARAMS = Path("params.yaml")
 
 
 class Seeds(Section):
-    values: list[Seed] = Field(title="further seeds; the quick trainings are repeated with each of them")
+    values: list[Seed] = Field(title="further seeds, with which the quick trainings are repeated")
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -72,7 +72,7 @@ AnyMatrix = TypeVar("AnyMatrix", PairGrid, PairCost, ComponentFocus, AugmentedPa
 
 
 class Params(Section):
-    name: str = Field(title="of these settings: in the report, in model cards and in reports/runs")
+    name: str = Field(title="name of these settings in the report, in model cards and in reports/runs")
     crawl: Crawl
     web: Web
     clean: Clean
