@@ -97,7 +97,7 @@ def compare(params: Params) -> dict[str, Any]:
     inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
     there = benchmarks_of(focus.tasks, inputs.benchmarks)
     if not there:
-        raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
+        raise InputError(f"All of {', '.join(focus.tasks)} are missing; run `make benchmarks` and `dvc repro`.")
     pairs = task_pairs(there[0], inputs, Counters("pairs"))
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))

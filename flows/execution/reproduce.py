@@ -44,7 +44,7 @@ class Outcome(StrEnum):
 MEANING = {
     Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
     Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
-    Outcome.PULLED: "its outputs came from the remote",
+    Outcome.PULLED: "its outputs came from the DVC remote",
     Outcome.RAN: "its command ran",
     Outcome.RAN_ON_GPU: "its command ran on a GPU worker, and its outputs came back through the remote",
 }

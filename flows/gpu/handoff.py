@@ -108,7 +108,7 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
         except LostError as lost:
             if not is_back(order.resources, stopped):
                 raise
-            log(f"Warning: {lost}\nA worker is online, and is asked for the result of stage '{order.stage}'.")
+            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{order.stage}'.")
     return run_order(PROTOCOL, asdict(order), log, stopped)
 
 
@@ -119,7 +119,7 @@ def _restore(children: Children, directory: Path, name: str, log: Log, host: Hos
     try:
         return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL}, host=host)
     except StageError as error:
-        raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
+        raise HandoffError(f"The result of stage '{name}' is here, but could not be restored: {error}") from None
 
 
 def _refuse_uncommitted(directory: Path) -> None:
@@ -165,7 +165,7 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
         try:
             git(root, *remove)
         except WorktreeError as error:
-            log(f"Warning: {ref} is left behind: {error}")
+            log(f"Warning: {ref} could not be deleted: {error}")
 
 
 def step(children: Children, log: Log, *arguments: str) -> str:
@@ -176,7 +176,7 @@ def step(children: Children, log: Log, *arguments: str) -> str:
         assert process.stdout is not None
         lines.extend(line.rstrip() for line in process.stdout if line.strip())
     if process.returncode == -signal.SIGALRM:
-        lines.append(f"It did not end within {STEP_SECONDS} seconds: does the DVC remote answer?")
+        lines.append(f"It did not end within {STEP_SECONDS} seconds; check whether the DVC remote answers.")
     if process.returncode:
         told = "\n".join(lines)
         raise HandoffError(f"Hand-off failed at '{arguments[0]}': {told}")
@@ -198,8 +198,8 @@ def deliver(children: Children, directory: Path, order: Order, remote: str | Non
         except HandoffError as error:
             if time.monotonic() + pause > end:
                 raise HandoffError(
-                    f"{error}\nIt was tried for {seconds:.0f} s ({GIVE_SECONDS}). The result is in the worker's "
-                    "run-cache: the next order for it only sends it."
+                    f"{error}\nThe worker tried for {seconds:.0f} s ({GIVE_SECONDS}). The result is in its "
+                    "run-cache: the next order only sends it."
                 ) from None
             log(f"Warning: the result is not delivered yet; next try in {pause:.0f} s. {error}")
         time.sleep(pause)
@@ -250,8 +250,8 @@ def take(repo: Repo, order: Order) -> None:
     """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
     if others := different(order.versions):
         raise HandoffError(
-            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install home's there "
-            "(requirements.lock), then start the worker again."
+            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install those of home "
+            "there (requirements.lock), then start the worker again."
         )
     stage = _load(repo, order.stage)
     _remote_cache(repo)  # there is a remote, so the result can be given back

@@ -114,4 +114,4 @@ def _wait(process: subprocess.Popen[bytes], sockets: str, log: Path) -> None:
         if ready.returncode == 0:
             return
         time.sleep(0.1)
-    raise DatabaseError(f"PostgreSQL did not start; its lines are in {log}.")
+    raise DatabaseError(f"PostgreSQL did not start; its log is {log}.")

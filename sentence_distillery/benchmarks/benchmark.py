@@ -40,7 +40,7 @@ class Sources:
 
     external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` brings them
     samples: Path  # pairs.csv and reviews.csv of this project
-    external_remedy: str = "bring its files, or fetch them with sentence_distillery.benchmarks.download"
+    external_remedy: str = "add its files, or download them with sentence_distillery.benchmarks.download"
     samples_remedy: str = "restore it from the project's repository"
 
 

@@ -82,7 +82,7 @@ class PairSet:
     def unit_scores(self) -> NDArray[np.float32]:
         """Return the scores on [0, 1], (pairs,) float32; raises InputError if there are none."""
         if self.scores is None or self.scale is None:
-            raise InputError(f"Benchmark set '{self.name}' has no scores; take one that has, such as stsb or sick.")
+            raise InputError(f"Benchmark set '{self.name}' has no scores; use a set with scores, such as stsb or sick.")
         low, high = self.scale
         return ((self.scores - low) / (high - low)).astype(np.float32)
 

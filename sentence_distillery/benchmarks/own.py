@@ -79,7 +79,7 @@ def own_benchmark(option: OwnBenchmark) -> Benchmark:
     try:
         found = list(read(Path()))
     except BadDataError as error:
-        raise InputError(f"{error} Mend the file, or benchmarks.own, which names it.") from error
+        raise InputError(f"{error} Correct the file, or its entry in benchmarks.own.") from error
     kind, main_metric = KINDS[option.task]
     rows, passages, judgements = (
         dict(Counter(row.split for row in found if isinstance(row, kinds)))

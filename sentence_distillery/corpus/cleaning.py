@@ -47,7 +47,7 @@ from sentence_distillery.runtime.shards import map_shards, processes_here
 
 HERE = Shards(processes=1, dask=None)
 ENOUGH = 1_000  # sentences
-FEW = "%s sentences of %s documents are left, few to learn from: bring %s at the least, and better ten times as many."
+FEW = "Only %s sentences of %s documents are left: train on at least %s, better on ten times as many."
 EXAMINED_AT_ONCE = 200
 EXAMINED_CHARACTERS = 500_000
 # No reader filters by the smallest and largest text of a page, and these take a fifth of the time to write.
@@ -255,5 +255,5 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> No
     if not kept:
         raise InputError(
             f"no sentence of {len(decisions.documents)} articles was kept (dropped: {dict(counters.dropped)}); "
-            "see whether `language` and `minimum_tokens` fit the articles."
+            "check whether `language` and `minimum_tokens` fit the articles."
         )

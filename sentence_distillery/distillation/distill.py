@@ -64,9 +64,9 @@ HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
 REMEDIES = {  # by the reason for which most sentences were dropped
-    "duplicate": " that differs: what repeats counts once",
-    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, distill(clean=False) keeps them",
-    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, distill(clean=False) keeps them",
+    "duplicate": "; it must differ, since repeated text counts once",
+    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, but distill(clean=False) keeps them",
+    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, but distill(clean=False) keeps them",
 }
 
 log = logging.getLogger(__name__)
@@ -205,7 +205,7 @@ def distill(
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
-        raise InputError(f"held_out = {held_out}, but no working_directory keeps these texts; name one.")
+        raise InputError(f"held_out = {held_out} needs a working_directory, which keeps these texts; name one.")
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     with progress(show_progress), _working(working_directory) as directory:
@@ -370,11 +370,13 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     total = counters.kept + counters.dropped.total()
     remedy = ""
     if cleaning and counters.dropped:
-        remedies = REMEDIES | {"language": f"; or say which language yours is (--language, now '{cleaning.language}')"}
+        remedies = REMEDIES | {
+            "language": f"; or set the language of your text (--language, now '{cleaning.language}')"
+        }
         remedy = remedies.get(counters.dropped.most_common(1)[0][0], "")
     raise InputError(
-        f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least {FEWEST}, "
-        f"and learns from some ten thousands on. Bring more text{remedy}."
+        f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least "
+        f"{FEWEST}, and does well from ten thousand on. Give more text{remedy}."
     )
 
 

@@ -97,7 +97,9 @@ def fit_to_size(
     refuse_layers(encoder)
     listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
     if len(listed) < FEWEST:
-        raise InputError(f"{len(listed)} different texts; give at least {FEWEST}, better some thousands.")
+        raise InputError(
+            f"There are only {len(listed)} different texts; give at least {FEWEST}, better some thousands."
+        )
     stored = Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
     fixed, each = _sizes(encoder, stored)
     if (size := fixed + each * encoder.dimension) <= megabytes:
@@ -112,7 +114,7 @@ def fit_to_size(
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
         trials.append(Trial(len(smaller.stored), smaller.dimension, precision, size, recall))
     if not trials:
-        raise InputError(f"megabytes is {megabytes:g}: no student of at least {LEAST} dimensions is that small.")
+        raise InputError(f"megabytes is {megabytes:g}, too small for a student of {LEAST} dimensions; raise it.")
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
     smaller = compress(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed

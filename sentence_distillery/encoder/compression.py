@@ -126,7 +126,9 @@ def compress(
 def refuse_layers(encoder: StaticEncoder) -> None:
     """Raise InputError if a student has layers after the sum of its token vectors, which no table can stand for."""
     if encoder.linear is not None or encoder.hidden is not None:
-        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+        raise InputError(
+            "The encoder has layers after the sum of its token vectors; only one without layers can be compressed."
+        )
 
 
 def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.int64]:

@@ -342,7 +342,7 @@ class Interface(ABC):
         """
         for name, value in params.items():
             if name not in self.get_params():
-                raise ValueError(f"There is no parameter '{name}'; there are: {', '.join(self.get_params())}.")
+                raise ValueError(f"'{name}' is not a parameter; the parameters are {', '.join(self.get_params())}.")
             setattr(self, name, checked_dimension(value, self.full_dimension))
         return self
 
@@ -382,7 +382,7 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
         or not 1 <= truncate_dim <= full
     ):
         raise ValueError(
-            f"truncate_dim is {truncate_dim!r}; this model can be cut to 1 to {full} dimensions. None does not cut."
+            f"truncate_dim is {truncate_dim!r}; this model has {full} dimensions. Give 1 to {full}, or None for all."
         )
     return int(truncate_dim)
 

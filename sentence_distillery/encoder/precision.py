@@ -67,7 +67,8 @@ def _ranges(embeddings: NDArray[Any], precision: str) -> NDArray[Any]:
     """Compute the ranges, (2, dimension), of at least two embeddings; without embeddings any range will do."""
     if embeddings.ndim == 1 or len(embeddings) == 1:
         raise ValueError(
-            f"{precision} needs the range of each dimension, which one embedding does not show. Encode in float32 and "
+            f"{precision} needs the range of each dimension, which cannot be known from one embedding. Encode in "
+            "float32 and "
             "call quantize_embeddings with ranges=np.stack([sample.min(axis=0), sample.max(axis=0)]), the sample being "
             "the embeddings of many texts."
         )

@@ -855,6 +855,6 @@ def _refuse_unknown(texts: list[str], tokens: TokenIds, first: int) -> None:
     if len(rows):
         row = int(rows[0])
         raise ValueError(
-            f"texts[{first + row}] has no word that the model knows: {shown(texts[row])}. Leave it out, or take "
+            f"texts[{first + row}] has no word that the model knows: {shown(texts[row])}. Leave it out, or use "
             'on_unknown="zero" for a zero vector.'
         )

@@ -98,7 +98,8 @@ def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher
         return teacher
     field = next(iter(type(teacher).model_fields))
     raise TeacherError(
-        f"{teacher.reference} is {kind_of(teacher)}, but a transformer is needed here; name one, or leave this out.",
+        f"{teacher.reference} is {kind_of(teacher)}, but a transformer is needed here; name a transformer, or leave "
+        "this option out.",
         teacher.reference,
         field,
         teacher.reference,

@@ -170,7 +170,7 @@ def read_modules(directory: Path) -> SentenceModules:
     order = [kind for kind, _ in kinds]
     if order[:2] != ["Transformer", "Pooling"] or not set(order[2:]) <= {"Dense", "Normalize"}:
         raise InputError(
-            f"{path} has the modules {', '.join(order)}; known are Transformer and Pooling, and after them Dense and "
+            f"{path} has the modules {', '.join(order)}; known are Transformer and Pooling, followed by Dense and "
             "Normalize. Name another teacher, or write its vectors to a file."
         )
     transformer, pooling = (directory / place for _, place in kinds[:2])

@@ -199,7 +199,7 @@ def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
     """Return the scores of pairs, (pairs,) float32, and their scale; raises InputError if they cannot be compared."""
     name = f"Set '{pairs.name}'"
     if pairs.scores is None or pairs.scale is None:
-        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared with them.")
+        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared; use a set with scores.")
     scores, (low, high) = np.asarray(pairs.scores, dtype=np.float32), pairs.scale
     _check_pairs(pairs, scores, "scores")
     if not low < high:

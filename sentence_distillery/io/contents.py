@@ -59,7 +59,7 @@ class Counted(Content):
     @classmethod
     def _is_what_was_written(cls, content: Any) -> Any:
         if isinstance(content, dict) and content.get(SEAL, seal(content)) != seal(content):
-            raise ValueError(f"{SEAL} is of another content: a value has changed since it was written")
+            raise ValueError(f"{SEAL} does not fit the content: a value has changed since it was written")
         return content
 
     @model_validator(mode="after")

@@ -21,8 +21,8 @@ _REMEDIES = {
     errno.EPERM: "Make it readable and writable for this user",
     errno.EMFILE: "Raise the limit of open files (`ulimit -n 1024`)",
     errno.ENFILE: "End some programs: the machine has no file handle left",
-    errno.EEXIST: "Remove it: a directory has to be there",
-    errno.ENOTDIR: "Remove it: a directory has to be there",
+    errno.EEXIST: "Remove it: a directory must be there",
+    errno.ENOTDIR: "Remove it: a directory must be there",
     errno.EIO: "Check the disk: it cannot be read or written",
     errno.ENAMETOOLONG: "Take a directory with a shorter path",
 }

@@ -134,7 +134,7 @@ class Training:
         only = self.strategy in LOSSES and LOSSES[self.strategy].paraphrases_only
         rows = np.flatnonzero(examples.labels == 1 if only else examples.labels >= 0)
         if len(rows) < 2:
-            raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
+            raise InputError(f"{self.strategy} has {len(rows)} training pair(s) and needs two or more; add pairs.")
         learning, model, device = self.learning, self.model, self.model.encoder.transformer.device
         batches = Batches(rows, learning.batch_size, self.seed, learning.iterations)
         alone, began = False, 0.0

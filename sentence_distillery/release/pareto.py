@@ -109,7 +109,7 @@ def token_counts(encoder: StaticEncoder, words: Path) -> NDArray[np.int64]:
         if index != UNKNOWN_ID:
             counts[index] = known.get(token, 0)
     if not counts.any():
-        raise InputError(f"{words} has no word of the student; give the words that it was trained on.")
+        raise InputError(f"{words} has no word of the student; give the words of its training text.")
     return counts
 
 

@@ -73,7 +73,7 @@ class Guard:
         site = headers.get("sec-fetch-site", "none")
         is_link = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
         if site not in ("none", "same-origin") and not is_link:
-            return "Requests that other pages cause are refused."
+            return "Requests that other pages start are refused."
         return None
 
     def _has_key(self, scope: Scope, headers: Headers) -> bool:

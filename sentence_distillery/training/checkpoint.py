@@ -103,11 +103,11 @@ def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
                 return None  # made from other data or parameters
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
-            raise SafetensorError("its bytes are not those that were written")
+            raise SafetensorError("its bytes have changed since it was written")
     except FileNotFoundError:
         return None
     except (OSError, SafetensorError) as error:
-        log.warning("%s is damaged (%s): training begins anew", path, error)
+        log.warning("%s is damaged (%s): training starts again from the beginning", path, error)
         return None
     return tensors, json.loads(about["notes"])
 

@@ -260,7 +260,7 @@ def test_vectors_without_a_figure(here: Path) -> None:
         ),
         (
             {"scale": [4, 5]},
-            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To mend it",
+            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it",
         ),
     ],
 )

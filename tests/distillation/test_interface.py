@@ -351,7 +351,7 @@ def test_in_a_pipeline_of_scikit_learn(encoder: StaticEncoder) -> None:
     assert len(search.cv_results_["params"]) == 2
     assert encoder.truncate_dim is None
     assert list(encoder.get_feature_names_out())[-1] == f"dimension_{encoder.dimension - 1}"
-    with pytest.raises(ValueError, match="no parameter 'dimension'; there are: truncate_dim"):
+    with pytest.raises(ValueError, match="'dimension' is not a parameter; the parameters are truncate_dim"):
         encoder.set_params(dimension=3)
 
 

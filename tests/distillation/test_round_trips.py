@@ -123,7 +123,7 @@ def test_without_modules(student: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("minishlab/potion-base-8M", r"'minishlab/potion-base-8M' is not a directory .* download it first"),
+        ("minishlab/potion-base-8M", r"'minishlab/potion-base-8M' is not a directory .* download the model first"),
         (".", r"The directory '\.' holds no model\. Give the path .* load\(\"released\"\)"),
         ("./no-such", r"'\./no-such' is not a directory on this machine\. Give the path .* load\(\"released\"\)"),
         ("no/such/place", r"'no/such/place' is not a directory on this machine\. Give the path"),
@@ -200,7 +200,7 @@ def _mapping(directory: Path) -> None:
         (_unknown_with_a_vector, r"the unknown token \(row 0\) has a vector"),
         (_cased, "its normalizer has the lowercase False, expected True"),
         (_activation, "the activation is Tanh, a student has ReLU"),
-        (_mapping, r"tensor 'mapping' points outside of the 5 rows"),
+        (_mapping, r"tensor 'mapping' points outside the 5 rows"),
         (lambda directory: (directory / TOKENIZER).unlink(), r"tokenizer\.json is not a tokenizer .* does not exist"),
         (lambda directory: (directory / MODULES).write_text("{}"), "is not a static model but one of no modules"),
         (lambda directory: (directory / MODULES).write_text("[1]"), r"modules\.json is not a list of modules"),

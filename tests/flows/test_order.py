@@ -103,7 +103,7 @@ def test_code_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
 def test_the_clone_itself_is_not_listed(clone: Path) -> None:
     """Neither by a relative path, which git would accept, nor by an option, nor by a command."""
     for code in (".", "..", "../workspace", "--upload-pack=touch /tmp/x", "ext::sh -c touch% /tmp/x", "-"):
-        with pytest.raises(HandoffError, match=r"not listed; listed are origin, .*If you trust it"):
+        with pytest.raises(HandoffError, match=r"not on this worker's list; the list has origin, .*If you trust it"):
             code_remote(replace(ORDER, code=code), clone)
 
 

@@ -378,9 +378,9 @@ def test_held_out_texts_over_seeds(workspace: Path) -> None:
 
 
 def test_no_held_out_texts(workspace: Path) -> None:
-    write_results(paths.DOMAIN, held_out(Unavailable("no text is held out: held_out.share is 0"), n=0))
+    write_results(paths.DOMAIN, held_out(Unavailable("there are no held-out texts: held_out.share is 0"), n=0))
     text = check(page()).text
-    assert "This run has no figures on held-out texts: no text is held out: held_out.share is 0." in text
+    assert "This run has no figures on held-out texts: there are no held-out texts: held_out.share is 0." in text
     assert "Agreement with the teacher" not in text
 
 

@@ -158,7 +158,7 @@ def test_no_known_sentence(trained: Path) -> None:
     for part in SENTENCES.iterdir():
         part.unlink()
     write_corpus(["Qwxz vbnm. Zzyx"])
-    with pytest.raises(SystemExit, match=r"0 of 2 sentences drawn .* there is no pair"):
+    with pytest.raises(SystemExit, match=r"0 of 2 sentences drawn .* no pair can be made"):
         refine_stage.main()
     assert not REFINED.exists()
 
