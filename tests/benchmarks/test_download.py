@@ -113,7 +113,7 @@ def test_download(tmp_path: Path, server: Server) -> None:
     assert good.complete and (tmp_path / "good/b.csv").read_text() == "two\n"
     assert "the download has SHA-256" in changed.wrong["wrong.csv"] and not (tmp_path / "changed").exists()
     assert gone.missing["gone.csv"].endswith("answered 404 Not Found") and server.requests.count("/gone.csv") == 1
-    assert packed.missing["p.parquet"] == "cannot be downloaded, since no public file has these bytes"
+    assert packed.missing["p.parquet"] == "cannot be downloaded, since no public file has these bytes; add it yourself"
 
 
 @pytest.mark.parametrize(("failures", "comes"), [(1, True), (2, False)])
@@ -127,7 +127,7 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
     monkeypatch.setattr(module, "MAXIMUM_BYTES", 10)
     server.bodies = {"/a.csv": b"x" * 1000}
     report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
-    assert report.missing["a.csv"].endswith("/a.csv sends more than 10 bytes")
+    assert report.missing["a.csv"].endswith("/a.csv sends more than the 10 bytes that are allowed")
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'prompt_name'"):
         encode(TEXTS, prompt_name="query")
     for option, message in (
-        ({"truncate_dim": 0}, r"truncate_dim is 0; .* 1 to 8 dimensions"),
+        ({"truncate_dim": 0}, r"truncate_dim is 0; .* Give 1 to 8"),
         ({"truncate_dim": 9}, "truncate_dim is 9"),
         ({"truncate_dim": True}, "truncate_dim is True"),
         ({"batch_size": 0}, "batch_size is 0"),

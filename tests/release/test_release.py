@@ -158,7 +158,7 @@ def test_another_profile_is_refused(workspace: Path, what: str) -> None:
 
 def test_without_benchmarks(workspace: Path) -> None:
     write_json(workspace / "benchmarks/provenance.json", {"sets": {}, "absent": {}, "pair_sets": []})
-    with pytest.raises(InputError, match=r"has no 'stsb', .*; run `make benchmarks`"):
+    with pytest.raises(InputError, match=r"lacks 'stsb', .*; run `make benchmarks`"):
         make_release(workspace)
 
 
