@@ -159,7 +159,7 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     (tmp_path / "brought").mkdir()
     with pytest.raises(SystemExit, match="1"):
         main(["--from", "brought"])
-    assert "To bring full, bad: put the files into <directory>/<set>/" in capsys.readouterr().out
+    assert "To add full, bad: put the files into <directory>/<set>/" in capsys.readouterr().out
     write(tmp_path / "brought/full", FILES)
     main(["--from", "brought"])
     assert capsys.readouterr().out.startswith("full: complete (2 fetched, 0 already there)\nbad: absent (0 fetched")

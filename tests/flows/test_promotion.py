@@ -90,7 +90,7 @@ def test_rollback(models: Path) -> None:
     with pytest.raises(PromotionError, match=r"v0.0.1 is the first version at production"):
         rollback(models, CHANNEL)
     assert rollback(models, CHANNEL, "v0.0.3") == (one, three)
-    with pytest.raises(PromotionError, match=r"v0.0.3 is at production already"):
+    with pytest.raises(PromotionError, match=r"v0.0.3 is already at production"):
         rollback(models, CHANNEL, "v0.0.3")
     with pytest.raises(PromotionError, match=r"no version 'v9'; it has v0.0.1, v0.0.2, v0.0.3, v0.0.4"):
         rollback(models, CHANNEL, "v9")

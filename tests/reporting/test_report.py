@@ -717,12 +717,12 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
     gain = replace(focus_row("tiny", 0.2, "stsb", -0.0321, 1379), metric="pearson gain", low=-0.04, high=-0.02)
     write_results(paths.COMPONENT_RUNS / "stsb.csv", [*grid, gain])
     (_, paper_2), (_, paper_3) = (check(paper(key)).text.split("as far as the ") for key in ("paper2", "paper3"))
-    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pairs", HOSTILE)):
+    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern cross-encoder", HOSTILE)):
         assert f"tiny MEAN {earlier} 73.19 80.00 412 1 tiny MEAN {later} 73.19" in paper_2
     assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2
     assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
     assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
-    assert "tiny MEAN, modern joined pairs: 73.19" in paper_2 and "tiny CLS, modern joined pairs: not run" in paper_2
+    assert "tiny MEAN, modern cross-encoder: 73.19" in paper_2 and "tiny CLS, modern cross-encoder: not run" in paper_2
     assert "−3.21 −4.00 to −2.00 1,379 1 worse" in paper_3
     assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3

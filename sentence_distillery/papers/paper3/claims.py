@@ -230,7 +230,7 @@ CLAIMS: tuple[tuple[str, str, Callable[[Grid], Finding]], ...] = (
         untested("BERT needs a model hub; the encoders here are tuned on sentences and far ahead of GloVe"),
     ),
     (
-        "SBERT is slightly weaker than BERT on joined pairs, and CF-BERT slightly better",
+        "SBERT is slightly weaker than BERT as a cross-encoder, and CF-BERT slightly better",
         "sections 4.3 and 4.4",
         untested("BERT needs a model hub, and no cross-encoder was scored on the test pairs"),
     ),
