@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of an encoder on a set: its figures, and the draws of the main one."""
+    """The kept results of an encoder on a set: its figures, and the draws of the main one."""
 
     system: str
     path: Path

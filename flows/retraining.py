@@ -225,7 +225,7 @@ def _run_and_judge(
 
 
 def _edition_of(root: Path, version: Version, files: EditionFiles) -> Edition:
-    """Read what was counted for a version, from DVC's cache or remote. Raises PromotionError."""
+    """Read the counts of a version's data from DVC's cache or remote. Raises PromotionError."""
     named = [name for name in (files.counters, files.overview) if name]
     try:
         texts = [dvc.api.read(name, repo=str(root), rev=version.commit) for name in named]

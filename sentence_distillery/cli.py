@@ -89,7 +89,7 @@ def distill(options: argparse.Namespace) -> None:
 
 
 def _list_texts(options: argparse.Namespace) -> None:
-    """Write what a teacher embeds, for vectors that are made elsewhere."""
+    """Write the texts for a teacher, for vectors that are made elsewhere."""
     import pyarrow as pa
 
     from sentence_distillery.distillation.distill import texts_to_embed
@@ -219,7 +219,7 @@ def compress(options: argparse.Namespace) -> None:
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
-    """Search the best encoder of a size, and print what was tried."""
+    """Search for the best encoder of a size, and print the trials."""
     from sentence_distillery.distillation.sizing import PRECISIONS, fit_to_size, trial_lines
 
     if texts is None or options.dimension is not None or options.vocabulary is not None:

@@ -53,7 +53,7 @@ class OfferError(Exception):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker has: the memory of each card, and the count of everything else."""
+    """The resources of a worker: the memory of each card, and the count of everything else."""
 
     cards: tuple[int, ...] = ()  # bytes; 0 if it is not known
     cpus: int = 0

@@ -23,7 +23,7 @@ GATES = ("rows", "dropped", "language", "vocabulary")
 
 @dataclass(frozen=True)
 class Edition:
-    """What the cleaner counted."""
+    """The counts of the cleaner."""
 
     kept: int  # sentences
     total: int

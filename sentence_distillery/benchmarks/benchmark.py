@@ -1,4 +1,4 @@
-"""What a benchmark set is: its files, where they come from, and the tables that they become.
+"""Define a benchmark set: its files, their sources, and the tables made of them.
 
 The counts of rows are those of the published sets. A set that differs in one row is another set, and its scores could
 not be compared with published ones.

@@ -141,7 +141,7 @@ class BenchmarkData:
     directory: Path
 
     def provenance(self) -> Any:
-        """Read what is known of each set: kind, splits, rows, scale, where it comes from."""
+        """Read the provenance of each set: kind, splits, rows, scale and source."""
         path = self.directory / PROVENANCE
         if not path.exists():
             raise InputError(

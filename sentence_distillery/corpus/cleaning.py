@@ -170,7 +170,7 @@ class Spool:
             self.parts = number + 1
 
     def take(self) -> tuple[Documents, Sentences]:
-        """Return what is known of all documents and sentences, and release it."""
+        """Return the decisions on all documents and sentences, and release them."""
         documents, sentences = joined(self._documents), joined(self._sentences)
         self._documents, self._sentences = [], []
         return documents, sentences
@@ -189,7 +189,7 @@ class Spool:
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
-    """Write the kept sentences of a part to `target`, and return what was dropped of it, and what is held out."""
+    """Write the kept sentences of a part to `target`, and return its dropped and its held-out sentences."""
     first = number * spool.part_documents
     sentences = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
@@ -242,7 +242,7 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
 
 
 def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> None:
-    """Count what is kept and dropped; raises InputError if nothing is kept."""
+    """Count kept and dropped sentences; raises InputError if none is kept."""
     kept, dropped, documents = decisions.counts()
     counters.keep(kept)
     counters.dropped.update(dropped)

@@ -241,7 +241,7 @@ def texts_to_embed(
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
 ) -> list[str]:
-    """List what a teacher embeds if `distill` gets the same texts and options: sentences, words, pieces of words.
+    """List the texts that a teacher embeds if `distill` gets the same arguments: sentences, words, pieces of words.
 
     It is for vectors that are made elsewhere. Write them to a Parquet file with the columns text and vector, and give
     `distill` the file as the teacher.

@@ -62,7 +62,7 @@ def tune_teachers(
 
 
 def _plain(encoder: Encoder) -> Encoder:
-    """Return the encoder; raises InputError if it is not a mean over its tokens, the only one that is saved again."""
+    """Return the encoder; raises InputError unless it is only a mean over its tokens."""
     if not encoder.modules.plain:
         raise InputError(
             f"{encoder.reference} has the pooling {', '.join(encoder.modules.poolings)}, a prompt or further layers; "

@@ -55,7 +55,7 @@ class Student(Section):
 
 
 class Size(Section):
-    """What is given up after training, so that the student's files are small; all null: nothing."""
+    """Compression after training, for small files; all null: none."""
 
     megabytes: Positive | None = Field(
         title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept"

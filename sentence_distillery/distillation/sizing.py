@@ -71,7 +71,7 @@ def fit_to_size(
     precisions: Sequence[StoredAs] = PRECISIONS,
     held_out: Sequence[str] = (),
 ) -> tuple[StaticEncoder, list[Trial]]:
-    """Make a student of at most a given size, the one that agrees best with the full student on texts.
+    """Find the student of at most a given size that agrees best with the full student on texts.
 
     Args:
         encoder: The full student. It must not have layers after the sum of its token vectors.

@@ -11,7 +11,7 @@ _SHOWN = 60  # characters of a refused value
 
 
 def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
-    """List texts and refuse what is not a text.
+    """List texts, and refuse other values.
 
     Args:
         texts: Any iterable of str: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.

@@ -54,7 +54,7 @@ class Module(Content):
 
 
 class Settings(Content):
-    """What is read of sentence_bert_config.json and of config_sentence_transformers.json."""
+    """The settings in sentence_bert_config.json and config_sentence_transformers.json."""
 
     max_seq_length: int | None = None
     do_lower_case: bool | None = None
@@ -152,7 +152,7 @@ class Normalize(nn.Module):
 
 
 def read_modules(directory: Path) -> SentenceModules:
-    """Read what the files of an encoder say.
+    """Read the modules, prompts and settings of an encoder from its files.
 
     Args:
         directory: That of the encoder.

@@ -61,7 +61,7 @@ class VectorTable:
         return int(self.table.shape[1])
 
     def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
-        """Look up texts, (texts, dimension) float32; one that the file does not have is a zero row."""
+        """Look up texts, (texts, dimension) float32; a text that the file lacks is a zero row."""
         found = np.array([self.rows.get(_key(text), -1) for text in texts], dtype=np.int64)
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         result[found >= 0] = self.table[found[found >= 0]]

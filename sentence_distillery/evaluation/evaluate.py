@@ -87,7 +87,7 @@ def evaluate(
 
 
 def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
-    """Read a set by its name, and take one of the caller's own as what it is."""
+    """Read a set by its name; return a set of the caller unchanged."""
     if isinstance(task, TaskSet):
         return task
     if not isinstance(task, str):

@@ -1,4 +1,4 @@
-"""Files, written whole or not at all, and read with an error that says what is wrong with which file.
+"""Write files as a whole or not at all, and read them with errors that name the file and the fault.
 
 A writer fills a partial file next to its target and renames it at the end. So a process that is killed leaves nothing
 at a final path. The partial file's name is fixed, so the next run overwrites it.

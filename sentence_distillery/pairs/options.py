@@ -78,7 +78,7 @@ class Pairs(Section):
 
 
 class PairGrid(Section):
-    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, where training starts, and a strategy."""
+    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, the initial weights, and a strategy."""
 
     encoders: list[str] = Field(title="names of section `encoders`")
     poolings: list[Literal["mean", "max", "cls"]]

@@ -6,9 +6,9 @@
     undecided       every comparison is open
     not tested      no comparison can be made, and the row says why
 
-A comparison agrees with the paper if its interval lies above 0, disagrees if it lies below, and is open otherwise. Without
-an interval its sign decides, and the row says why there is none. For a claim that two things are
-alike, a comparison is the room that is left: the tolerance less the difference.
+A comparison agrees with the paper if its interval lies above 0, disagrees if it lies below, and is open otherwise.
+Without an interval its sign decides, and the row says why there is none. For a claim that two things are alike, a
+comparison is the room that is left: the tolerance less the difference.
 
 Example:
     >>> won, lost = Comparison("GloVe", 0.03, 0.01, 0.05), Comparison("BERT", -0.02, -0.04, -0.01)
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, where the paper makes it, what was found, and the stand-ins that this rests on."""
+    """A claim, its place in the paper, the finding, and the stand-ins that the finding rests on."""
 
     text: str
     place: str

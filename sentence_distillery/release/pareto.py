@@ -1,4 +1,4 @@
-"""Measure what a smaller student costs in quality.
+"""Measure the quality of smaller students.
 
     own         the student in each precision and dimension (sentence_distillery/encoder/compression.py), saved and
                 loaded again; the released student; the student with an MLP head

@@ -44,7 +44,7 @@ class Order(Content):
 
 
 class Drawn(Content):
-    """What a kept matrix has besides its figures."""
+    """The content of a kept matrix besides its figures."""
 
     curves: list[Curve]
     orders: list[Order]
@@ -90,7 +90,7 @@ class Repeated(Content):
 
 
 class NearDuplicate(Content):
-    """A document that was dropped, and the one that it nearly repeats."""
+    """A dropped document, and the kept one that it nearly repeats."""
 
     dropped: str
     kept: str
@@ -115,7 +115,7 @@ class Shared(Content):
 
 
 class Described(Entry):
-    """What the page shows of a benchmark set."""
+    """The description of a benchmark set on the page."""
 
     source: str
     licence: str
@@ -125,7 +125,7 @@ class Described(Entry):
 
 
 class Benchmarks(Content):
-    """What the page shows of provenance.json."""
+    """The part of provenance.json that the page shows."""
 
     sets: dict[str, Described]
     absent: dict[str, str]

@@ -27,7 +27,7 @@ _READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A text of the collection, and its cosine with what was asked for."""
+    """A text of the collection, and its cosine with the query."""
 
     index: int
     text: str

@@ -1,4 +1,4 @@
-"""Who may ask: programs on this machine that name it, the server's own page, and whoever has the key.
+"""Access control: programs on this machine that name it, the server's own page, and holders of the key.
 
 A web page that somebody has open can make the browser send requests to this machine. It cannot read an answer, since
 none has a header of CORS. It is refused anyway:

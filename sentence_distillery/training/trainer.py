@@ -78,7 +78,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a training does around its epochs.
+    """The actions of a training around its epochs.
 
     Attributes:
         before: Called with the number of the epoch before its first step.

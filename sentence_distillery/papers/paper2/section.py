@@ -260,7 +260,7 @@ def curves(drawn: Sequence[Mapping[str, Any]], cells: Cells) -> list[charts.Curv
 
 
 def _detail(cell: Cell, rows: Sequence[Result]) -> dict[str, Any]:
-    """Return what the table of cells shows of one."""
+    """Return the row of a cell in the table."""
     own = rows[0].dataset
     accuracy = found(rows, "accuracy")
     return {
@@ -278,7 +278,7 @@ def _detail(cell: Cell, rows: Sequence[Result]) -> dict[str, Any]:
 
 
 def shown(rows: Sequence[Result], drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of a matrix.
+    """Return the content of the page for a matrix.
 
     Args:
         rows: Its figures.

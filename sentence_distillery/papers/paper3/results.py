@@ -84,7 +84,7 @@ def order_of(cell: Cell) -> str:
 
 
 def series_of(cell: Cell) -> tuple[str, ...]:
-    """Return what a cell has in common with the cells of other weights."""
+    """Return the key that a cell shares with the cells of other weights."""
     return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup), order_of(cell)
 
 
