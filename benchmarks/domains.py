@@ -1,4 +1,4 @@
-"""What training on a domain's own text buys: `python -m benchmarks.domains FROM`.
+"""Measure the gain from training on a domain's own text: `python -m benchmarks.domains FROM`.
 
     banking77   questions of a bank's customers; their intents are the labels
     medical     abstracts of medical papers (Ohsumed); NFCorpus and SciFact have the labels
@@ -76,7 +76,7 @@ DOMAINS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a domain's text comes from, and where its encoders and figures are kept."""
+    """The source of a domain's text, and the directory of its encoders and figures."""
 
     source: Path
     work: Path

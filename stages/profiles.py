@@ -189,7 +189,7 @@ def _known_teacher(own: Own, encoders: Mapping[str, Any]) -> Any:
 
 
 def _teacher(own: Own, name: str) -> dict[str, Any]:
-    """Return the options of a teacher that is no entry of `encoders`; raises InputError if it cannot be loaded.
+    """Return the options of a teacher that is not an entry of `encoders`; raises InputError if it cannot be loaded.
 
     The hash of a function's source and of a file of vectors is pinned: it is how DVC notices another one.
     """

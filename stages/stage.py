@@ -132,7 +132,7 @@ def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _out_of_memory(name: str, error: MemoryError) -> str:
-    """Say how large the stage had become, and what makes it smaller."""
+    """Say how large the stage had become, and which options make it smaller."""
     peak = _cost(0.0)["peak_memory_mb"]
     lower = LOWER.get(name.partition("@")[0], "the sizes in its section")
     return f"out of memory at {peak:,.0f} MB ({error or 'no more available'}). Lower {lower} of {PARAMS}."

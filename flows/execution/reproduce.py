@@ -63,7 +63,7 @@ class HostError(Exception):
 
 
 class Process(Protocol):
-    """What Children needs of a process; Popen has it."""
+    """The part of Popen that Children needs."""
 
     @property
     def pid(self) -> int:
@@ -78,7 +78,7 @@ Kept = TypeVar("Kept", bound=Process)
 
 @dataclass(frozen=True)
 class Done:
-    """How a stage was brought up to date."""
+    """The outcome of bringing a stage up to date."""
 
     outcome: Outcome
     objects: tuple[str, ...] = ()  # names of its outputs in DVC's cache

@@ -100,7 +100,7 @@ class Slots:
 
 @contextmanager
 def queued(directory: Path, most: int, holder: str, log: Callable[[str], None]) -> Iterator[None]:
-    """Wait until fewer than `most` others hold a place in `directory`, and hold one; whoever is killed holds none.
+    """Wait until fewer than `most` others hold a place in `directory`, and hold one; a killed process holds none.
 
     Example:
         with queued(root / ".dvc/tmp/queue", 3, "python -m flows.pipeline (process 71)", print):

@@ -381,7 +381,7 @@ def _remote_cache(repo: Repo) -> Any:
 
 
 def _done(repo: Repo, options: argparse.Namespace) -> str:
-    """Do a step; return the line for whoever started it."""
+    """Do a step; return the line for the parent process."""
     if options.step == "send":
         return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
     if options.step == "take":

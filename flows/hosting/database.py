@@ -31,7 +31,7 @@ START_SECONDS = 60.0
 
 
 class Database(StrEnum):
-    """What Prefect's server keeps its runs in."""
+    """The database of Prefect's server."""
 
     SQLITE = "sqlite"
     POSTGRESQL = "postgresql"

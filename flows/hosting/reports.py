@@ -36,7 +36,7 @@ ASK = (b"www-authenticate", b'Basic realm="distillery", charset="UTF-8"')
 
 
 class Reports:
-    """Keep and show reports, one file each, for whoever has the key.
+    """Keep and show reports, one file each, for holders of the key.
 
     Args:
         directory: The files, and nothing else.

@@ -36,7 +36,7 @@ MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure",
 
 @dataclass(frozen=True)
 class Sources:
-    """Directories that benchmark sets are read from, and what to do if a file there is missing or wrong."""
+    """Directories of benchmark sets, each with the remedy for a missing or wrong file."""
 
     external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` brings them
     samples: Path  # pairs.csv and reviews.csv of this project

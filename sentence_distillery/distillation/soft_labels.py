@@ -104,7 +104,7 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class LabelDirectories:
-    """Where the corpus is read from, where its soft labels are written, and where shards are kept between runs."""
+    """The directories of the corpus, of its soft labels, and of the shards that are kept between runs."""
 
     sentences: Path
     soft_labels: Path
@@ -200,7 +200,7 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a corpus has: its words and what might be terms, with their counts, and the bytes of each text."""
+    """The counts of a corpus: its words, its candidates for terms, and the bytes of each text."""
 
     words: Counter[str]
     signed: Counter[str]

@@ -124,7 +124,7 @@ def compress(
 
 
 def refuse_layers(encoder: StaticEncoder) -> None:
-    """Raise InputError if a student has layers after the sum of its token vectors, which no table can stand for."""
+    """Raise InputError if a student has layers after the sum of its token vectors, which a table cannot replace."""
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError(
             "The encoder has layers after the sum of its token vectors; only one without layers can be compressed."

@@ -29,7 +29,7 @@ Write = Callable[[list[str], Floats], None]
 
 @dataclass
 class Totals:
-    """What became of the lines: `blank` and `unknown` ones have a zero vector."""
+    """Counts of the lines: `blank` and `unknown` ones have a zero vector."""
 
     lines: int = 0
     blank: int = 0

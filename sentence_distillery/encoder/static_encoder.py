@@ -129,7 +129,7 @@ _LOWER = bytes(range(128)).lower() + bytes(range(128, 256))
 
 
 class Derived:
-    """What encoders of the same files share: the parts that were read, and what is computed of them."""
+    """The data that encoders of the same files share: the parts read, and values computed from them."""
 
     def __init__(self, parts: Parts | None = None) -> None:
         self.parts = parts
@@ -165,7 +165,7 @@ class Shared(Generic[Value]):
 
 @dataclass(frozen=True)
 class _Way:
-    """How vectors are made: at unit length or not, and whether a text without a known word is an error."""
+    """Settings of encoding: unit length or not, and whether a text without a known word is an error."""
 
     normalize: bool
     on_unknown: OnUnknown

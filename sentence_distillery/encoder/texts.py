@@ -1,4 +1,4 @@
-"""What `encode` takes: texts in any order of containers, checked before any work, and batches of them."""
+"""Check the texts that `encode` gets, in any container, and cut them into batches."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What an encoder does after its transformer, as the files of sentence-transformers say.
+"""The modules after a transformer, from the files of sentence-transformers.
 
     modules.json                           the modules in their order: Transformer, Pooling, Dense, Normalize
     1_Pooling/config.json                  how the token outputs are pooled
@@ -88,7 +88,7 @@ POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class SentenceModules:
-    """What follows the transformer, and what precedes it.
+    """The modules after the transformer, and the prompts before it.
 
     Attributes:
         poolings: Names of POOLINGS; the vectors of several are joined.

@@ -178,7 +178,7 @@ def fitting(path: Path, content: Any, schema: Any) -> Any:
 
 
 def _problem(detail: Any) -> str:
-    """Return the place in a file, what is wrong there and, if it helps, what is there."""
+    """Return the place of a fault in a file, the fault and, if it helps, the value there."""
     place = ".".join(map(str, detail["loc"])) or "the whole file"
     if detail["type"] == "value_error":  # concerns several values, which the message names
         return f"{place}: {detail['ctx']['error']}"

@@ -1,4 +1,4 @@
-"""What JSON files hold, as pydantic models: the schemas that `artifacts.read_json` checks a file by.
+"""The contents of JSON files as pydantic models, by which `artifacts.read_json` checks a file.
 
 A schema says what the readers rely on. Keys that it does not name may be there. Each folder declares those of its own
 files; here are the ones that every folder knows.

@@ -36,7 +36,7 @@ RELATED_SCHEMA = pa.schema(
 
 
 class About(Content):
-    """What pairs.json holds of prepared pairs."""
+    """The content of pairs.json about prepared pairs."""
 
     dataset: str
     pairs: dict[str, Natural]

@@ -99,7 +99,7 @@ class PairGrid(Section):
 
 
 class Learning(Section):
-    """How an encoder is trained, whatever the loss."""
+    """Settings of training an encoder, for every loss."""
 
     epochs: Count
     iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")

@@ -1,4 +1,4 @@
-"""What JSON files hold that a page shows: an overview of the corpus, and the matrix of a run or of kept runs."""
+"""The contents of JSON files that a page shows: an overview of the corpus, and the matrix of a run or of kept runs."""
 
 from typing import Annotated, Literal, Self
 
@@ -57,7 +57,7 @@ class Kept(Drawn):
 
 
 class Paraphrase(Drawn):
-    """What paraphrase.json holds of a run's matrix."""
+    """The content of paraphrase.json about a run's matrix."""
 
     dataset: str
     pairs: dict[Literal["train", "validation", "test"], Natural]
@@ -97,7 +97,7 @@ class NearDuplicate(Content):
 
 
 class CorpusOverview(Content):
-    """What corpus.json holds; `growth` has words and different words."""
+    """The content of corpus.json; `growth` has words and different words."""
 
     sources: list[Sums]
     times: list[Sums]

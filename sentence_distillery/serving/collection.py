@@ -36,7 +36,7 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Where the texts are on the map.
+    """The positions of the texts on the map.
 
     Attributes:
         points: (texts, 2) float32, those of the drawn texts from -1 to 1; a text without a known word is at the

@@ -21,7 +21,7 @@ SHORTEST_KEY = 8
 
 @dataclass(frozen=True)
 class Serving:
-    """What `explore` is asked for; `port` 0 takes a free one."""
+    """The options of `explore`; `port` 0 takes a free port."""
 
     port: int
     key: str | None

@@ -13,7 +13,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Source(Protocol[Item_co]):
-    """Where a training gets its batches from, whatever a batch is."""
+    """The source of a training's batches, of any kind."""
 
     @property
     def steps(self) -> int:

@@ -43,7 +43,7 @@ class DivergedError(InputError):
 
 @dataclass(frozen=True)
 class Saving:
-    """Where a training is saved.
+    """The place where a training is saved.
 
     Attributes:
         path: The checkpoint, written after each epoch.

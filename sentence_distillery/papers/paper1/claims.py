@@ -37,7 +37,7 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run, or the kept figures of one, says about paper 1 besides its table of figures.
+    """The evidence of a run, or of its kept figures, on paper 1 besides its table of figures.
 
     Attributes:
         examples: The cosines of the example pairs, as `Examples.content` gives them.
@@ -60,7 +60,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Run:
-    """The figures of a run: those of its table by key, and what else it left behind."""
+    """The figures of a run: those of its table by key, and its other outputs."""
 
     figures: Mapping[tuple[str, str, str, str, str], float]
     reviews: Mapping[str, int]  # the number of IMDB reviews that a system was trained on, and tested on

@@ -28,7 +28,7 @@ Strategy = tuple[str, str]  # the recipe of a start, and a strategy
 
 @dataclass(frozen=True)
 class Matrix:
-    """The accuracies of a matrix, by place and strategy, those of table 4 apart, and what comparing costs."""
+    """The accuracies of a matrix, by place and strategy, those of table 4 apart, and the cost of comparing."""
 
     cells: Mapping[tuple[Place, Strategy], Result]
     by_cosine: Mapping[tuple[Place, Strategy], Result]

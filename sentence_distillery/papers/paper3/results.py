@@ -50,7 +50,7 @@ RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained
 
 
 class LearntWeights(Content):
-    """What learnt.json holds of one kind of weight."""
+    """The content of learnt.json about one kind of weight."""
 
     kind: Kind
     weights: dict[str, float]
@@ -67,7 +67,7 @@ class LearntWeights(Content):
 
 
 class LearntFile(Absent):
-    """What learnt.json holds: the weights by task."""
+    """The content of learnt.json: the weights by task."""
 
     learnt: dict[str, list[LearntWeights]]
 
