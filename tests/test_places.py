@@ -70,8 +70,8 @@ def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "number", "remedy"),
     [
-        ("ENOSPC", 28, "Free some space there, or take another disk"),
-        ("EROFS", 30, "Mount it writable, or take another directory"),
+        ("ENOSPC", 28, "Free some space there, or use another disk"),
+        ("EROFS", 30, "Mount it writable, or use another directory"),
         ("EMFILE", 24, r"Raise the limit of open files \(`ulimit -n 1024`\)"),
     ],
 )

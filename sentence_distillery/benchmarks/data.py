@@ -145,8 +145,8 @@ class BenchmarkData:
         path = self.directory / PROVENANCE
         if not path.exists():
             raise InputError(
-                f"{path} cannot be read: there is no such file, so {self.directory} has no benchmark sets. "
-                "`write_benchmarks` of sentence_distillery.benchmarks.assembly makes such a directory.",
+                f"{path} cannot be read: it does not exist, so {self.directory} has no benchmark sets. Write them "
+                "with sentence_distillery.benchmarks.assembly.write_benchmarks.",
                 path,
             )
         from sentence_distillery.benchmarks.provenance import Provenance  # needs pydantic

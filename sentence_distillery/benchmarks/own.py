@@ -105,7 +105,7 @@ def _check_file(what: str, path: Path) -> None:
     if not path.is_file():
         raise InputError(f"{what} is not a file here; correct the path.")
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{what} is none of {', '.join(SUFFIXES)}; convert it.")
+        raise InputError(f"{what} has none of the suffixes {', '.join(SUFFIXES)}; convert it.")
 
 
 def read_rows(option: OwnBenchmark, directory: Path) -> Iterator[Row]:

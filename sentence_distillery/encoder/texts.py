@@ -50,7 +50,7 @@ def _listed(texts: Any) -> list[Any]:
         raise TypeError(f"texts are a str or an iterable of str, not {shown(texts)}.")
     if (axes := getattr(texts, "ndim", 1)) != 1:  # an array or a table, whose rows or columns are not texts
         raise TypeError(
-            f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; take a column."
+            f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; give one column."
         )
     return list(texts)
 

@@ -285,7 +285,7 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
         model.get_parameter(name).data.zero_()
     if missing:
         raise InputError(
-            f"{directory / WEIGHTS} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew."
+            f"{directory / WEIGHTS} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model again."
         )
     if not isinstance(tokenizer, TokenizersBackend):
         raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")

@@ -74,7 +74,7 @@ class Examples:
     def frozen_vectors(self, batch: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
         """Return the same from the vectors before training."""
         if self.frozen is None:
-            raise ValueError("Only the head is to be trained, but there are no frozen vectors.")
+            raise ValueError("Frozen vectors are missing, but only the head is trained; give frozen vectors.")
         u, v = (torch.from_numpy(self.frozen[self.rows[batch, side]]).to(device) for side in (0, -1))
         return u, v
 

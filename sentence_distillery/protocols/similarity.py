@@ -63,7 +63,7 @@ def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavail
     if unavailable := why_not_predicted(predicted):
         return unavailable
     if np.ptp(ratings) == 0:
-        return Unavailable("all gold scores are alike")
+        return Unavailable("all human ratings are equal")
     return None
 
 

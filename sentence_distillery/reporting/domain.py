@@ -160,7 +160,7 @@ def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
         for place, row in enumerate(trials)
     ]
     groups = [("Agreement with the full student", ["Recall@10"]), ("Size", ["Megabytes", "Tokens", "Dimension"])]
-    return DomainTable("Students of the size that was ordered", "recall ×100", groups, lines, [])
+    return DomainTable("Students that were tried for the requested size", "recall ×100", groups, lines, [])
 
 
 def panels(rows: Sequence[Result]) -> list[charts.Intervals]:

@@ -252,7 +252,7 @@ def test_vectors_without_a_figure(here: Path) -> None:
         ),
         (
             {"files": {"test": "mine.xlsx"}},
-            "has the file test = mine.xlsx, which is none of .csv, .tsv, .jsonl, .parquet;",
+            "has the file test = mine.xlsx, which has none of the suffixes .csv, .tsv, .jsonl, .parquet;",
         ),
         (
             {"columns": COLUMNS | {"score": "stars"}},

@@ -124,7 +124,7 @@ def test_a_null_in_a_column() -> None:
 def test_what_holds_no_texts(value: Any) -> None:
     with pytest.raises(TypeError, match=r"texts are a str or an iterable of str, not "):
         static_encoder().encode(value)
-    with pytest.raises(TypeError, match=r"of 2 axes; take a column"):
+    with pytest.raises(TypeError, match=r"of 2 axes; give one column"):
         static_encoder().encode(np.array([["storm"], ["port"]]))
 
 

@@ -293,7 +293,7 @@ def cheaper(run: Run) -> Finding:
     """Test whether DPCS needs less time than TF-IDF weights, fitting and vectors of all pairs together."""
     seconds = run.evidence.seconds
     if not {"tf-idf", "dpcs"} <= seconds.keys():
-        return judged([], otherwise="what the weightings cost was not measured in this run")
+        return judged([], otherwise="the cost of the weightings was not measured in this run")
     one, other = seconds["dpcs"], seconds["tf-idf"]
     text = f"{one:.3f} s with DPCS, {other:.3f} s with TF-IDF"
     return judged([Comparison("fitting and vectors", other - one, text=text)], basis="none, a median of five")
@@ -334,7 +334,7 @@ CLAIMS: tuple[tuple[str, str, Callable[[Run], Finding]], ...] = (
     (
         "Skip-gram is a better start than CBOW, GloVe and FastText",
         "section 3.1",
-        untested("the paper gives reasons and no figures; only skip-gram vectors are refined here"),
+        untested("the paper gives reasons but no figures; only skip-gram vectors are refined here"),
     ),
     (
         "RoBERTa is a better teacher than DistilBERT and DistilRoBERTa",
