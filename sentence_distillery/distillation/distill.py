@@ -284,11 +284,25 @@ def as_teacher(
     prompt: str | None = None,
     prompt_name: str | None = None,
 ) -> GivenTeacher:
-    """Return the options of a teacher that is given by reference, or itself.
+    """Return the options of a teacher that is given by reference, or the teacher itself.
+
+    Args:
+        teacher: A reference, a path, options, or a function from texts to (texts, dimension) numbers.
+        revision: The commit of a hub id, or the user's version of a function.
+        maximum_length: The maximum number of word pieces of a text.
+        prompt: The prompt before every text; None for the default of the teacher's files.
+        prompt_name: The name of a prompt in the teacher's files.
+
+    Returns:
+        The options, or the encoder of a function.
 
     Raises:
-        InputError: an option is out of its range, the reference is empty, or a function gives no vectors.
-        TypeError: it is none of the kinds that `distill` takes.
+        InputError: If an option is out of its range, the reference is empty, or a function gives no vectors.
+        TypeError: If the teacher is of another type.
+
+    Example:
+        >>> as_teacher("api.parquet", None, 128)
+        VectorTeacher(vectors='api.parquet', sha256=None)
     """
     if isinstance(teacher, Teacher | FunctionTeacher | VectorTeacher | FunctionEncoder):
         return teacher
@@ -317,8 +331,15 @@ def as_teacher(
 def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
     """Tell which kind of teacher a reference names.
 
-    >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
-    ['FunctionTeacher', 'VectorTeacher', 'Teacher']
+    Args:
+        reference: A directory, a hub id, package:<name>, module:function, or a Parquet file.
+
+    Returns:
+        The class of its options.
+
+    Example:
+        >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
+        ['FunctionTeacher', 'VectorTeacher', 'Teacher']
     """
     if reference.endswith(".parquet") and not Path(reference).is_dir():
         return VectorTeacher

@@ -149,7 +149,14 @@ def made_to_size(
 
 
 def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
-    """Yield a table for a terminal, its header first."""
+    """Show trials as a table for a terminal.
+
+    Args:
+        trials: The trials.
+
+    Yields:
+        The header, and a line for each trial, with tabs between the columns.
+    """
     yield "recall@10\tmegabytes\tdimension\ttokens\tprecision"
     for trial in trials:
         size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
@@ -157,7 +164,15 @@ def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
 
 
 def write_trials(target: Path, trials: Iterable[Trial]) -> None:
-    """Write a CSV file with a row for each trial, the best first; with its header alone if nothing was tried."""
+    """Write a CSV file with a row for each trial, the best first; without trials, only its header.
+
+    Args:
+        target: The file.
+        trials: The trials.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

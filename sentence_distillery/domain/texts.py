@@ -92,9 +92,21 @@ def evaluate_on_texts(
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
-    """Return at most so many of the texts, without blank and repeated ones, in their order.
+    """Return a sample of the texts in their order, without blank and repeated ones.
 
-    Which ones are drawn depends on their letters and digits and the seed, not on the other texts' order.
+    The draw depends on the letters and digits of a text and on the seed, not on the order of the other texts.
+
+    Args:
+        texts: The texts.
+        maximum: The maximum number of texts.
+        seed: The seed of the draw.
+
+    Returns:
+        At most `maximum` texts.
+
+    Example:
+        >>> distinct(["A cat.", "", "a cat", "A dog."], maximum=9, seed=1)
+        ['A cat.', 'A dog.']
     """
     given = list(texts)
     marks = fingerprints(given)

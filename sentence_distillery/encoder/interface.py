@@ -365,14 +365,24 @@ class Interface(ABC):
 
 
 def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
-    """Raise ValueError for a value that is neither None nor a number of dimensions from 1 to `full`.
+    """Check a number of dimensions.
+
+    Args:
+        truncate_dim: The dimensions to keep; None keeps all.
+        full: The dimensions of the model.
+
+    Returns:
+        The number, or None.
+
+    Raises:
+        ValueError: If it is neither None nor a number from 1 to `full`.
 
     Example:
         >>> checked_dimension(64, 160), checked_dimension(None, 160)
         (64, None)
         >>> checked_dimension(0, 160)
         Traceback (most recent call last):
-        ValueError: truncate_dim is 0; this model can be cut to 1 to 160 dimensions. None does not cut.
+        ValueError: truncate_dim is 0; this model has 160 dimensions. Give 1 to 160, or None for all.
     """
     if truncate_dim is None:
         return None

@@ -58,7 +58,15 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> None:
-    """Refuse a precision that is not among `allowed` with a ValueError that lists them."""
+    """Refuse an unknown precision.
+
+    Args:
+        precision: The given precision.
+        allowed: The known ones.
+
+    Raises:
+        ValueError: If it is not among `allowed`, which the message lists.
+    """
     if precision not in allowed:
         raise ValueError(f"precision is {precision!r}; it is one of {', '.join(allowed)}.")
 
