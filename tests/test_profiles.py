@@ -101,7 +101,7 @@ def test_a_site_is_not_an_edit(workspace: Path) -> None:
     ("arguments", "message"),
     [
         (["use", "bset"], "'bset' is not a profile; conf/profile has best, demo, paper."),
-        (["use", "best", "--site", "nowhere"], "There is no site 'nowhere'; conf/site has china-daily."),
+        (["use", "best", "--site", "nowhere"], "'nowhere' is not a site; conf/site has china-daily."),
         (["use", "../base"], "'../base' is not a profile"),
     ],
 )
@@ -259,6 +259,6 @@ def test_what_a_profile_cannot_be_made_of(tiny: Path, given: dict[str, str], mes
 
 def test_edits_are_kept_before_a_profile_for_own_text(tiny: Path) -> None:
     edit("student", epochs=3)
-    with pytest.raises(SystemExit, match="has edits that no profile has"):
+    with pytest.raises(SystemExit, match="has edits that are not in a profile"):
         new()
     assert load_params().student.epochs == 3
