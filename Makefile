@@ -15,7 +15,7 @@
 # make publish     keep the figures of a full run in reports/runs, README and docs
 # make figures     write the tables and the chart of README and docs from the figures that are kept in reports
 # make site        README and docs as a website that needs no network, in build/site; every link checked
-# make lint        ruff, mypy, the figures and the English of the pages
+# make lint        ruff, mypy, the figures, the English of pages and messages, the sections of docstrings
 # make lock        requirements.lock from what is installed in .venv, with hashes
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
@@ -117,6 +117,8 @@ lint: $(READY)
 	mypy
 	python -m docsite.figures --check
 	python -m docsite.prose
+	python -m docsite.messages
+	python -m docsite.sections
 
 # A pin of torch would name the build of this machine.
 lock: $(READY)

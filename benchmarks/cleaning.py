@@ -81,7 +81,7 @@ def clean(directory: Path, processes: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--copies", type=int, default=1, help="how many times the articles")
+    parser.add_argument("--copies", type=int, default=1, help="number of copies of the articles")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="values of shards.processes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

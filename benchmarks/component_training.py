@@ -1,4 +1,4 @@
-"""How fast training is beside sentence-transformers' own trainer: `python -m benchmarks.component_training`.
+"""Compare the speed of training with sentence-transformers' own trainer: `python -m benchmarks.component_training`.
 
 Both train the first encoder of `component_focus` on the same pairs of the first task that is there, with the mean
 squared error of the cosine, in batches of the same size, without a component; the figures are pairs a second of one
@@ -92,12 +92,12 @@ def theirs(params: ComponentTraining, teacher: Teacher, columns: dict[str, Any])
 
 
 def compare(params: Params) -> dict[str, Any]:
-    """Pairs a second of both; raises InputError where there is nothing to train on."""
+    """Return pairs a second of both; raises InputError if there is nothing to train on."""
     focus, training = params.component_focus, params.component_training
     inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
     there = benchmarks_of(focus.tasks, inputs.benchmarks)
     if not there:
-        raise InputError(f"None of {', '.join(focus.tasks)} is there; run `make benchmarks` and `dvc repro`.")
+        raise InputError(f"All of {', '.join(focus.tasks)} are missing; run `make benchmarks` and `dvc repro`.")
     pairs = task_pairs(there[0], inputs, Counters("pairs"))
     teacher = params.encoders[focus.encoders[0]]
     encoder = PairEncoder(load_encoder(teacher), Pooling(training.pooling))

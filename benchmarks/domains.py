@@ -1,4 +1,4 @@
-"""What training on a domain's own text buys: `python -m benchmarks.domains FROM`.
+"""Measure the gain from training on a domain's own text: `python -m benchmarks.domains FROM`.
 
     banking77   questions of a bank's customers; their intents are the labels
     medical     abstracts of medical papers (Ohsumed); NFCorpus and SciFact have the labels
@@ -76,7 +76,7 @@ DOMAINS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a domain's text comes from, and where its encoders and figures are kept."""
+    """The source of a domain's text, and the directory of its encoders and figures."""
 
     source: Path
     work: Path
@@ -90,19 +90,19 @@ class Place:
         """Find the folder of a set; raises InputError if there is none."""
         found = [path for path in folders(self.source, name) if path.is_dir()]
         if not found:
-            raise InputError(f"{self.source} has no folder {name}; give the directory that has the sets.")
+            raise InputError(f"{self.source} has no folder {name}; give the directory of the sets.")
         return found[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Measure what training on a domain's own text buys.")
-    parser.add_argument("source", type=Path, metavar="FROM", help="directory that has the sets")
+    parser = argparse.ArgumentParser(description="Measure the gain from training on a domain's own text.")
+    parser.add_argument("source", type=Path, metavar="FROM", help="directory of the sets")
     parser.add_argument("--domains", nargs="+", choices=tuple(DOMAINS), default=list(DOMAINS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
     parser.add_argument("--teacher", default=TEACHER)
     parser.add_argument("--dimension", type=int, default=STUDENT.dimension)
-    parser.add_argument("--work", type=Path, default=Path("domains-work"), help="what is finished is kept here")
+    parser.add_argument("--work", type=Path, default=Path("domains-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/domains"))
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="domains: %(message)s", stream=sys.stderr)

@@ -104,7 +104,9 @@ def tf_idf(task: TaskSet) -> Encoder | Unavailable:
     vectorizer.fit(_known(task))
     texts = sum(1 for _ in task.all_texts())
     if texts * len(vectorizer.vocabulary_) > MOST_CELLS:
-        return Unavailable(f"{texts:,} texts of {len(vectorizer.vocabulary_):,} words need too much memory as a table")
+        return Unavailable(
+            f"{texts:,} texts of {len(vectorizer.vocabulary_):,} words need too much memory as a dense table"
+        )
     return Function(lambda sentences: vectorizer.transform(sentences).toarray())
 
 

@@ -49,13 +49,15 @@ log = logging.getLogger("suite")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Score encoders on all sets of the suite.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories that have the sets")
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
-    parser.add_argument("--models", nargs="*", type=Path, default=[], help="directories of further encoders of ours")
+    parser.add_argument(
+        "--models", nargs="*", type=Path, default=[], help="directories of further encoders of this library"
+    )
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--against", default="released", help="encoder whose differences are written (released)")
-    parser.add_argument("--work", type=Path, default=Path("suite-work"), help="what is finished is kept here")
+    parser.add_argument("--against", default="released", help="encoder that the others are compared with (released)")
+    parser.add_argument("--work", type=Path, default=Path("suite-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of an encoder on a set: its figures, and the draws of the main one."""
+    """The kept results of an encoder on a set: its figures, and the draws of the main one."""
 
     system: str
     path: Path

@@ -83,7 +83,7 @@ def _checked() -> list[str]:
                 continue  # somebody else's
             name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
             if (place := _directory(deployment.pull_steps)) != PLACE:
-                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; look at {OWN}.")
+                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
             names.append(name)
     return sorted(names)
 
@@ -101,7 +101,9 @@ def main() -> None:
     parser.add_argument("--webhook", metavar="URL", help="address that the server calls after each retraining")
     webhook = parser.parse_args().webhook
     if not os.environ.get("PREFECT_API_URL"):
-        sys.exit("deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
+        sys.exit(
+            "deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
+        )
     from prefect.exceptions import PrefectException
 
     try:

@@ -54,8 +54,8 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
     if protocol != PROTOCOL:
         return Failed(
             name=REFUSED,
-            message=f"Home speaks version {protocol} of the hand-off, the clone {Path.cwd()} version {PROTOCOL}: "
-            "bring both to the same revision of flows/.",
+            message=f"Home uses version {protocol} of the hand-off, the clone {Path.cwd()} version {PROTOCOL}: check "
+            "out the same revision of flows/ in both.",
         )
     try:
         with beating():
@@ -150,7 +150,9 @@ def main() -> None:
     """Become a worker of the pool, in this clone and with this Python."""
     clone = Path.cwd()
     if not os.environ.get("PREFECT_API_URL"):
-        sys.exit("gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to the server's, see docs/operations.md")
+        sys.exit(
+            "gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
+        )
     try:
         offer, per_card = measured(), slots_per_card()
         queue = offer_queue(clone, offer)

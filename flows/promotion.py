@@ -7,7 +7,7 @@
            student@v0.0.1   student@v0.0.2, student#production#2
 
     dvc artifacts get URL student --stage production      fetches the model at the stage
-    python -m flows.promotion show                        the versions, and which is at the stage
+    python -m flows.promotion show                        list the versions, and mark the one at the stage
     python -m flows.promotion rollback                    assigns the previous one again
     python -m flows.promotion promote RUN                 promotes a kept run without comparing it
 
@@ -118,7 +118,7 @@ def events(root: Path, artifact: str) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = gto.api.history(str(root), artifact, ascending=True)
     except GTOException as error:
         raise PromotionError(
-            f"The tags of '{artifact}' cannot be read: {error}; look at them by `gto doctor`."
+            f"The tags of '{artifact}' cannot be read: {error}; check them with `gto doctor`."
         ) from error
     return events
 
@@ -130,7 +130,7 @@ def read_figures(root: Path, version: Version) -> Figures:
         metrics = read_metrics(git(root, "show", END, f"{version.commit}:{registry.metrics}"), registry.former)
     except WorktreeError as error:
         raise PromotionError(
-            f"{place} has no {registry.metrics} to compare with; assign a version that has."
+            f"{place} has no {registry.metrics} to compare with; assign a version that has it."
         ) from error
     benchmarks = _read_data(root, version, registry.benchmarks) if registry.benchmarks else None
     has_draws = registry.draws is not None and bool(graph_makers(root, version.commit, registry.draws))
@@ -144,7 +144,7 @@ def _read_data(root: Path, version: Version, path: str) -> str:
     except (DvcException, OSError) as error:
         raise PromotionError(
             f"{path} of {version.name} ({version.commit[:7]}) is neither in DVC's cache nor in a remote, so there is "
-            f"nothing to compare with: {error}. Bring it back by `dvc fetch` at that commit, or assign a version that "
+            f"nothing to compare with: {error}. Fetch it with `dvc fetch` at that commit, or assign a version that "
             "has it."
         ) from error
 
@@ -170,7 +170,7 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     except Exception as error:  # whatever the library of a remote raises
         raise PromotionError(
             f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
-            f"{type(error).__name__}: {error}. Try again once it answers."
+            f"{type(error).__name__}: {error}. Try again when it answers."
         ) from error
     if lacking:
         some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
@@ -230,7 +230,7 @@ def _check_branch(root: Path, branch: str) -> None:
             place = entry.splitlines()[0].removeprefix("worktree ")
             raise PromotionError(
                 f"Branch '{branch}' is checked out in {place}, and promotions are committed to it. Switch to another "
-                f"branch there (`git switch -`), or name another one for promotions."
+                f"branch there (`git switch -`), or name another branch for promotions."
             )
 
 
@@ -276,11 +276,13 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
     for version in reversed(registered(root, channel.artifact)):
         if _is_model(root, version, model, channel.artifact):
             if version == promoted(root, channel):
-                raise PromotionError(f"The model is that of {version.name}, which is at {channel.stage} already.")
+                raise PromotionError(
+                    f"The model is the same as that of {version.name}, which is already at {channel.stage}."
+                )
             if (version.name, channel.stage) in once:
                 raise PromotionError(
-                    f"The model is that of {version.name}, which was at {channel.stage} and has been replaced. To go "
-                    f"back to it: {command(channel)} rollback --to {version.name}"
+                    f"The model is the same as that of {version.name}, which was at {channel.stage} and has been "
+                    f"replaced. To go back to it: {command(channel)} rollback --to {version.name}"
                 )
             return version
     return None
@@ -300,7 +302,7 @@ def _changing(root: Path, channel: Channel, instead_of: Version | None) -> Itera
         if now != instead_of:
             before, after = (version.name if version else "nothing" for version in (instead_of, now))
             raise PromotionError(
-                f"{channel.stage} went from {before} to {after} in the meantime, so the comparison is out of date; "
+                f"{channel.stage} went from {before} to {after} during the comparison, which is now out of date; "
                 "start again."
             )
         yield
@@ -359,7 +361,9 @@ def _wait_for_the_clock(root: Path, artifact: str) -> None:
     last = max((event["timestamp"] for event in events(root, artifact)), default=datetime.fromtimestamp(0).astimezone())
     seconds = last.timestamp() + 1 - time.time()
     if seconds > SECONDS_TO_WAIT:
-        raise PromotionError(f"The last tag of '{artifact}' is dated {last}, which is to come; set the clock right.")
+        raise PromotionError(
+            f"The last tag of '{artifact}' is dated {last}, which is in the future; correct the clock."
+        )
     time.sleep(max(0.0, seconds))
 
 
@@ -384,14 +388,16 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
     if not stack:
         raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")
     if to is None and len(stack) == 1:
-        raise PromotionError(f"{stack[0].name} is the first at {channel.stage}: there is none before to go back to.")
+        raise PromotionError(
+            f"{stack[0].name} is the first version at {channel.stage}, so there is nothing to go back to."
+        )
     now = stack[-1]
     known = {version.name: version for version in registered(root, channel.artifact)}
     target = stack[-2] if to is None else known.get(to)
     if target is None:
         raise PromotionError(f"'{channel.artifact}' has no version '{to}'; it has {', '.join(known)}.")
     if target == now:
-        raise PromotionError(f"{to} is at {channel.stage} already.")
+        raise PromotionError(f"{to} is already at {channel.stage}.")
     _check_objects(root, target.commit, target.name, channel.artifact)
     with _changing(root, channel, now):
         _assign(root, target, channel, f"Rolled back from {now.name}")
@@ -430,7 +436,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m flows.promotion", description="The promoted model.")
     channel_arguments(parser)
     actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("show", help="the versions, and which is at the stage")
+    actions.add_parser("show", help="list the versions, and mark the one at the stage")
     back = actions.add_parser("rollback", help="assign the previous version again")
     back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")

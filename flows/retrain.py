@@ -29,23 +29,42 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--profile", help="a profile (default: params.yaml unchanged)")
     parser.add_argument("--site", help="a site that goes with the profile")
     parser.add_argument("--source", help="git remote from which the revision is fetched first (default: none)")
-    parser.add_argument("--wait", action="store_true", help="if another retraining is in progress")
-    parser.add_argument("--data", action="append", metavar="GATE=LIMIT", help="rows=30%% and others; =none: no gate")
     parser.add_argument(
-        "--gain", action="append", default=[], metavar="METRIC=GAIN", help="a least gain: 0.002; =none: none"
+        "--wait", action="store_true", help="wait if another retraining is in progress (default: do nothing)"
+    )
+    parser.add_argument(
+        "--data",
+        action="append",
+        metavar="GATE=LIMIT",
+        help="an allowed change of the data, such as rows=30%%; =none: no gate",
+    )
+    parser.add_argument(
+        "--gain",
+        action="append",
+        default=[],
+        metavar="METRIC=GAIN",
+        help="a gain that a promotion needs, such as 0.002; =none: no gain needed",
     )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
     parser.add_argument(
-        "--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="an allowed loss: 0.005, or 5%%"
+        "--tolerance", action="append", default=[], metavar="METRIC=LOSS", help="an allowed loss, such as 0.005 or 5%%"
     )
-    parser.add_argument("--no-promote", dest="promote", action="store_false", help="only report")
+    parser.add_argument(
+        "--no-promote", dest="promote", action="store_false", help="compare and report, without promoting"
+    )
     parser.add_argument("--revision", default="HEAD", help="commit or branch to start from")
     parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
     parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
-    parser.add_argument("--keep-runs", type=int, default=100, help="so many kept runs stay, however old")
-    parser.add_argument("--keep-days", type=int, default=90, help="younger kept runs stay, however many")
-    parser.add_argument("--keep-versions", type=int, default=20, help="so many promoted versions stay, however old")
-    parser.add_argument("--keep-version-days", type=int, default=365, help="younger versions stay, however many")
+    parser.add_argument("--keep-runs", type=int, default=100, help="number of kept runs that stay, however old")
+    parser.add_argument(
+        "--keep-days", type=int, default=90, help="age in days up to which kept runs stay, however many"
+    )
+    parser.add_argument(
+        "--keep-versions", type=int, default=20, help="number of promoted versions that stay, however old"
+    )
+    parser.add_argument(
+        "--keep-version-days", type=int, default=365, help="age in days up to which versions stay, however many"
+    )
     channel_arguments(parser)
     return parser.parse_args()
 

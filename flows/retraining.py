@@ -146,14 +146,14 @@ def _take_turn(stack: ExitStack, root: Path, holder: str, wait: bool, log: Log) 
         stack.enter_context(held(root / LOCK, holder))
         return None
     except HeldError as other:
-        busy = f"Another retraining is under way: {other}."
+        busy = f"Another retraining is in progress: {other}."
     if not wait:
-        return f"{busy} This one did nothing, and is lost."
+        return f"{busy} This one ends without doing anything."
     with ExitStack() as queue:
         try:
             queue.enter_context(held(root / QUEUE, holder))
         except HeldError as first:
-            return f"{busy} {first} waits already. This one did nothing, and is lost."
+            return f"{busy} {first} already waits. This one ends without doing anything."
         log(f"{busy} This one waits.")
         stack.enter_context(held(root / LOCK, holder, wait=True))
     return None
@@ -225,14 +225,15 @@ def _run_and_judge(
 
 
 def _edition_of(root: Path, version: Version, files: EditionFiles) -> Edition:
-    """Read what was counted for a version, from DVC's cache or remote. Raises PromotionError."""
+    """Read the counts of a version's data from DVC's cache or remote. Raises PromotionError."""
     named = [name for name in (files.counters, files.overview) if name]
     try:
         texts = [dvc.api.read(name, repo=str(root), rev=version.commit) for name in named]
     except (DvcException, OSError) as error:
         raise PromotionError(
             f"{' or '.join(named)} of {version.name} ({version.commit[:7]}) cannot be read, so the data gate has "
-            f"nothing to compare with: {error}. `dvc fetch` there brings them; without limits there is no gate."
+            f"nothing to compare with: {error}. Fetch them with `dvc fetch` at that commit, or set no limits, which "
+            "switches the gate off."
         ) from error
     return read_edition(files, *texts, *[None] * (2 - len(texts)))
 
@@ -269,23 +270,23 @@ def judge(run: Run, order: Order, before: Version | None, figures: Figures | Non
     """Decide whether the model of a finished run may be promoted; `figures` are those of `before`, the promoted one."""
     place = f"Run {run.name}, files in {run.directory}"
     if all(outcome is Outcome.CACHED for outcome in run.outcomes.values()):
-        hint = "" if before else f" To promote the one that is there: {command(order.channel)} promote {run.name}"
-        return Verdict(Decision.CACHED, f"No stage had anything to do, so there is no new model.{hint}", place)
+        hint = "" if before else f" To promote the existing model: {command(order.channel)} promote {run.name}"
+        return Verdict(Decision.CACHED, f"All stages were up to date, so there is no new model.{hint}", place)
     graph, lock = ((run.directory / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "dvc.lock"))
     try:
         same_model(run.root, model_hash(order.channel.artifact, graph, lock), order.channel)
     except PromotionError as error:
         return Verdict(Decision.NOT_PROMOTED, str(error), place)
     if before is None or figures is None:
-        return Verdict(Decision.GOOD, f"There was nothing at {order.channel.stage} to compare with.", place)
+        return Verdict(Decision.GOOD, f"{order.channel.stage} had no version to compare with.", place)
     registry = read_config(run.root).registry
     rows = compare(figures, _figures(run.directory, registry), order.tolerances or registry.tolerances)
     details = f"{table(rows)}\n\nPromoted: {before.name}. New: {place}"
     problems = [f"{row.metric}: {row.problem}." for row in rows if row.problem]
     if not rows:
-        problems = [f"No metric of {before.name} has a tolerance; name those that count in `tolerances`."]
+        problems = [f"No metric of {before.name} has a tolerance; name the metrics that count in `tolerances`."]
     if problems:
-        by_hand = f"To promote it nevertheless: {command(order.channel)} promote {run.name}"
+        by_hand = f"To promote it anyway: {command(order.channel)} promote {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
     if lacking := lacking_gain(rows, registry.gains if order.gains is None else order.gains):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)
@@ -308,5 +309,5 @@ def day_in(timezone: str, moment: datetime | None = None) -> date:
     try:
         zone = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise SettingsError(f"There is no timezone '{timezone}'; write it as in 'Europe/Berlin' or 'UTC'.") from error
+        raise SettingsError(f"'{timezone}' is not a timezone; write it as in 'Europe/Berlin' or 'UTC'.") from error
     return (moment or datetime.now(zone)).astimezone(zone).date()

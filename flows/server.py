@@ -85,7 +85,7 @@ def read_key(home: Path) -> str:
     path = home / KEY
     if not path.exists():
         _make_key(path)
-    remedy = f"remove it, and start the server again, which makes a new key: rm -r {path}"
+    remedy = f"remove it with `rm -r {path}`, and start the server again, which makes a new key"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -94,7 +94,7 @@ def read_key(home: Path) -> str:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
             mode = stat.filemode(status.st_mode)
-            raise KeyFileError(f"The key {path} must be a file of yours with mode -rw-------, not {mode}; {remedy}")
+            raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
         key = os.read(descriptor, LONGEST).decode("ascii", "replace").strip()
     finally:
         os.close(descriptor)
@@ -244,7 +244,7 @@ def _origin(text: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m flows.server", description="Run Prefect's server, for its owner alone."
+        prog="python -m flows.server", description="Run Prefect's server, open only to its owner."
     )
     parser.add_argument("--port", type=int, default=PORT, help="port on 127.0.0.1")
     parser.add_argument(

@@ -84,13 +84,15 @@ def wait_for_server(log: Path) -> None:
                 return
         except httpx.HTTPError:
             time.sleep(0.3)
-    sys.exit(f"ui: the server does not answer at {url} after {START_SECONDS:.0f} s; its lines are in {log}.")
+    sys.exit(f"ui: the server does not answer at {url} after {START_SECONDS:.0f} s; its log is {log}.")
 
 
 def refuse_taken(port: int) -> None:
     with socket.socket() as probe:
         if probe.connect_ex((HOST, port)) == 0:
-            sys.exit(f"ui: something listens at {HOST}:{port} already; end it, or take another port: make ui PORT=4201")
+            sys.exit(
+                f"ui: {HOST}:{port} is already in use; stop the program there, or use another port: make ui PORT=4201"
+            )
 
 
 def second_clone(root: Path) -> Path:
@@ -106,7 +108,7 @@ def second_clone(root: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m flows.ui", description="Start Prefect's server, page and workers.")
     parser.add_argument("--port", type=int, default=PORT)
-    parser.add_argument("--database", choices=list(Database), default=Database.SQLITE, help="what keeps the runs")
+    parser.add_argument("--database", choices=list(Database), default=Database.SQLITE, help="the database of the runs")
     options, root = parser.parse_args(), Path.cwd()
     port = options.port
     refuse_taken(port)
@@ -138,8 +140,8 @@ def main() -> None:
         start("distillery", prefect("worker", "start", "--pool", "distillery"))
         start("gpu", [sys.executable, "-m", "flows.gpu_stage"], second_clone(root))
         print(
-            f"Prefect is at {link(origin_of(port), key)} for you alone: the link holds the key, which is kept in "
-            f"{HOME / KEY}. Its lines are in {HOME}. Ctrl-C ends it.",
+            f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "
+            f"{HOME / KEY}. The logs are in {HOME}. Ctrl-C stops it.",
             flush=True,
         )
         signal.pause()

@@ -147,8 +147,8 @@ def _refuse_submodule(root: Path) -> None:
     if whole := git(root, "rev-parse", "--show-superproject-working-tree"):
         address = git(root, "config", "--default", ".", "remote.origin.url")
         raise WorktreeError(
-            f"{root} is a submodule of {whole}, in whose worktrees DVC cannot work. Run the flows in a clone "
-            f"of its own: git clone {address}"
+            f"{root} is a submodule of {whole}, and DVC cannot work in the worktrees of a submodule. Run the flows "
+            f"in a separate clone: git clone {address}"
         )
 
 
@@ -263,8 +263,8 @@ def bring_back(root: Path, name: str) -> None:
         touched = changed & _changed(root, before, snapshot(root))
         if touched:
             raise WorktreeError(
-                f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or undo that, "
-                f"then bring the run back: python -m flows.worktree {name}"
+                f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or undo the "
+                f"changes, then bring the run back: python -m flows.worktree {name}"
             )
         if changed:
             with _dvc_at_rest(root):

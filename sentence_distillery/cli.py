@@ -40,7 +40,7 @@ def encode(options: argparse.Namespace) -> None:
         else:
             totals = encode_lines(encoder, stream, options.input, options.output)
     log.info(
-        "%s texts in %s; zero vectors: %s blank, %s without a known word",
+        "%s texts in %s; zero vectors: %s for blank texts, %s for texts without a known word",
         *(f"{totals.lines:,}", options.output, f"{totals.blank:,}", f"{totals.unknown:,}"),
     )
 
@@ -63,7 +63,7 @@ def distill(options: argparse.Namespace) -> None:
         return
     for name in ("teacher", "output"):
         if getattr(options, name) is None:
-            raise InputError(f"--{name} is missing; or give --list-texts, which needs neither teacher nor output.")
+            raise InputError(f"--{name} is missing. Only --list-texts works without a teacher and an output.")
     refuse_other_content(options.output)  # now, and not after the training
     encoder = distill(
         _texts(options.texts),
@@ -89,7 +89,7 @@ def distill(options: argparse.Namespace) -> None:
 
 
 def _list_texts(options: argparse.Namespace) -> None:
-    """Write what a teacher embeds, for vectors that are made elsewhere."""
+    """Write the texts for a teacher, for vectors that are made elsewhere."""
     import pyarrow as pa
 
     from sentence_distillery.distillation.distill import texts_to_embed
@@ -99,7 +99,7 @@ def _list_texts(options: argparse.Namespace) -> None:
         _texts(options.texts), language=options.language, clean=not options.no_clean, text_column=options.text_column
     )
     write_table(options.list_texts, pa.table({"text": found}))
-    log.info("%s texts to embed in %s: add the column vector", f"{len(found):,}", options.list_texts)
+    log.info("wrote %s texts to embed to %s: add the column vector", f"{len(found):,}", options.list_texts)
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -109,7 +109,9 @@ def evaluate(options: argparse.Namespace) -> None:
         if not (options.pairs or options.sets):
             return
     elif options.teacher:
-        raise InputError(f"--teacher {options.teacher} needs --texts, files of texts to compare both encoders on.")
+        raise InputError(
+            f"--teacher {options.teacher} needs --texts, the files of texts on which both encoders are compared."
+        )
     from sentence_distillery.evaluation.evaluate import Task, evaluate
 
     tasks: list[Task] = [_rated_pairs(path, options.scale) for path in options.pairs]
@@ -126,7 +128,7 @@ def _on_texts(options: argparse.Namespace) -> None:
     from sentence_distillery.domain.texts import evaluate_on_texts
 
     if not options.teacher:
-        raise InputError("--texts needs --teacher, the encoder whose neighbours are the right ones.")
+        raise InputError("--texts needs --teacher, the encoder whose nearest neighbours count as correct.")
     found = evaluate_on_texts(
         _encoder(options),
         options.texts,
@@ -161,13 +163,16 @@ def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
             reader = csv.DictReader(file)
             if missing := [name for name in PAIR_COLUMNS if name not in (reader.fieldnames or ())]:
                 has = ", ".join(reader.fieldnames or ()) or "none"
-                raise InputError(f"{path} has no column '{missing[0]}' (it has {has}); name it so in the first line.")
+                raise InputError(
+                    f"{path} has no column '{missing[0]}' (it has {has}); correct the first line, which "
+                    "names the columns."
+                )
             rows = [(reader.line_num, row) for row in reader]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{path} cannot be read: {reason}; give a CSV file in UTF-8.") from error
     if not rows:
-        raise InputError(f"{path} holds no pairs; give at least two.")
+        raise InputError(f"{path} has no pairs; give at least two.")
     scores = np.array([_score(row["score"], f"{path}, line {line}") for line, row in rows], dtype=np.float32)
     low, high = scale or (float(scores.min()), float(scores.max()))
     if not low < high:
@@ -214,13 +219,11 @@ def compress(options: argparse.Namespace) -> None:
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
-    """Search the best encoder of a size, and print what was tried."""
+    """Search for the best encoder of a size, and print the trials."""
     from sentence_distillery.distillation.sizing import PRECISIONS, fit_to_size, trial_lines
 
     if texts is None or options.dimension is not None or options.vocabulary is not None:
-        raise InputError(
-            "--megabytes chooses --dimension and --vocabulary itself, on --texts: give it those texts alone."
-        )
+        raise InputError("--megabytes chooses --dimension and --vocabulary itself: leave them out, and give --texts.")
     smaller, trials = fit_to_size(
         encoder, options.megabytes, texts, [options.precision] if options.precision else PRECISIONS
     )
@@ -354,40 +357,44 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", type=Path, help="directory of the new encoder")
     parser.add_argument("--revision", help="commit of a hub id, or your version of a function")
-    parser.add_argument("--prompt", help="put before every text that the teacher embeds; by default as its files say")
-    parser.add_argument("--prompt-name", help="the same, by its name in the teacher's files")
-    parser.add_argument("--no-clean", action="store_true", help="take each text, or each line of .txt, as one sentence")
+    parser.add_argument(
+        "--prompt", help="prompt before every text that the teacher embeds (default: the one in its files)"
+    )
+    parser.add_argument("--prompt-name", help="name of a prompt in the teacher's files")
+    parser.add_argument("--no-clean", action="store_true", help="use each text, or each line of .txt, as one sentence")
     parser.add_argument(
         "--list-texts",
         type=Path,
         metavar="FILE",
-        help="write what a teacher would embed to a .parquet file, to embed it elsewhere, and stop",
+        help="only write the texts for the teacher to a .parquet file, to embed them elsewhere",
     )
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
     parser.add_argument(
         "--megabytes",
         type=float,
-        help="size of the encoder's files: searches how many tokens and dimensions to keep, up to --dimension, on "
-        "held-out texts, and prints what was tried",
+        help="size limit of the encoder's files; held-out texts decide how many tokens and dimensions are kept, up "
+        "to --dimension; prints the trials",
     )
     parser.add_argument(
         "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces (all)"
     )
-    _precision_argument(parser, "float32; with --megabytes the better of int8 and levels")
+    _precision_argument(parser, "default: float32; with --megabytes the better of int8 and levels")
     parser.add_argument(
         "--for-search",
         action="store_true",
-        help="train further on passages, and add dimensions that equal words share: it finds more, and rates less well",
+        help="train further on passages and add a lexical channel: better for search, worse for rating similarity",
     )
-    parser.add_argument("--epochs", type=int, help="passes over the text (by its size, from 5 to 20)")
+    parser.add_argument("--epochs", type=int, help="passes over the text (default: 5 to 20, by its size)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--working-directory", type=Path, help="directory from which a run can be resumed")
+    parser.add_argument(
+        "--working-directory", type=Path, help="directory that keeps finished steps, so that a run can resume"
+    )
     parser.add_argument(
         "--held-out",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="share of the texts to keep out of the training and in the working directory, for `evaluate --texts` (0)",
+        help="share of the texts that training leaves out and the working directory keeps, for `evaluate --texts` (0)",
     )
 
 
@@ -402,18 +409,20 @@ def _texts_arguments(parser: argparse.ArgumentParser) -> None:
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
     parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
-    parser.add_argument("--teacher", help="with --texts, what to compare with; as for distill")
+    parser.add_argument("--teacher", help="with --texts, the encoder to compare with; given as for distill")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
     _text_column_argument(parser)
-    parser.add_argument("--maximum", type=int, default=2_000, help="at most so many texts are compared (2,000)")
+    parser.add_argument("--maximum", type=int, default=2_000, help="maximum number of texts to compare (2,000)")
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
-    parser.add_argument("--benchmarks", type=Path, help="directory that the stage `benchmarks` wrote the sets to")
+    parser.add_argument(
+        "--benchmarks", type=Path, help="directory of the benchmark sets, which the stage `benchmarks` writes"
+    )
     parser.add_argument(
         "--scale",
         nargs=2,
         type=float,
         metavar=("LOW", "HIGH"),
-        help="lowest and highest possible rating; by default the range of those in the file",
+        help="lowest and highest possible rating (default: the range in the file)",
     )
     _model_argument(parser)
 
@@ -425,16 +434,18 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
         "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces"
     )
     parser.add_argument(
-        "--megabytes", type=float, help="search the best encoder of this size on --texts, and print what was tried"
+        "--megabytes", type=float, help="search on --texts for the best encoder of this size, and print the trials"
     )
-    _precision_argument(parser, "levels")
+    _precision_argument(parser, "default: levels")
     parser.add_argument(
         "--format",
         choices=("model", "onnx"),
         default="model",
-        help="onnx: for onnxruntime and transformers.js; without --dimension and --precision as the encoder is stored",
+        help="onnx: for onnxruntime and transformers.js; without --dimension and --precision the stored table stays",
     )
-    parser.add_argument("--texts", help="text file; its words decide which directions are kept")
+    parser.add_argument(
+        "--texts", help="text file; the principal components of its words decide which directions are kept"
+    )
     _model_argument(parser)
 
 
@@ -451,13 +462,15 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "texts",
         nargs="+",
-        help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which has the "
-        "teacher's vectors, too",
+        help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which also "
+        "has the teacher's vectors",
     )
     _text_column_argument(parser)
     parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts (100,000)")
-    parser.add_argument("--port", type=int, default=8000, help="port at 127.0.0.1; 0 takes a free one (8000)")
-    parser.add_argument("--key", help="key to ask for; better in the environment, as SENTENCE_DISTILLERY_KEY")
+    parser.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1; 0: any free port (8000)")
+    parser.add_argument(
+        "--key", help="key that requests must have; safer in the environment variable SENTENCE_DISTILLERY_KEY"
+    )
 
 
 def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
@@ -465,13 +478,17 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--contact", required=True, help="your e-mail address or web page, sent in the User-Agent")
     parser.add_argument("--output", type=Path, required=True, help="directory of the articles, in Parquet")
     parser.add_argument("--state", type=Path, default=Path("crawl-state"), help="directory that keeps fetched pages")
-    parser.add_argument("--snapshot", default="1", help="a new name crawls again and fetches only what is new")
-    parser.add_argument("--articles", help="regular expression in the URL of an article")
+    parser.add_argument(
+        "--snapshot", default="1", help="name of the snapshot; a new name crawls again and fetches only new pages"
+    )
+    parser.add_argument("--articles", help="regular expression that matches in the URL of an article")
     parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages (10,000)")
-    parser.add_argument("--requests-per-second", type=float, default=1.0, help="maximum rate for each host (1)")
+    parser.add_argument(
+        "--requests-per-second", type=float, default=1.0, help="maximum rate of requests to one host (1)"
+    )
     parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
     parser.add_argument(
-        "--private-host", action="append", default=[], help="host with a private address that may be fetched (intranet)"
+        "--private-host", action="append", default=[], help="host with a private address (intranet) that may be fetched"
     )
 
 

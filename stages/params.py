@@ -58,7 +58,7 @@ PARAMS = Path("params.yaml")
 
 
 class Seeds(Section):
-    values: list[Seed] = Field(title="further seeds; the quick trainings are repeated with each of them")
+    values: list[Seed] = Field(title="further seeds, with which the quick trainings are repeated")
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -72,7 +72,7 @@ AnyMatrix = TypeVar("AnyMatrix", PairGrid, PairCost, ComponentFocus, AugmentedPa
 
 
 class Params(Section):
-    name: str = Field(title="of these settings: in the report, in model cards and in reports/runs")
+    name: str = Field(title="name of these settings in the report, in model cards and in reports/runs")
     crawl: Crawl
     web: Web
     clean: Clean
@@ -204,7 +204,7 @@ class _Loader(yaml.SafeLoader):
         """Refuse a key that is there twice, as DVC does: one of both values would be lost."""
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
         if twice := [key for row, key in enumerate(keys) if key in keys[:row]]:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} is there twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} occurs twice", node.start_mark)
         return dict(super().construct_mapping(node, deep))
 
 
@@ -317,20 +317,24 @@ def _suggestion(location: tuple[str | int, ...]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m stages.params", description="Check params.yaml, or change it.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    commands.add_parser("diff", help="list the edits: what differs from the profile that `name` says")
+    commands.add_parser("diff", help="list the edits, the differences from the profile that `name` names")
     using = commands.add_parser("use", help="write a profile of conf/profile into params.yaml")
     using.add_argument("profile")
     using.add_argument("--site", help="a news site of conf/site as the corpus")
-    using.add_argument("--discard", action="store_true", help="even if edits are lost that no profile has")
+    using.add_argument("--discard", action="store_true", help="overwrite edits that are not in a profile")
     saving = commands.add_parser("save", help="keep the edits as a new profile")
     saving.add_argument("profile")
     making = commands.add_parser("new", help="make and use a profile for your own text and teacher")
     making.add_argument("profile")
     making.add_argument("--texts", type=Path, required=True, help="file or directory: .txt, .md, .csv, .jsonl, ...")
-    making.add_argument("--teacher", required=True, help="a name of `encoders`, package:<name>, directory, or hub id")
+    making.add_argument(
+        "--teacher", required=True, help="a name of `encoders`, package:<name>, a directory, or a hub id"
+    )
     making.add_argument("--revision", help="commit of a hub id")
     making.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
-    making.add_argument("--prompt", help="put before every text that the teacher embeds; by default as its files say")
+    making.add_argument(
+        "--prompt", help="prompt before every text that the teacher embeds (default: the one in its files)"
+    )
     making.add_argument("--language", default="en", help="ISO 639-1 code; other languages are dropped (en)")
     options = parser.parse_args(arguments)
     try:

@@ -47,9 +47,9 @@ SAVED = "# Made by `python -m stages.params save {name}`: what differs from conf
 LONGEST = 80  # characters of a value that is shown
 NAME = r"[a-z0-9][a-z0-9_-]*"
 EDITED = f"""\
-{PARAMS} has edits that no profile has:
+{PARAMS} has edits that are not in a profile:
 {{}}
-Keep them: `python -m stages.params save <name>`. Or let them go: `python -m stages.params use <profile> --discard`."""
+Keep them: `python -m stages.params save <name>`. Or drop them: `python -m stages.params use <profile> --discard`."""
 ABSENT = "not there"  # in a difference
 
 
@@ -81,7 +81,7 @@ def use(profile: str, site: str | None, discard: bool) -> list[str]:
     wanted = compose(profile, site)
     if discard and not _readable():
         write(wanted)
-        return [f"{PARAMS} could not be read, and is written anew."]
+        return [f"{PARAMS} could not be read and is written again."]
     present = read_params()
     if not discard:
         _refuse_edits(present)
@@ -106,7 +106,7 @@ def save(name: str) -> Path:
     """
     path = _path(name)
     if path.exists():
-        raise InputError(f"{path} is there; give another name, or delete it.")
+        raise InputError(f"{path} exists; give another name, or delete it.")
     present = read_params()
     changed = _changes(plain(_read(paths.CONF / "base.yaml")), present | {"name": name})
     write_profile(path, SAVED.format(name=name), changed)
@@ -161,7 +161,7 @@ def new(name: str, own: Own) -> tuple[Path, int]:
         **{section: {"enabled": False} for section in ("mlp_head", "fine_tuned_teacher", "fine_tuned_student")},
     }
     if path.exists() and plain(_read(path)) != content:
-        raise InputError(f"{path} is there and says something else; give another name, or delete it.")
+        raise InputError(f"{path} exists and differs; give another name, or delete it.")
     _copy(own.texts, place)
     if isinstance(teacher, dict) and "vectors" in teacher:
         _copy(Path(own.teacher), Path(teacher["vectors"]).parent)
@@ -189,7 +189,7 @@ def _known_teacher(own: Own, encoders: Mapping[str, Any]) -> Any:
 
 
 def _teacher(own: Own, name: str) -> dict[str, Any]:
-    """Return the options of a teacher that is no entry of `encoders`; raises InputError if it cannot be loaded.
+    """Return the options of a teacher that is not an entry of `encoders`; raises InputError if it cannot be loaded.
 
     The hash of a function's source and of a file of vectors is pinned: it is how DVC notices another one.
     """
@@ -343,7 +343,7 @@ def _lay(params: CommentedMap, layer: Mapping[str, Any]) -> None:
 
 def _named(kind: str, name: str) -> Path:
     if name not in known(kind):
-        raise InputError(f"There is no {kind} '{name}'; {paths.CONF / kind} has {', '.join(known(kind))}.")
+        raise InputError(f"'{name}' is not a {kind}; {paths.CONF / kind} has {', '.join(known(kind))}.")
     return paths.CONF / kind / f"{name}.yaml"
 
 

@@ -76,7 +76,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
                 write_json(target, counted | {SEAL: seal(counted)})
                 write_json(paths.COSTS / f"{name}.json", _cost(started) | counters.costs)
     except HeldError as error:
-        sys.exit(f"{name}: it runs in this workspace already ({error}); wait until that has ended, or end it.")
+        sys.exit(f"{name}: it already runs in this workspace ({error}); wait until it ends, or stop it.")
     except TeacherError as error:
         sys.exit(f"{name}: {error}{_place(error)}")
     except InputError as error:
@@ -132,10 +132,10 @@ def _sections(value: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _out_of_memory(name: str, error: MemoryError) -> str:
-    """Say how large the stage had become, and what makes it smaller."""
+    """Say how large the stage had become, and which options make it smaller."""
     peak = _cost(0.0)["peak_memory_mb"]
     lower = LOWER.get(name.partition("@")[0], "the sizes in its section")
-    return f"the memory does not suffice: it had {peak:,.0f} MB ({error or 'no more'}). Lower {lower} of {PARAMS}."
+    return f"out of memory at {peak:,.0f} MB ({error or 'no more available'}). Lower {lower} of {PARAMS}."
 
 
 def _stop(signum: int, frame: object) -> None:

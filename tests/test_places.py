@@ -70,8 +70,8 @@ def test_a_file_elsewhere_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "number", "remedy"),
     [
-        ("ENOSPC", 28, "Free some space there, or take another disk"),
-        ("EROFS", 30, "Mount it writable, or take another directory"),
+        ("ENOSPC", 28, "Free some space there, or use another disk"),
+        ("EROFS", 30, "Mount it writable, or use another directory"),
         ("EMFILE", 24, r"Raise the limit of open files \(`ulimit -n 1024`\)"),
     ],
 )
@@ -87,14 +87,14 @@ def test_counters_that_cannot_be_written(workspace: Path) -> None:
     Path("reports/counters").write_text("a file")
     status, said = stage("counters.keep()")
     assert status == 1 and "Traceback" not in said
-    assert said == "thing: reports/counters: File exists. Remove it: a directory has to be there.\n"
+    assert said == "thing: reports/counters: File exists. Remove it: a directory must be there.\n"
 
 
 def test_too_little_memory(workspace: Path) -> None:
     """fault 42: the stage, its size and what to lower."""
     status, said = stage("raise MemoryError('Unable to allocate 9 GiB')")
     assert status == 1 and "Traceback" not in said
-    assert said.startswith("thing: the memory does not suffice: it had ")
+    assert said.startswith("thing: out of memory at ")
     assert said.endswith(" MB (Unable to allocate 9 GiB). Lower the sizes in its section of params.yaml.\n")
 
 

@@ -69,7 +69,9 @@ def test_an_edit_is_not_written_over(workspace: Path) -> None:
     before = PARAMS.read_bytes()
     with pytest.raises(SystemExit) as caught:
         main(["use", "best"])
-    assert "params.yaml has edits that no profile has:\n  student.epochs: 10 -> 3\nKeep them:" in str(caught.value)
+    assert "params.yaml has edits that are not in a profile:\n  student.epochs: 10 -> 3\nKeep them:" in str(
+        caught.value
+    )
     assert PARAMS.read_bytes() == before
     main(["save", "mine"])
     main(["use", "best"])
@@ -82,7 +84,7 @@ def test_an_edit_is_not_written_over(workspace: Path) -> None:
 
 def test_a_profile_is_not_saved_over_another(workspace: Path) -> None:
     edit("student", epochs=3)
-    with pytest.raises(InputError, match=r"conf/profile/best\.yaml is there; give another name"):
+    with pytest.raises(InputError, match=r"conf/profile/best\.yaml exists; give another name"):
         profiles.save("best")
 
 
@@ -98,9 +100,9 @@ def test_a_site_is_not_an_edit(workspace: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["use", "bset"], "There is no profile 'bset'; conf/profile has best, demo, paper."),
-        (["use", "best", "--site", "nowhere"], "There is no site 'nowhere'; conf/site has china-daily."),
-        (["use", "../base"], "There is no profile '../base'"),
+        (["use", "bset"], "'bset' is not a profile; conf/profile has best, demo, paper."),
+        (["use", "best", "--site", "nowhere"], "'nowhere' is not a site; conf/site has china-daily."),
+        (["use", "../base"], "'../base' is not a profile"),
     ],
 )
 def test_an_unknown_name(workspace: Path, arguments: list[str], message: str) -> None:
@@ -240,9 +242,9 @@ def test_texts_that_are_there_are_not_copied(tiny: Path) -> None:
     ("given", "message"),
     [
         ({"name": "My Texts"}, "'My Texts' is not a name; use small letters"),
-        ({"name": "best"}, "conf/profile/best.yaml is there and says something else"),
+        ({"name": "best"}, "conf/profile/best.yaml exists and differs"),
         ({"texts": "nowhere"}, "nowhere does not exist; give a file or a directory"),
-        ({"texts": "teacher/tokenizer.json"}, "tokenizer.json has no file that can be read; bring .txt, .md"),
+        ({"texts": "teacher/tokenizer.json"}, "tokenizer.json has no file of a known format; use .txt, .md"),
         ({"teacher": "nowhere/model"}, "nowhere/model"),
     ],
 )
@@ -257,6 +259,6 @@ def test_what_a_profile_cannot_be_made_of(tiny: Path, given: dict[str, str], mes
 
 def test_edits_are_kept_before_a_profile_for_own_text(tiny: Path) -> None:
     edit("student", epochs=3)
-    with pytest.raises(SystemExit, match="has edits that no profile has"):
+    with pytest.raises(SystemExit, match="has edits that are not in a profile"):
         new()
     assert load_params().student.epochs == 3

@@ -138,7 +138,7 @@ def test_a_second_process_is_refused(workspace: Path) -> None:
     status, stderr = run('Path("second").touch()')
     assert status == 1
     assert stderr == (
-        f"thing: it runs in this workspace already (process {first.pid}); wait until that has ended, or end it.\n"
+        f"thing: it already runs in this workspace (process {first.pid}); wait until it ends, or stop it.\n"
     )
     assert not Path("second").exists()
     first.kill()

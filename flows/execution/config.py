@@ -1,4 +1,4 @@
-"""What the flows have to know of a repository, from its file flows.yaml; without one, every setting has its default.
+"""Read a repository's settings for the flows from its file flows.yaml; without it, all have their defaults.
 
     params:    {check: python check.py, profiles: conf/profile}
     paths:     {brought: [data/external], returned: [checkpoints], shared: data/state}
@@ -65,7 +65,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Registry:
-    """What is promoted, and by which figures.
+    """The promoted artifact, and the figures that decide on it.
 
     Args:
         artifact: A name below `artifacts` of dvc.yaml.
@@ -88,7 +88,7 @@ class Registry:
 
 @dataclass(frozen=True)
 class EditionFiles:
-    """What is known of an edition of the data.
+    """The files that describe an edition of the data.
 
     Args:
         snapshot: The parameter that gets the day of a retraining.

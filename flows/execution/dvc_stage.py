@@ -1,4 +1,4 @@
-"""Bring one stage up to date with DVC's own classes, in a process of its own, and tell whoever started it how.
+"""Bring one stage up to date with DVC's own classes, in a process of its own, and report to its parent.
 
     home                                  this process
     descriptor of a pipe ───────────────> pid 4711

@@ -40,7 +40,7 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
     try:
         graph = repo.index.graph  # an edge leads from a stage to one that it reads from
     except DvcException as error:
-        raise GraphError(f"{error}. `dvc status` says where; `git checkout` brings the file back.") from error
+        raise GraphError(f"{error}. `dvc status` names the place; `git checkout` restores the file.") from error
     names = {node: node.addressing for node in graph}
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]

@@ -44,7 +44,7 @@ class Outcome(StrEnum):
 MEANING = {
     Outcome.CACHED: "nothing has changed, and its outputs are those of dvc.lock",
     Outcome.RESTORED: "an earlier run had the same inputs; its outputs came from DVC's cache",
-    Outcome.PULLED: "its outputs came from the remote",
+    Outcome.PULLED: "its outputs came from the DVC remote",
     Outcome.RAN: "its command ran",
     Outcome.RAN_ON_GPU: "its command ran on a GPU worker, and its outputs came back through the remote",
 }
@@ -63,7 +63,7 @@ class HostError(Exception):
 
 
 class Process(Protocol):
-    """What Children needs of a process; Popen has it."""
+    """The part of Popen that Children needs."""
 
     @property
     def pid(self) -> int:
@@ -78,7 +78,7 @@ Kept = TypeVar("Kept", bound=Process)
 
 @dataclass(frozen=True)
 class Done:
-    """How a stage was brought up to date."""
+    """The outcome of bringing a stage up to date."""
 
     outcome: Outcome
     objects: tuple[str, ...] = ()  # names of its outputs in DVC's cache

@@ -208,8 +208,8 @@ class Run:
             causes = "\n".join(map(str, self.failures))
             missing = [stage.name for stage in self.stages if stage.name not in self.outcomes]
             raise PipelineError(
-                f"{causes}\nNot up to date: {', '.join(missing)}. The other stages are done and kept: once the cause "
-                f"is removed, the same run goes on from here. Its files are in {self.directory}."
+                f"{causes}\nNot up to date: {', '.join(missing)}. The other stages are done and kept. Remove the "
+                f"cause and start the run again: it continues from here. Its files are in {self.directory}."
             )
 
 

@@ -30,7 +30,7 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
     """
     params = read_config(directory).params
     if profile is None and site is not None:
-        raise SettingsError(f"A site is written with a profile: name the profile that '{site}' is for.")
+        raise SettingsError(f"A site needs a profile: name the profile that goes with '{site}'.")
     if profile is not None:
         _use(directory, params, profile, site)
     if overrides:
@@ -65,8 +65,8 @@ def _use(directory: Path, params: Params, profile: str, site: str | None) -> Non
         )
     known = profiles(directory)
     if profile not in known:
-        near = f"there are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
-        raise SettingsError(f"There is no profile '{profile}'; {near}.")
+        near = f"the profiles are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
+        raise SettingsError(f"'{profile}' is not a profile; {near}.")
     values = read_yaml((directory / str(params.profiles) / f"{profile}.yaml").read_text(encoding="utf-8"))
     return _change(directory, values or {}, params.open)
 
@@ -75,7 +75,7 @@ def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | N
     """Set values in params.yaml; with `only`, a new key is refused unless it lies in one of these sections."""
     path = directory / PARAMS
     if not path.exists():
-        raise SettingsError(f"There is no {PARAMS}, so nothing can be changed by {', '.join(flat(changes))}.")
+        raise SettingsError(f"{PARAMS} does not exist, so {', '.join(flat(changes))} cannot change it.")
     if only is not None:
         _refuse_unknown(flat(changes), read_yaml(path.read_text(encoding="utf-8")) or {}, only)
     with modify_yaml(path) as params:
@@ -201,8 +201,8 @@ def _check_words(directory: Path) -> None:
         for value in _leaves(_get(params, path.split("."))):
             if not WORD.fullmatch(str(value)) or str(value).startswith("-"):
                 raise SettingsError(
-                    f"{PARAMS}: {path} has {value!r}, which dvc.yaml puts into a command; letters, digits, '_', '.', "
-                    "'+' and '-' may stand there, and no '-' at the start."
+                    f"{PARAMS}: {path} has {value!r}, which dvc.yaml puts into a command; use only letters, digits, "
+                    "'_', '.', '+' and '-', and no '-' at the start."
                 )
 
 

@@ -73,7 +73,7 @@ class Slots:
         if memory > self.memory:
             raise StageError(
                 f"Stage '{name}' needs memory: {gigabytes(memory)} (`meta` in dvc.yaml), and this machine has "
-                f"{gigabytes(self.memory)}. Run it on a larger one, or ask for less."
+                f"{gigabytes(self.memory)}. Run it on a larger machine, or ask for less."
             )
         with self._changed:
             claim = _Claim((-needs.priority, next(self._arrivals)), min(cpus, self.cpus), memory)
@@ -100,7 +100,7 @@ class Slots:
 
 @contextmanager
 def queued(directory: Path, most: int, holder: str, log: Callable[[str], None]) -> Iterator[None]:
-    """Wait until fewer than `most` others hold a place in `directory`, and hold one; whoever is killed holds none.
+    """Wait until fewer than `most` others hold a place in `directory`, and hold one; a killed process holds none.
 
     Example:
         with queued(root / ".dvc/tmp/queue", 3, "python -m flows.pipeline (process 71)", print):
@@ -119,7 +119,7 @@ def queued(directory: Path, most: int, holder: str, log: Callable[[str], None]) 
             if len(others) < most:
                 break
             if not told:
-                log(f"Waiting, since {most} runs are under way: {'; '.join(others)}.")
+                log(f"Waiting, since {most} runs are in progress: {'; '.join(others)}.")
                 told = True
             time.sleep(POLL_SECONDS)
         yield

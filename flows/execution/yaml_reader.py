@@ -18,7 +18,7 @@ class _Loader(yaml.SafeLoader):
         """Refuse a key that is there twice, as DVC does: one of both values would be lost."""
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
         if twice := [key for row, key in enumerate(keys) if key in keys[:row]]:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} is there twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]} occurs twice", node.start_mark)
         return dict(super().construct_mapping(node, deep))
 
 

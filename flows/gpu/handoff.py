@@ -119,7 +119,7 @@ def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outc
         except LostError as lost:
             if not is_back(order.resources, stopped):
                 raise
-            log(f"Warning: {lost}\nA worker is online, and is asked for the result of stage '{order.stage}'.")
+            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{order.stage}'.")
     return run_order(PROTOCOL, asdict(order), log, stopped)
 
 
@@ -130,7 +130,7 @@ def _restore(children: Children, directory: Path, name: str, log: Log, host: Hos
     try:
         return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL}, host=host)
     except StageError as error:
-        raise HandoffError(f"The result of stage '{name}' is at hand, but could not be restored: {error}") from None
+        raise HandoffError(f"The result of stage '{name}' is here, but could not be restored: {error}") from None
 
 
 def _refuse_uncommitted(directory: Path) -> None:
@@ -176,7 +176,7 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
         try:
             git(root, *remove)
         except WorktreeError as error:
-            log(f"Warning: {ref} is left behind: {error}")
+            log(f"Warning: {ref} could not be deleted: {error}")
 
 
 def step(children: Children, host: Host | None, *arguments: str) -> str:
@@ -187,7 +187,7 @@ def step(children: Children, host: Host | None, *arguments: str) -> str:
     status, lines = call(children, "flows.gpu.handoff", arguments, host)
     if status == -signal.SIGALRM:
         limit = seconds(STEP_SECONDS, HOUR)
-        lines.append(f"It did not end within {limit:g} seconds ({STEP_SECONDS}): does the DVC remote answer?")
+        lines.append(f"It did not end within {limit:g} seconds ({STEP_SECONDS}); check whether the DVC remote answers.")
     if status:
         told = "\n".join(lines)
         kind = HandoffError if status == REFUSED else TransferError
@@ -282,8 +282,8 @@ def take(repo: Repo, order: Order) -> None:
     """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
     if others := different(order.versions):
         raise HandoffError(
-            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install home's there "
-            "(requirements.lock), then start the worker again."
+            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install those of home "
+            "there (requirements.lock), then start the worker again."
         )
     stage = _load(repo, order.stage)
     _remote_cache(repo)  # there is a remote, so the result can be given back
@@ -432,7 +432,7 @@ def _remote_cache(repo: Repo) -> Any:
 
 
 def _done(repo: Repo, options: argparse.Namespace) -> str:
-    """Do a step; return the line for whoever started it."""
+    """Do a step; return the line for the parent process."""
     if options.step == "send":
         return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
     if options.step == "take":

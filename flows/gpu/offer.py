@@ -53,7 +53,7 @@ class OfferError(Exception):
 
 @dataclass(frozen=True)
 class Offer:
-    """What a worker has: the memory of each card, and the count of everything else."""
+    """The resources of a worker: the memory of each card, and the count of everything else."""
 
     cards: tuple[int, ...] = ()  # bytes; 0 if it is not known
     cpus: int = 0
@@ -129,7 +129,7 @@ def _cards() -> tuple[int, ...]:
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
-        raise OfferError(f"torch could not be asked for its cards: {''.join(last)}; {GIVEN}='gpu: 0' leaves it out.")
+        raise OfferError(f"torch could not list its cards: {''.join(last)}; {GIVEN}='gpu: 0' leaves it out.")
     return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 

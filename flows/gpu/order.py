@@ -89,7 +89,8 @@ def read_order(given: Mapping[str, Any]) -> Order:
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
         if different:
             raise HandoffError(
-                f"The order {word} {', '.join(sorted(different))}; bring home and worker to one revision of flows/."
+                f"The order {word} {', '.join(sorted(different))}; check out the same revision of flows/ at home and "
+                "on the worker."
             )
     for name, (form, meaning) in FORMS.items():
         value = given[name]
@@ -151,8 +152,8 @@ def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
         if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):
             return entry
     raise HandoffError(
-        f"The order's {what} would come from '{asked}', which this worker's owner has not listed; listed are "
-        f"{', '.join(known) or 'none'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
+        f"The order's {what} would come from '{asked}', which is not on this worker's list; the list has "
+        f"{', '.join(known) or 'nothing'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
         f"{LISTED}={asked!r}."
     )
 

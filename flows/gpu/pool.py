@@ -47,7 +47,7 @@ PATIENCE = 20  # a question waits for this part of the time that has passed, so 
 OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
 UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
-NO_OFFER = "says nothing of what it has, so it was not started by `python -m flows.gpu_stage`"
+NO_OFFER = "does not name its resources, so it was not started by `python -m flows.gpu_stage`"
 
 Log = Callable[[str], None]
 
@@ -99,12 +99,12 @@ def obstacle(wanted: Resources) -> str | None:
     """Say why no stage that needs `wanted` can be handed off now; None if it can."""
     url = PREFECT_API_URL.value()
     if not url:
-        return "there is no Prefect server; set PREFECT_API_URL, or start one with `make ui`."
+        return "no Prefect server is set; set PREFECT_API_URL, or start a server with `make ui`."
     try:
         with get_client(sync_client=True) as client:
             places = _places(client)
     except ObjectNotFound:
-        return f"the server has no work pool '{POOL}'; `make ui` makes it."
+        return f"the server lacks the work pool '{POOL}'; `make ui` makes it."
     except (httpx.HTTPError, PrefectException) as error:
         return f"the Prefect server {url} does not answer: {error}"
     if not places:
@@ -112,7 +112,9 @@ def obstacle(wanted: Resources) -> str | None:
     if any(place.offer and not place.offer.lacks(wanted) for place in places):
         return None
     offers = "; ".join(f"{place.queue} ({place.offer or NO_OFFER})" for place in places)
-    return f"no online worker has {written(wanted)}; there are {offers}. `python -m flows.gpu_stage` starts another."
+    return (
+        f"no online worker has {written(wanted)}; the workers are {offers}. Start another: `python -m flows.gpu_stage`."
+    )
 
 
 def _places(client: SyncPrefectClient) -> list[Place]:
@@ -137,7 +139,7 @@ def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
     """Return the queue of a worker that has `wanted`: the one with the least to do. Raises HandoffError."""
     able = {place.queue for place in _places(client) if place.offer and not place.offer.lacks(wanted)}
     if not able:
-        raise HandoffError(obstacle(wanted) or "the only worker with what it needs has just gone.")
+        raise HandoffError(obstacle(wanted) or "the only suitable worker has just gone offline.")
     unfinished = FlowRunFilter(
         state=FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED)),
         work_queue_name=FlowRunFilterWorkQueueName(any_=sorted(able)),

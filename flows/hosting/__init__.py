@@ -1,1 +1,1 @@
-"""What stands around Prefect's server: its database, the reports of runs, small answers."""
+"""The parts around Prefect's server: its database, the reports of runs, small answers."""

@@ -1,4 +1,4 @@
-"""What the server's own parts share of ASGI: the types, and a short answer."""
+"""The types of ASGI and a short answer, for the server's own parts."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any

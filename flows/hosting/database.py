@@ -31,7 +31,7 @@ START_SECONDS = 60.0
 
 
 class Database(StrEnum):
-    """What Prefect's server keeps its runs in."""
+    """The database of Prefect's server."""
 
     SQLITE = "sqlite"
     POSTGRESQL = "postgresql"
@@ -114,4 +114,4 @@ def _wait(process: subprocess.Popen[bytes], sockets: str, log: Path) -> None:
         if ready.returncode == 0:
             return
         time.sleep(0.1)
-    raise DatabaseError(f"PostgreSQL did not start; its lines are in {log}.")
+    raise DatabaseError(f"PostgreSQL did not start; its log is {log}.")

@@ -36,7 +36,7 @@ ASK = (b"www-authenticate", b'Basic realm="distillery", charset="UTF-8"')
 
 
 class Reports:
-    """Keep and show reports, one file each, for whoever has the key.
+    """Keep and show reports, one file each, for holders of the key.
 
     Args:
         directory: The files, and nothing else.
@@ -57,7 +57,7 @@ class Reports:
             cookie = f"{COOKIE}={self._cookie}; Path={PLACE}; HttpOnly; SameSite=Strict"
             await answer(send, 200, "text/plain; charset=utf-8", "logged in\n", (b"set-cookie", cookie.encode()))
         elif not NAME.fullmatch(name) or method not in ("GET", "PUT"):
-            await answer(send, 404, "text/plain; charset=utf-8", f"There is no report '{name}'.\n")
+            await answer(send, 404, "text/plain; charset=utf-8", f"The report '{name}' does not exist.\n")
         elif method == "PUT":
             await self._keep(name, receive, send)
         else:
@@ -92,7 +92,7 @@ class Reports:
             page = path.read_text(encoding="utf-8", errors="replace")
             await answer(send, 200, "text/html; charset=utf-8", page, (b"content-security-policy", POLICY))
         else:
-            await answer(send, 404, "text/plain; charset=utf-8", f"There is no report '{name}'.\n")
+            await answer(send, 404, "text/plain; charset=utf-8", f"The report '{name}' does not exist.\n")
 
 
 def _given(scope: Message, header: bytes, start: str) -> Iterator[str]:

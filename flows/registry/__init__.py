@@ -1,1 +1,1 @@
-"""What a promotion stands on: the comparison of figures, the tags of GTO, the objects in DVC's remote."""
+"""The basis of a promotion: the comparison of figures, the tags of GTO, the objects in DVC's remote."""

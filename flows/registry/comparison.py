@@ -149,7 +149,7 @@ def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | N
         if gain >= need - 1e-9 and not _is_noise(row):
             return None
         noise = f" outside the noise, which goes {_between(row.interval)}" if gain >= need - 1e-9 else ""
-        short.append(f"{row.metric} gains {gain:.4g}, {need:.4g} are wanted{noise}")
+        short.append(f"{row.metric} gains {gain:.4g}, but {need:.4g} are required{noise}")
     return f"No metric gains enough: {'; '.join(short)}." if short else None
 
 
@@ -192,12 +192,12 @@ def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
 
 def _problem(metric: str, promoted: float | None, new: float | None, allowed: float) -> str | None:
     if new is None or not math.isfinite(new):
-        return "the new model has no such figure"
+        return "the new model does not have this figure"
     if promoted is None or not math.isfinite(promoted):
         return None  # any figure is more than none
     gain = _gain(metric, promoted, new)
     # The last digits of a difference are noise: 0.54 - 0.535 is more than 0.005.
-    return f"it loses {-gain:.4g}, {allowed:.4g} are allowed" if gain < -allowed - 1e-9 else None
+    return f"it loses {-gain:.4g}, but only {allowed:.4g} are allowed" if gain < -allowed - 1e-9 else None
 
 
 def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
@@ -212,7 +212,7 @@ def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | No
             )
         differing = [key for key in IDENTITY if before.get(key) != after.get(key)]
         if differing:
-            return f"benchmark '{name}' is another one: {', '.join(differing)} differ"
+            return f"benchmark '{name}' has changed: {', '.join(differing)} differ"
     return None
 
 

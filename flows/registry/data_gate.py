@@ -23,7 +23,7 @@ GATES = ("rows", "dropped", "language", "vocabulary")
 
 @dataclass(frozen=True)
 class Edition:
-    """What the cleaner counted."""
+    """The counts of the cleaner."""
 
     kept: int  # sentences
     total: int
@@ -50,7 +50,7 @@ def read_edition(files: EditionFiles, counters: str, overview: str | None) -> Ed
 def check_limits(limits: Mapping[str, Tolerance]) -> None:
     """Raise ToleranceError if a limit is unknown or not a share; called before a run that takes hours."""
     if unknown := sorted(set(limits) - set(GATES)):
-        raise ToleranceError(f"There is no data gate '{unknown[0]}'; there are {', '.join(GATES)}.")
+        raise ToleranceError(f"'{unknown[0]}' is not a data gate; the gates are {', '.join(GATES)}.")
     for limit in limits.values():
         share(limit)
 

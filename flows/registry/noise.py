@@ -1,4 +1,4 @@
-"""The interval of the difference between two models, so that noise is no promotion.
+"""The interval of the difference between two models, so that noise does not lead to a promotion.
 
     draws     {"student/lee/spearman": [0.55, 0.53, ...]}    the figure of each bootstrap draw of the same items
               the interval is that of new - promoted, draw by draw, since both were measured on the same items

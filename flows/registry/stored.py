@@ -1,4 +1,4 @@
-"""Whether objects are where their readers would fetch them: in the default DVC remote, else in the cache.
+"""Check that objects are where their readers fetch them: in the default DVC remote, else in the cache.
 
 `dvc push` ends with 0 although objects are nowhere, and keeps a list of its own of what the remote has. Here the
 remote itself is asked, and objects of the cache are hashed.

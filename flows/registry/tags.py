@@ -1,4 +1,4 @@
-"""Whether the tags of the registry are whole: GTO and git leave a damaged one out, as if it had never been there."""
+"""Check that the tags of the registry are whole: GTO and git silently leave out a damaged one."""
 
 from pathlib import Path
 

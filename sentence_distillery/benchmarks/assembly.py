@@ -87,7 +87,9 @@ def collected(names: Sequence[str], directories: Sequence[Path], target: Path) -
         found = [place for directory in directories for place in folders(directory, name) if place.is_dir()]
         if not found:
             places = ", ".join(map(str, directories))
-            raise InputError(f"{places}: there is no folder {name}; give the one that has it, or leave {name} out.")
+            raise InputError(
+                f"{places}: the folder {name} is missing; give the directory that has it, or leave {name} out."
+            )
         (links / name).unlink(missing_ok=True)
         (links / name).symlink_to(found[0].resolve())
     write_benchmarks(names, Sources(links, links), target, Counters("rows"))
@@ -137,7 +139,7 @@ def read(benchmark: Benchmark, sources: Sources) -> Tables:
         directory = benchmark.directory(sources)
         return {spec.name: (benchmark, spec, build_parts(spec, directory)) for spec in benchmark.tables}
     except BadDataError as error:
-        raise InputError(f"{error} To mend it, {benchmark.remedy(sources)}.") from error
+        raise InputError(f"{error} To repair it, {benchmark.remedy(sources)}.") from error
 
 
 def groups_of(tables: Tables) -> Groups:

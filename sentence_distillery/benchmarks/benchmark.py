@@ -1,4 +1,4 @@
-"""What a benchmark set is: its files, where they come from, and the tables that they become.
+"""Define a benchmark set: its files, their sources, and the tables made of them.
 
 The counts of rows are those of the published sets. A set that differs in one row is another set, and its scores could
 not be compared with published ones.
@@ -36,11 +36,11 @@ MainMetric = Literal["pearson", "spearman", "accuracy", "f1", "ap", "v_measure",
 
 @dataclass(frozen=True)
 class Sources:
-    """Directories that benchmark sets are read from, and what to do if a file there is missing or wrong."""
+    """Directories of benchmark sets, each with the remedy for a missing or wrong file."""
 
     external: Path  # <set>/<file>, as `sentence_distillery.benchmarks.download` brings them
     samples: Path  # pairs.csv and reviews.csv of this project
-    external_remedy: str = "bring its files, or fetch them with sentence_distillery.benchmarks.download"
+    external_remedy: str = "add its files, or download them with sentence_distillery.benchmarks.download"
     samples_remedy: str = "restore it from the project's repository"
 
 

@@ -59,9 +59,21 @@ EVALUATION_FINGERPRINTS = pa.schema([pa.field("fingerprint", pa.uint64(), nullab
 
 @dataclass(frozen=True)
 class PairSet:
-    """One split of sentence or word pairs.
+    """Hold one split of sentence or word pairs.
 
-    `scores` is (pairs,) float32 on `scale` = (lowest, highest), or None; `labels` is one string a pair, or None.
+    Attributes:
+        name: The name of the set, such as "stsb".
+        split: "train", "dev" or "test".
+        sentences1: The first text of each pair.
+        sentences2: The second text of each pair, as many.
+        scores: (pairs,) float32, human ratings on `scale`, or None.
+        labels: One label for each pair, "1" for a paraphrase and "0" for another pair, or None.
+        scale: The lowest and the highest possible score, or None without scores.
+
+    Example:
+        >>> pairs = PairSet("mine", "test", ["A cat.", "A dog."], ["A kitten.", "A tree."], None, ["1", "0"], None)
+        >>> pairs.take(np.array([1])).sentences2
+        ['A tree.']
     """
 
     name: str
@@ -73,23 +85,58 @@ class PairSet:
     scale: tuple[float, float] | None
 
     def take(self, rows: NDArray[np.int64]) -> "PairSet":
-        """Return the pairs at `rows`, in that order."""
+        """Return the pairs at some rows, in that order.
+
+        Args:
+            rows: (taken,) int64, each from 0 to pairs - 1.
+
+        Returns:
+            A set of the same name, split and scale.
+
+        Example:
+            >>> pairs = PairSet("mine", "test", ["a", "b"], ["c", "d"], np.array([1, 5], np.float32), None, (0.0, 5.0))
+            >>> pairs.take(np.array([1, 0])).scores.tolist()
+            [5.0, 1.0]
+        """
         left, right = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
         scores = None if self.scores is None else self.scores[rows]
         labels = None if self.labels is None else [self.labels[row] for row in rows]
         return PairSet(self.name, self.split, left, right, scores, labels, self.scale)
 
     def unit_scores(self) -> NDArray[np.float32]:
-        """Return the scores on [0, 1], (pairs,) float32; raises InputError if there are none."""
+        """Map the scores from `scale` to [0, 1].
+
+        Returns:
+            (pairs,) float32 in [0, 1].
+
+        Raises:
+            InputError: If the set has no scores.
+
+        Example:
+            >>> pairs = PairSet("mine", "test", ["a"], ["b"], np.array([4], np.float32), None, (0.0, 5.0))
+            >>> pairs.unit_scores().round(1)
+            array([0.8], dtype=float32)
+        """
         if self.scores is None or self.scale is None:
-            raise InputError(f"Benchmark set '{self.name}' has no scores; take one that has, such as stsb or sick.")
+            raise InputError(f"Benchmark set '{self.name}' has no scores; use a set with scores, such as stsb or sick.")
         low, high = self.scale
         return ((self.scores - low) / (high - low)).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """One split of labelled documents."""
+    """Hold one split of labelled documents.
+
+    Attributes:
+        name: The name of the set.
+        split: "train", "dev" or "test".
+        texts: The texts of the documents.
+        labels: One label for each document.
+
+    Example:
+        >>> DocumentSet("mine", "test", ["The gale closed the port."], ["weather"]).labels
+        ['weather']
+    """
 
     name: str
     split: str
@@ -99,16 +146,23 @@ class DocumentSet:
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """One split of queries and the documents that answer them, for retrieval or reranking.
+    """Hold one split of queries and the documents that answer them, for retrieval or reranking.
 
     Attributes:
-        name: Of the set.
-        split: Of the queries.
+        name: The name of the set.
+        split: The split of the queries, "train", "dev" or "test".
         queries: The texts of the queries.
         documents: The texts of the documents.
         ids: The id of each document, which decides between documents of the same cosine.
-        judgements: Which document answers which query, by their places in `queries` and `documents`.
-        judged_only: Whether a query's judged documents are its only candidates (reranking), or all are (retrieval).
+        judgements: The documents that answer each query, by their places in `queries` and `documents`.
+        judged_only: Whether only the judged documents of a query are its candidates (reranking), or all (retrieval).
+
+    Example:
+        >>> answer = Judgements(np.array([0]), np.array([1]), np.array([1]))
+        >>> documents = ["A dog.", "The port is shut."]
+        >>> queries = QuerySet("mine", "test", ["closed ports"], documents, ["a", "b"], answer)
+        >>> queries.documents[queries.judgements.document[0]]
+        'The port is shut.'
     """
 
     name: str
@@ -121,7 +175,19 @@ class QuerySet:
 
 
 def files(name: str, kind: Kind) -> tuple[str, ...]:
-    """Return the names of a set's files: one, or those of queries, documents and judgements."""
+    """Return the names of a set's files: one, or those of queries, documents and judgements.
+
+    Args:
+        name: The name of the set.
+        kind: Its kind.
+
+    Returns:
+        The names, without a directory.
+
+    Example:
+        >>> files("stsb", "pairs"), len(files("scifact", "queries"))
+        (('stsb.parquet',), 3)
+    """
     if kind != "queries":
         return (f"{name}.parquet",)
     return tuple(f"{name}.{part}.parquet" for part in ("queries", "documents", "judgements"))
@@ -129,24 +195,39 @@ def files(name: str, kind: Kind) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BenchmarkData:
-    """The benchmark sets that `assembly.write_benchmarks` wrote to a directory.
+    """Read the benchmark sets that `assembly.write_benchmarks` wrote to a directory.
 
-    A method that reads raises InputError, with the file, if it is missing or damaged.
+    A method that reads raises InputError, with the file, if the file is missing or damaged.
 
-    >>> data = BenchmarkData(Path("data/benchmarks"))           # doctest: +SKIP
-    >>> [name for name in data.available("pairs")]              # doctest: +SKIP
-    ['samples', 'stsb']
+    Attributes:
+        directory: The directory of the sets.
+
+    Example:
+        >>> data = BenchmarkData(Path("data/benchmarks"))           # doctest: +SKIP
+        >>> [name for name in data.available("pairs")]              # doctest: +SKIP
+        ['samples', 'stsb']
     """
 
     directory: Path
 
     def provenance(self) -> Any:
-        """Read what is known of each set: kind, splits, rows, scale, where it comes from."""
+        """Read the provenance of each set: kind, splits, rows, scale and source.
+
+        Returns:
+            The content of provenance.json: "sets" and "absent" by name, and "pair_sets".
+
+        Raises:
+            InputError: If the file is missing or damaged.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).provenance()["absent"]          # doctest: +SKIP
+            {}
+        """
         path = self.directory / PROVENANCE
         if not path.exists():
             raise InputError(
-                f"{path} cannot be read: there is no such file, so {self.directory} has no benchmark sets. "
-                "`write_benchmarks` of sentence_distillery.benchmarks.assembly makes such a directory.",
+                f"{path} cannot be read: it does not exist, so {self.directory} has no benchmark sets. Write them "
+                "with sentence_distillery.benchmarks.assembly.write_benchmarks.",
                 path,
             )
         from sentence_distillery.benchmarks.provenance import Provenance  # needs pydantic
@@ -154,14 +235,40 @@ class BenchmarkData:
         return read_json(path, Provenance)
 
     def available(self, kind: Kind | None = None) -> list[str]:
-        """Return the names of the sets that are present, all or those of one kind, in the order of the parameters."""
+        """List the sets that are present.
+
+        Args:
+            kind: "pairs", "words", "documents" or "queries"; None for all kinds.
+
+        Returns:
+            Their names, in the order of the parameters.
+
+        Raises:
+            InputError: If the directory has no sets.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).available("words")              # doctest: +SKIP
+            ['wordsim353', 'simlex999']
+        """
         sets = self.provenance()["sets"]
         return [name for name, entry in sets.items() if kind in (None, entry["kind"])]
 
     def present(self, names: Sequence[str], where: str) -> list[str]:
-        """Return those of these pair sets that are present.
+        """List those of some sets of pairs that are present.
 
-        Raises InputError for a name that is not of a known set; `where` is the parameter that has it.
+        Args:
+            names: The sets to look for.
+            where: The parameter that names them, for the error.
+
+        Returns:
+            The names of the present ones, in the given order.
+
+        Raises:
+            InputError: If a name is not that of a known set.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).present(["stsb", "samples"], "pairs.also")   # doctest: +SKIP
+            ['samples']
         """
         known = self.provenance()["pair_sets"]
         if unknown := [name for name in names if name not in known]:
@@ -170,18 +277,59 @@ class BenchmarkData:
         return [name for name in names if name in here]
 
     def why_unavailable(self, name: str, where: str) -> Unavailable | None:
-        """Say why there are no pairs of a set, or None.
+        """Say why a set of pairs cannot be read.
 
-        Raises InputError for a name that is not of a known set; `where` is the parameter that has it.
+        Args:
+            name: The set.
+            where: The parameter that names it, for the error.
+
+        Returns:
+            The reason, or None if the set is present.
+
+        Raises:
+            InputError: If the name is not that of a known set.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).why_unavailable("stsb", "pairs.also")        # doctest: +SKIP
+            Unavailable(reason='the set stsb is absent')
         """
         return None if self.present([name], where) else Unavailable(f"the set {name} is absent")
 
     def splits(self, name: str) -> list[str]:
-        """Return the splits of a set that `available` names."""
+        """List the splits of a set.
+
+        Args:
+            name: A set that `available` names.
+
+        Returns:
+            Some of "train", "dev" and "test".
+
+        Raises:
+            KeyError: If the set is absent.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).splits("samples")               # doctest: +SKIP
+            ['train', 'dev', 'test']
+        """
         return list(self.provenance()["sets"][name]["rows"])
 
     def pairs(self, name: str, split: Split) -> PairSet:
-        """Read one split of a set of kind pairs or words; raises InputError with the remedy if it is absent."""
+        """Read one split of a set of kind pairs or words.
+
+        Args:
+            name: The set.
+            split: "train", "dev" or "test".
+
+        Returns:
+            The pairs, with the scores or labels that the set has.
+
+        Raises:
+            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).pairs("samples", "test").scale  # doctest: +SKIP
+            (1.0, 5.0)
+        """
         entry, rows = self._read(name, split, PAIRS, ("pairs", "words"))
         scores, labels = rows["score"], rows["label"]
         return PairSet(
@@ -195,15 +343,42 @@ class BenchmarkData:
         )
 
     def documents(self, name: str, split: Split) -> DocumentSet:
-        """Read one split of a set of kind documents; raises InputError with the remedy if it is absent."""
+        """Read one split of a set of kind documents.
+
+        Args:
+            name: The set.
+            split: "train", "dev" or "test".
+
+        Returns:
+            The documents with their labels.
+
+        Raises:
+            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
+
+        Example:
+            >>> len(BenchmarkData(Path("data/benchmarks")).documents("samples_reviews", "test").texts)  # doctest: +SKIP
+            92
+        """
         _, rows = self._read(name, split, DOCUMENTS, ("documents",))
         return DocumentSet(name, split, rows["text"].to_pylist(), rows["label"].to_pylist())
 
     def task(self, name: str) -> tuple[TaskType, tuple[str, ...]]:
-        """Return how an encoder is scored on a set: the type of task, and protocols other than MTEB's, if it has some.
+        """Return how an encoder is scored on a set.
 
-        Sets that were written before they had a task are scored as they were: pairs by correlation, documents by the
-        SGD classifier. Raises InputError with the remedy if the set is absent.
+        Sets of versions without tasks are scored as before: pairs by correlation, documents by the SGD classifier.
+
+        Args:
+            name: The set.
+
+        Returns:
+            The type of task, and the protocols other than MTEB's, if the set has some.
+
+        Raises:
+            InputError: If the set is absent, with the remedy.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).task("samples")                 # doctest: +SKIP
+            ('sts', ())
         """
         entry = self._entry(name)
         if "task" in entry:
@@ -211,15 +386,55 @@ class BenchmarkData:
         return ("classification", ("sgd",)) if entry["kind"] == "documents" else ("sts", ())
 
     def own(self) -> list[str]:
-        """Return the names of the sets of the user's own labels."""
+        """List the sets with the user's own labels.
+
+        Returns:
+            Their names, in the order of the parameters.
+
+        Raises:
+            InputError: If the directory has no sets.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).own()                           # doctest: +SKIP
+            ['tickets']
+        """
         return [name for name, entry in self.provenance()["sets"].items() if entry.get("own", False)]
 
     def scored(self, name: str) -> bool:
-        """Tell whether the stage `evaluate` scores a set that `available` names."""
+        """Tell whether the stage `evaluate` scores a set.
+
+        Args:
+            name: A set that `available` names.
+
+        Returns:
+            False for a set that is read for other purposes.
+
+        Raises:
+            InputError: If the set is absent, with the remedy.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).scored("samples")               # doctest: +SKIP
+            True
+        """
         return bool(self._entry(name).get("scored", True))
 
     def queries(self, name: str, split: Split) -> QuerySet:
-        """Read one split of a set of kind queries; raises InputError with the remedy if it is absent."""
+        """Read one split of a set of kind queries.
+
+        Args:
+            name: The set.
+            split: The split of the queries: "train", "dev" or "test".
+
+        Returns:
+            The queries, the documents of this split and of all splits, and the judgements.
+
+        Raises:
+            InputError: If the set is absent, with the remedy, or if it has no such split or is of another kind.
+
+        Example:
+            >>> len(BenchmarkData(Path("data/benchmarks")).queries("scifact", "test").documents)    # doctest: +SKIP
+            5183
+        """
         self._check(name, split, ("queries",))
         tables = [
             read_table(self.directory / file, schema)
@@ -238,7 +453,18 @@ class BenchmarkData:
         return QuerySet(name, split, *texts, ids, judgements, self.task(name)[0] == "reranking")
 
     def fingerprints(self) -> NDArray[np.uint64]:
-        """Read the fingerprint of every text of a dev or test split, (texts,) uint64, for decontamination."""
+        """Read the fingerprints of all texts of dev and test splits, for decontamination.
+
+        Returns:
+            (texts,) uint64.
+
+        Raises:
+            InputError: If the file is missing or damaged.
+
+        Example:
+            >>> BenchmarkData(Path("data/benchmarks")).fingerprints().dtype            # doctest: +SKIP
+            dtype('uint64')
+        """
         table = read_table(self.directory / FINGERPRINTS, EVALUATION_FINGERPRINTS)
         marks: NDArray[np.uint64] = table["fingerprint"].to_numpy()
         return marks

@@ -71,6 +71,6 @@ def refuse_shared(columns: Sequence[Sequence[str]], evaluated: NDArray[np.uint64
     if shared.any():
         row = int(shared.argmax())
         raise InputError(
-            f"{where} shares {shared.sum():,} of its {len(shared):,} rows with what evaluation scores on, the first "
-            f"of them {columns[0][row][:80]!r}: nothing is scored. {remedy}"
+            f"{where} shares {shared.sum():,} of its {len(shared):,} rows with the evaluation sets, the first one "
+            f"{columns[0][row][:80]!r}. Nothing is scored. {remedy}"
         )

@@ -85,7 +85,7 @@ def download() -> Source:
 
     def read(entry: Benchmark, file: PinnedFile) -> bytes:
         if file.home is None:
-            raise UnavailableError("must be brought: no public file has these bytes")
+            raise UnavailableError("cannot be downloaded, since no public file has these bytes; add it yourself")
         host = urlsplit(file.home).netloc
         if host in unreachable:
             raise UnavailableError(unreachable[host])
@@ -124,9 +124,9 @@ def _get_once(url: str) -> bytes:
         while chunk := response.read1(CHUNK_BYTES):
             body += chunk
             if len(body) > MAXIMUM_BYTES:
-                raise UnavailableError(f"{url} sends more than {MAXIMUM_BYTES} bytes")
+                raise UnavailableError(f"{url} sends more than the {MAXIMUM_BYTES} bytes that are allowed")
             if time.monotonic() > deadline:
-                raise UnavailableError(f"{url} had not ended after {DEADLINE_SECONDS:.0f} seconds")
+                raise UnavailableError(f"{url} was not complete after {DEADLINE_SECONDS:.0f} seconds")
     return bytes(body)
 
 
@@ -147,12 +147,12 @@ def fetch_set(entry: Benchmark, target: Path, source: Source) -> Report:
                 report.missing[file.name] = str(error)
             else:
                 report.wrong[file.name] = (
-                    f"{path} has SHA-256 {held}, expected {file.sha256}, and no other came: {error}"
+                    f"{path} has SHA-256 {held}, expected {file.sha256}, and could not be replaced: {error}"
                 )
             continue
         if sha256_of(content) != file.sha256:
             report.wrong[file.name] = (
-                f"came with SHA-256 {sha256_of(content)}, expected {file.sha256}, and was not kept"
+                f"the download has SHA-256 {sha256_of(content)}, expected {file.sha256}; it was not kept"
             )
             continue
         with atomic_file(path) as partial:

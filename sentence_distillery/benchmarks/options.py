@@ -24,12 +24,14 @@ class OwnBenchmark(Section):
     `columns` says which column of the files has which field.
     """
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$", title="of the set in all results; no other set may have it")
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9_-]*$", title="name of the set in all results, unlike that of any other set"
+    )
     task: OwnTask
     files: dict[str, str] = Field(title="a .csv, .tsv, .jsonl or .parquet file for each part")
     columns: dict[str, str]
     scale: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        title="sts: the lowest and the highest possible score; null for other tasks"
+        title="lowest and highest possible score, for the task sts; null for other tasks"
     )
 
     @model_validator(mode="after")
@@ -38,9 +40,9 @@ class OwnBenchmark(Section):
         _check_keys(f"{self.name}: files", set(self.files), needed, possible)
         _check_keys(f"{self.name}: columns", set(self.columns), fields, set())
         if (self.task == "sts") != (self.scale is not None):
-            raise ValueError(f"{self.name}: scale is [lowest, highest] for the task sts, and null for others")
+            raise ValueError(f"{self.name}: scale must be [lowest, highest] for the task sts, and null for other tasks")
         if self.scale is not None and not self.scale[0] < self.scale[1]:
-            raise ValueError(f"{self.name}: scale = {self.scale} does not begin with the lower score")
+            raise ValueError(f"{self.name}: scale = {self.scale} does not begin with the lower score; swap the two")
         return self
 
 
@@ -53,12 +55,12 @@ def _check_keys(what: str, found: set[str], needed: set[str], possible: set[str]
 
 class Benchmarks(Section):
     sets: list[str] = Field(title="benchmark sets to read; absent ones are reported")
-    own: list[OwnBenchmark] = Field(title="sets of your own labels, in addition")
+    own: list[OwnBenchmark] = Field(title="additional sets, with your own labels")
 
     @field_validator("own")
     @classmethod
     def _each_name_once(cls, own: list[OwnBenchmark]) -> list[OwnBenchmark]:
         names = [each.name for each in own]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"own has the name {twice[0]} twice")
+            raise ValueError(f"two sets of own have the name {twice[0]}; rename one")
         return own

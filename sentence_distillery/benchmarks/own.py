@@ -79,7 +79,7 @@ def own_benchmark(option: OwnBenchmark) -> Benchmark:
     try:
         found = list(read(Path()))
     except BadDataError as error:
-        raise InputError(f"{error} Mend the file, or benchmarks.own, which names it.") from error
+        raise InputError(f"{error} Correct the file, or its entry in benchmarks.own.") from error
     kind, main_metric = KINDS[option.task]
     rows, passages, judgements = (
         dict(Counter(row.split for row in found if isinstance(row, kinds)))
@@ -105,7 +105,7 @@ def _check_file(what: str, path: Path) -> None:
     if not path.is_file():
         raise InputError(f"{what} is not a file here; correct the path.")
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{what} is none of {', '.join(SUFFIXES)}; convert it.")
+        raise InputError(f"{what} has none of the suffixes {', '.join(SUFFIXES)}; convert it.")
 
 
 def read_rows(option: OwnBenchmark, directory: Path) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from sentence_distillery.io.contents import Content, Natural
 
 
 class Entry(Content):
-    """What the readers of a set rely on; one that was written before sets had a task has none."""
+    """The fields that the readers of a set need; sets of older versions have no task."""
 
     kind: Kind
     rows: dict[str, Natural]
@@ -21,7 +21,7 @@ class Entry(Content):
 
 
 class Provenance(Content):
-    """What provenance.json holds: the sets that are there, why others are not, and the names of all sets of pairs."""
+    """The content of provenance.json: present sets, absent ones with a reason, and the names of all sets of pairs."""
 
     sets: dict[str, Entry]
     absent: dict[str, str]

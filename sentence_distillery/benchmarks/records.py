@@ -121,7 +121,7 @@ def labelled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, s
     for place, line in lines(path, encoding):
         label, blank, text = line.partition(" ")
         if not blank:
-            raise BadDataError(f"{place}: {line!r} has no label and text with a blank between them.")
+            raise BadDataError(f"{place}: {line!r} is not a label, a space and a text.")
         yield place, label, text.strip()
 
 

@@ -49,7 +49,7 @@ Sets = Mapping[Split, PairSet]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where the pairs of a task come from: the benchmark sets, and the directory of augmented pairs, <task>/ each."""
+    """The sources of a task's pairs: the benchmark sets, and the directory of augmented pairs, <task>/ each."""
 
     benchmarks: BenchmarkData
     augmented_pairs: Path

@@ -13,17 +13,17 @@ Order = Literal["before_pooling", "after_pooling"]  # when a sentence and its co
 class ComponentFocus(Section):
     """Encoders that read a sentence and its component (paper 3); the lists are the axes of the matrix."""
 
-    encoders: list[str] = Field(min_length=1, title="names in section `encoders`")
+    encoders: list[str] = Field(min_length=1, title="names of section `encoders`")
     tasks: list[Annotated[str, Field(pattern=r"^[^+]+(\+labels|\+augmented)?$")]] = Field(
         min_length=1,
-        title="sets of rated pairs, stsb and sick in the paper; +labels adds a loss on labels, +augmented adds pairs",
+        title="sets of rated pairs (stsb and sick in the paper); +labels adds a loss on labels, +augmented adds pairs",
     )
     weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
-        min_length=1, title="W_cf; 0.0 is SBERT; one, roles or gate learns it with the encoder"
+        min_length=1, title="values of W_cf; 0.0 is SBERT; one, roles and gate learn it together with the encoder"
     )
 
     functions: dict[str, Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]] = Field(
-        title="name -> module:function, encoders that get the component at inference only"
+        title="further encoders (name: module:function), which get the component only at inference"
     )
 
     @field_validator("functions")
@@ -50,22 +50,24 @@ class ComponentTraining(ScoredTraining):
 
     name: ClassVar[str] = "component_training"
 
-    seeds: list[Seed] = Field(min_length=1, title="every cell is trained with each")
+    seeds: list[Seed] = Field(min_length=1, title="seeds of the training of every cell")
     pooling: Literal["mean", "max", "cls"]
     order: Order = Field(
-        title="before_pooling adds token outputs, as section 3.2.1 of paper 3 says; after_pooling adds pooled vectors"
+        title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors"
     )
-    label_weight: Positive = Field(title="of the labels' cross-entropy in tasks +labels; the loss on the ratings has 1")
+    label_weight: Positive = Field(
+        title="weight of the cross-entropy of the labels in tasks with +labels, relative to the loss on ratings"
+    )
 
 
 class AugmentedPairs(Section):
     """Training pairs that a teacher scores, for the tasks +augmented of component_focus."""
 
-    teacher: str = Field(title="name in section `encoders`; fine-tuned on the task first, as in component_training")
-    seeds: list[Seed] = Field(min_length=1, title="the teacher is fine-tuned with each; the mean cosine is the score")
-    pairs: Count = Field(title="pairs to add to the human-rated ones")
-    nearest: Count = Field(title="a sentence is paired with one of so many nearest neighbours")
+    teacher: str = Field(title="a name of section `encoders`; first fine-tuned on the task, as in component_training")
+    seeds: list[Seed] = Field(min_length=1, title="seeds of the teacher's fine-tuning; the mean cosine is the score")
+    pairs: Count = Field(title="number of pairs to add to the human-rated ones")
+    nearest: Count = Field(title="number of nearest neighbours from which the partner of a sentence is drawn")
     share: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        title="weight of the teacher's scores when mixed into human ratings"
+        title="weight of the teacher's scores in the mixture with human ratings"
     )
-    seed: Seed = Field(title="of the random choice of pairs")
+    seed: Seed = Field(title="seed of the random choice of pairs")

@@ -299,7 +299,7 @@ class FocusExperiment:
 def label_loss(encoder: PairEncoder, data: TokenizedTask, weight: float) -> LabelLoss:
     """Make the second loss of a cell; raises InputError if the training pairs have no labels."""
     if data.labels is None:
-        raise InputError("These training pairs have no labels; leave +labels away in component_focus.tasks.")
+        raise InputError("These training pairs have no labels; remove +labels from component_focus.tasks.")
     return LabelLoss(encoder.dimension, data.labels, weight)
 
 

@@ -78,7 +78,7 @@ _SENTENCES = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _
 
 
 def without_boilerplate(paragraph: str, removed: Counter[str]) -> str:
-    """Apply REPAIRS to a paragraph; `removed` counts by name what they remove."""
+    """Apply REPAIRS to a paragraph; `removed` counts the removals by name."""
     beginning = paragraph[:_LONGEST_DATELINE]
     has_dash = "-" in beginning or "–" in beginning or "—" in beginning
     dateline = _DATELINE.match(beginning) if has_dash else None

@@ -47,7 +47,7 @@ from sentence_distillery.runtime.shards import map_shards, processes_here
 
 HERE = Shards(processes=1, dask=None)
 ENOUGH = 1_000  # sentences
-FEW = "%s sentences of %s documents are left, few to learn from: bring %s at the least, and better ten times as many."
+FEW = "Only %s sentences of %s documents are left: train on at least %s, better on ten times as many."
 EXAMINED_AT_ONCE = 200
 EXAMINED_CHARACTERS = 500_000
 # No reader filters by the smallest and largest text of a page, and these take a fifth of the time to write.
@@ -170,7 +170,7 @@ class Spool:
             self.parts = number + 1
 
     def take(self) -> tuple[Documents, Sentences]:
-        """Return what is known of all documents and sentences, and release it."""
+        """Return the decisions on all documents and sentences, and release them."""
         documents, sentences = joined(self._documents), joined(self._sentences)
         self._documents, self._sentences = [], []
         return documents, sentences
@@ -189,7 +189,7 @@ class Spool:
 
 
 def write_part(number: int, spool: Spool, decisions: Decisions, target: Path, language: str) -> Written:
-    """Write the kept sentences of a part to `target`, and return what was dropped of it, and what is held out."""
+    """Write the kept sentences of a part to `target`, and return its dropped and its held-out sentences."""
     first = number * spool.part_documents
     sentences = spool.read(number)
     own = decisions.part(first, first + spool.part_documents)
@@ -242,7 +242,7 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], thread
 
 
 def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> None:
-    """Count what is kept and dropped; raises InputError if nothing is kept."""
+    """Count kept and dropped sentences; raises InputError if none is kept."""
     kept, dropped, documents = decisions.counts()
     counters.keep(kept)
     counters.dropped.update(dropped)
@@ -255,5 +255,5 @@ def count(decisions: Decisions, removed: Counter[str], counters: Counters) -> No
     if not kept:
         raise InputError(
             f"no sentence of {len(decisions.documents)} articles was kept (dropped: {dict(counters.dropped)}); "
-            "see whether `language` and `minimum_tokens` fit the articles."
+            "check whether `language` and `minimum_tokens` fit the articles."
         )

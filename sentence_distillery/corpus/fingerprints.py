@@ -19,7 +19,7 @@ _NEITHER_IN_ASCII = bytes(code for code in range(128) if not chr(code).isalnum()
 
 @cache
 def _neither() -> re.Pattern[str]:
-    r"""Match what is neither a letter with its marks, such as vowels of Devanagari, nor a digit; \w has underscores."""
+    r"""Match all but letters with their marks, such as vowels of Devanagari, and digits; \w has underscores."""
     return re.compile(rf"(?:[^\w{marks()}]|_)+")
 
 

@@ -19,26 +19,29 @@ class Columns(Section):
 
 class HeldOut(Section):
     share: Annotated[float, Field(ge=0.0, le=0.5)] = Field(
-        title="share of the sentences, in whole documents, that no model is trained on; 0 holds nothing out"
+        title="share of the sentences, in whole documents, that no model is trained on; 0: none"
     )
-    maximum_sentences: Count = Field(title="at most so many sentences are held out, however large the corpus is")
+    maximum_sentences: Count = Field(title="maximum number of held-out sentences")
     seed: Seed
 
 
 class Clean(Section):
     language: str = Field(pattern="^[a-z]{2}$", title="ISO 639-1 code; documents in another language are dropped")
-    minimum_tokens: Count = Field(title="shorter sentences are dropped")
-    maximum_tokens: Count = Field(title="longer sentences are dropped")
+    minimum_tokens: Count = Field(title="minimum length of a sentence in words; shorter ones are dropped")
+    maximum_tokens: Count = Field(title="maximum length of a sentence in words; longer ones are dropped")
     near_duplicate_threshold: Fraction = Field(
-        title="Jaccard similarity of two documents' word 3-grams; 1 turns it off"
+        title="Jaccard similarity of word 3-grams from which a document counts as a near duplicate; 1: off"
     )
     line_repeats: Annotated[int, Field(ge=2)] = Field(
-        title="a line that occurs in so many documents of one source is boilerplate"
+        title="number of documents of one source from which a repeated line counts as boilerplate"
     )
-    shard_documents: Count = Field(title="documents in each part of data/corpus/sentences")
+    shard_documents: Count = Field(title="number of documents in each part of data/corpus/sentences")
 
     @model_validator(mode="after")
     def _some_length_is_kept(self) -> Self:
         if self.minimum_tokens > self.maximum_tokens:
-            raise ValueError(f"minimum_tokens = {self.minimum_tokens} is above maximum_tokens = {self.maximum_tokens}")
+            raise ValueError(
+                f"minimum_tokens = {self.minimum_tokens} is above maximum_tokens = "
+                f"{self.maximum_tokens}; lower the first or raise the second"
+            )
         return self

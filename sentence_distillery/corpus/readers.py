@@ -63,7 +63,7 @@ def _rows(path: Path, format: str, names: set[str]) -> Iterator[tuple[str, Row]]
         raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
 
 
-_RESTORE = "Restore the file that you brought, or leave it out."
+_RESTORE = "Restore the file, or leave it out."
 
 
 def _kind(mode: int) -> str:
@@ -106,8 +106,8 @@ def format_of(path: Path) -> str | None:
 def _read_text(path: Path, names: set[str]) -> Iterator[tuple[str, Row]]:
     if (size := path.stat().st_size) > LARGEST_ARTICLE:
         raise InputError(
-            f"{path} has {size:,} bytes, too many for one article ({LARGEST_ARTICLE:,} at most); "
-            "bring a file with an article in each line or row, such as .jsonl, .csv or .parquet."
+            f"{path} has {size:,} bytes, too many for one article ({LARGEST_ARTICLE:,} at most); use a format with "
+            "one article per line or row, such as .jsonl, .csv or .parquet."
         )
     content = path.read_bytes()
     try:
@@ -240,7 +240,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name the one that you mean: --text-column, text_column, or `columns` in params.yaml."
+            "name the right one: --text-column, text_column, or `columns` in params.yaml."
         )
 
 

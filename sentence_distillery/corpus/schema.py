@@ -1,4 +1,4 @@
-"""The tables of a corpus: articles, sentences, and what was dropped."""
+"""The tables of a corpus: articles, sentences, and dropped texts."""
 
 import pyarrow as pa
 

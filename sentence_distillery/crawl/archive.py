@@ -55,7 +55,7 @@ class Archive:
             path = self._directory / name
             if not path.exists() or path.stat().st_size < end:
                 raise InputError(
-                    f"{path} is shorter than the {end} bytes that were written to it; restore it, or remove "
+                    f"{path} is shorter than {end} bytes, its length after writing; restore it, or remove "
                     f"{self._directory.parent} and crawl again."
                 )
             os.truncate(path, end)

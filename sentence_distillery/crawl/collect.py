@@ -67,9 +67,9 @@ def _articles_of(crawl: Crawl, web: Web, directory: Path, root: Path, state: Pat
 
 
 _NO_ARTICLE = {
-    "package": "the package holds no article; run `pip install --force-reinstall gensim`.",
-    "files": "crawl.inputs hold no article with text; see whether columns.text names the right column.",
-    "web": "the crawl found no article (pages by reason: {}); see web.sites, web.languages and the days.",
+    "package": "the package has no articles; run `pip install --force-reinstall gensim`.",
+    "files": "crawl.inputs have no article with text; check whether columns.text names the right column.",
+    "web": "the crawl found no article (pages by reason: {}); check web.sites, web.languages, web.since and web.until.",
 }
 
 
@@ -126,9 +126,9 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
     given = Path(entry.path)
     # Lexically, because the input may be a link to a file elsewhere, which a watcher of `root` follows.
     if root is not None and not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / root):
-        raise InputError(f"crawl.inputs: {given} is not below {root}, where changes are seen; put it there.")
+        raise InputError(f"crawl.inputs: {given} is not below {root}, and DVC sees changes only there; move it.")
     if not given.exists():
-        raise InputError(f"crawl.inputs: {given} does not exist; put it there, or take it out of crawl.inputs.")
+        raise InputError(f"crawl.inputs: {given} does not exist; create it, or remove it from crawl.inputs.")
     if root is not None:
         _refuse_linked_directories(given, root)
     ignored: Counter[str] = Counter()
@@ -138,7 +138,7 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
     readable = [path for path in files if entry.format or format_of(path)]
     if not readable:
         raise InputError(
-            f"crawl.inputs: {given} is not a file that can be read; bring {', '.join(SUFFIXES)}, or name its format."
+            f"crawl.inputs: {given}: no file has a known suffix; use {', '.join(SUFFIXES)}, or name its format."
         )
     if len(readable) < len(files):
         _count(counters, IGNORED_FILES, len(files) - len(readable))
@@ -151,7 +151,7 @@ def _refuse_linked_directories(given: Path, root: Path) -> None:
     for path in (*below, *given.rglob("*")):
         if path.is_symlink() and path.is_dir():
             raise InputError(
-                f"crawl.inputs: {path} links to a directory, in which no change is seen; link its files instead."
+                f"crawl.inputs: {path} links to a directory, where DVC sees no changes; link its files instead."
             )
 
 

@@ -27,11 +27,11 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 class CrawlInput(Section):
     path: str = Field(title="file or directory below data/external")
     format: Literal["text", "markdown", "lines", "conllu", "jsonl", "csv", "tsv", "parquet"] | None = Field(
-        title="text, markdown: one article a file; lines: one a line, its fields between tabs named 1, 2 ...; conllu: "
-        "one a sentence; null: by the suffix"
+        title="text, markdown: one article per file; lines: one per line, with tab-separated fields named 1, 2 ...; "
+        "conllu: one per sentence; null: chosen by the suffix"
     )
     columns: Columns = Field(title="column of each field; unused by the formats text and markdown")
-    sources: list[str] = Field(default=[], title="articles of other sources are left out; empty: all are taken")
+    sources: list[str] = Field(default=[], title="sources whose articles are kept; an empty list keeps all")
 
 
 class Crawl(Section):
@@ -45,11 +45,15 @@ class Site(Section):
     """One news site; a page is followed if its host is listed and it is in a section, or its URL fits `articles`."""
 
     name: str = Field(min_length=1, title="name of the source of its articles")
-    hosts: list[Host] = Field(min_length=1, title="lower-case names, with a port unless it is the default one")
-    sections: list[Url] = Field(title="pages to start from; their paths bound the crawl, http://host/ bounds nothing")
-    sitemaps: list[Url] = Field(title="sitemaps or sitemap indexes, compressed or not")
-    feeds: list[Url] = Field(title="RSS or Atom")
-    articles: str | None = Field(title="regular expression found in an article's URL; null: decide by the page itself")
+    hosts: list[Host] = Field(
+        min_length=1, title="host names in lower case, with the port if it is not the default port"
+    )
+    sections: list[Url] = Field(title="start pages; the crawl stays below their paths, and http://host/ sets no limit")
+    sitemaps: list[Url] = Field(title="addresses of sitemaps or sitemap indexes, plain or compressed")
+    feeds: list[Url] = Field(title="addresses of RSS or Atom feeds")
+    articles: str | None = Field(
+        title="regular expression that matches in the URL of an article; null: decided by the page itself"
+    )
 
     @field_validator("articles")
     @classmethod
@@ -63,26 +67,33 @@ class Site(Section):
 
 class Web(Section):
     snapshot: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", title="a new name crawls again and fetches what is new"
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        title="name of the snapshot; a new name crawls again and fetches only new pages",
     )
     contact: str | None = Field(
         pattern=r"^\S+@\S+\.\S+$|^https?://\S+$",
-        title="e-mail or page for those who run the sites, sent in User-Agent; no crawl starts without it",
+        title="your e-mail address or web page, sent to the sites in the User-Agent; required for a crawl",
     )
     sites: list[Site]
-    since: Day | None = Field(title="articles from earlier days, or without a date, are dropped; null keeps all")
-    until: Day | None = Field(title="articles from later days, or without a date, are dropped; null keeps all")
+    since: Day | None = Field(
+        title="first day of the articles; drops earlier ones and those without a date; null keeps all"
+    )
+    until: Day | None = Field(
+        title="last day of the articles; drops later ones and those without a date; null keeps all"
+    )
     languages: list[Language] = Field(title="ISO 639-1 codes of the articles to keep; an empty list keeps all")
-    requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(title="at most, to one host")
-    pages: Count = Field(title="requests in one snapshot, robots.txt not counted")
-    megabytes: Count = Field(title="downloaded in one snapshot")
-    page_megabytes: Positive = Field(title="a larger page is dropped, compressed or not")
-    depth: Count = Field(title="most links between a section, a sitemap or a feed and a page")
-    timeout_seconds: Positive = Field(title="for one page, from the connection to its last byte")
-    retries: Annotated[int, Field(ge=0, le=10)] = Field(title="after a timeout, a broken connection or HTTP 5xx")
-    minimum_words: Count = Field(title="shorter articles are dropped")
-    extraction_seconds: Positive = Field(title="limit for one page; then its child process is killed")
-    extraction_megabytes: Annotated[int, Field(ge=256)] = Field(title="address space of a child process")
+    requests_per_second: Annotated[float, Field(gt=0.0, le=100.0)] = Field(title="maximum rate of requests to one host")
+    pages: Count = Field(title="maximum number of requests in one snapshot, without those for robots.txt")
+    megabytes: Count = Field(title="maximum download in one snapshot")
+    page_megabytes: Positive = Field(title="maximum size of a page, compressed or not; larger pages are dropped")
+    depth: Count = Field(title="maximum number of links from a section, a sitemap or a feed to a page")
+    timeout_seconds: Positive = Field(title="time limit for one page, from the connection to the last byte")
+    retries: Annotated[int, Field(ge=0, le=10)] = Field(
+        title="number of retries after a timeout, a broken connection or HTTP 5xx"
+    )
+    minimum_words: Count = Field(title="minimum length of an article; shorter ones are dropped")
+    extraction_seconds: Positive = Field(title="time limit for extracting one page; then its child process is killed")
+    extraction_megabytes: Annotated[int, Field(ge=256)] = Field(title="memory limit (address space) of a child process")
     private_hosts: list[Host] = Field(title="hosts that may be in a private network; all others must be public")
 
     @model_validator(mode="after")

@@ -152,8 +152,8 @@ class RobotsMiddleware:
         if delay > LONGEST_DELAY:
             if host not in self._slow:
                 log.warning(
-                    "%s asks for %g s between two requests, so none of its pages is fetched; write its operators, or "
-                    "leave it out of web.sites",
+                    "%s asks for %g s between two requests, so none of its pages is fetched; write to its operators, "
+                    "or remove it from web.sites",
                     host,
                     delay,
                 )
@@ -170,7 +170,7 @@ class RobotsMiddleware:
             return known
         robots = await self._fetched(origin)
         if robots.ruling is Ruling.UNREACHABLE:
-            log.warning("%s cannot be had, so nothing of its host is fetched in this run", origin)
+            log.warning("%s cannot be fetched, so this run skips its host", origin)
             self._unreachable[origin] = robots
         else:
             self._store.put_robots(origin, robots)

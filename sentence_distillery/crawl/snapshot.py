@@ -53,7 +53,7 @@ def web_articles(web: Web, state: Path, directory: Path, counters: Counters) -> 
             limit = _crawl(web, scope, store, counters)
         except (OSError, sqlite3.Error) as error:
             raise InputError(
-                f"{state} could not be written: {error}. What was fetched is kept; make room, then run again."
+                f"{state} could not be written: {error}. The fetched pages are kept; free some space, then run again."
             ) from error
         choice = Choice(web, scope, store, limit)
         for row in choice.dropped:
@@ -70,11 +70,11 @@ def check(web: Web) -> None:
     """Raise InputError if a crawl must not start."""
     if not web.sites:
         raise InputError(
-            "web.sites is empty; name a site, or take a preset, such as conf/site/china-daily.yaml of the repository."
+            "web.sites is empty; name a site, or use a preset, such as conf/site/china-daily.yaml of the repository."
         )
     if web.contact is None:
         raise InputError(
-            "web.contact is not set; give an e-mail address or a page by which those who run the sites can reach you, "
+            "web.contact is not set; give an e-mail address or a web page where the sites' operators can reach you, "
             "such as you@example.org. It is sent with each request."
         )
     scope = Scope(web)
@@ -105,7 +105,7 @@ def _crawl(web: Web, scope: Scope, store: Store, counters: Counters) -> str | No
         if not store.finished:
             store.add(scope.seeds())
         if read := pages.analyse_kept():
-            log.info("%d pages read that an earlier run had fetched", read)
+            log.info("read %d pages that an earlier run had fetched", read)
         if not store.finished:
             limit = _fetch(web, scope, store, pages)
     finally:
@@ -130,7 +130,11 @@ def _fetch(web: Web, scope: Scope, store: Store, pages: Pages) -> str | None:
         return None
     limit = work.limit()
     if limit:
-        log.warning("%s reached, %d pages not fetched; raise it and run again to go on", limit, left.get("queued", 0))
+        log.warning(
+            "%s is reached and %d pages are not fetched; raise it and run again to continue",
+            limit,
+            left.get("queued", 0),
+        )
     return limit
 
 

@@ -269,7 +269,7 @@ def run(work: Work) -> None:
     if done.cancelled() or (error := done.exception()) is not None:
         raise RuntimeError("the crawl broke off") from error
     if reasons != ["finished"]:
-        log.info("stopped (%s); run again to go on", ", ".join(reasons) or "unknown")
+        log.info("stopped (%s); run again to continue", ", ".join(reasons) or "unknown")
         sys.exit(128 + signal.SIGTERM)
 
 

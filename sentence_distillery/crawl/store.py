@@ -442,7 +442,9 @@ def _locked(path: Path) -> int:
         except BlockingIOError as error:
             if time.monotonic() > deadline:
                 os.close(descriptor)
-                raise InputError(f"{path.parent} is in use by another crawl; wait for its end, or stop it.") from error
+                raise InputError(
+                    f"{path.parent} is in use by another crawl; wait until it ends, or stop it."
+                ) from error
             time.sleep(0.1)
         else:
             return descriptor

@@ -93,7 +93,9 @@ class Worker:
                 ours.recv_bytes()
             except EOFError as error:
                 self.stop()
-                raise RuntimeError("a child process for extraction ended at its start, see above") from error
+                raise RuntimeError(
+                    "a child process for extraction ended at its start; its own message is above"
+                ) from error
         return self._child[1]
 
 

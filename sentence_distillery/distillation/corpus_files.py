@@ -31,7 +31,7 @@ CLEAN = Clean(
 )
 PART_ARTICLES = 5_000
 SHOWN = 60  # characters of a refused value
-NOTHING = "{} has no text: it is empty, or all of it is blank. Bring sentences or articles."
+NOTHING = "{} has no text: it is empty or blank. Give sentences or articles."
 
 Texts = str | Path | Iterable[str | Path]
 Article = tuple[str, str]  # its source and its text
@@ -64,9 +64,9 @@ def write_sentences(
     """
     if options is None:
         if fingerprints is not None:
-            raise InputError("fingerprints are compared in cleaning, so they need clean=True.")
+            raise InputError("fingerprints need clean=True, since cleaning compares them.")
         if held_out is not None:
-            raise InputError("held_out needs clean=True: cleaning takes repeated texts out of the training text.")
+            raise InputError("held_out needs clean=True: cleaning removes repeated texts from the training text.")
         _write_as_they_stand(texts, text_column, directory, counters)
         return
     articles = directory.with_name("articles")
@@ -173,7 +173,7 @@ def _files(path: Path) -> list[Path]:
         raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
     readable = [file for file in files_in(path) if format_of(file)]
     if not readable:
-        raise InputError(f"{path} has no file that can be read; bring {', '.join(SUFFIXES)}.")
+        raise InputError(f"{path} has no file of a known format; use {', '.join(SUFFIXES)}.")
     return readable
 
 

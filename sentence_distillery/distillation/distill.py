@@ -64,9 +64,9 @@ HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
 REMEDIES = {  # by the reason for which most sentences were dropped
-    "duplicate": " that differs: what repeats counts once",
-    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, distill(clean=False) keeps them",
-    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, distill(clean=False) keeps them",
+    "duplicate": "; it must differ, since repeated text counts once",
+    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, but distill(clean=False) keeps them",
+    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, but distill(clean=False) keeps them",
 }
 
 log = logging.getLogger(__name__)
@@ -205,7 +205,7 @@ def distill(
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
-        raise InputError(f"held_out = {held_out}, but no working_directory keeps these texts; name one.")
+        raise InputError(f"held_out = {held_out} needs a working_directory, which keeps these texts; name one.")
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     with progress(show_progress), _working(working_directory) as directory:
@@ -241,7 +241,7 @@ def texts_to_embed(
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
 ) -> list[str]:
-    """List what a teacher embeds if `distill` gets the same texts and options: sentences, words, pieces of words.
+    """List the texts that a teacher embeds if `distill` gets the same arguments: sentences, words, pieces of words.
 
     It is for vectors that are made elsewhere. Write them to a Parquet file with the columns text and vector, and give
     `distill` the file as the teacher.
@@ -284,11 +284,25 @@ def as_teacher(
     prompt: str | None = None,
     prompt_name: str | None = None,
 ) -> GivenTeacher:
-    """Return the options of a teacher that is given by reference, or itself.
+    """Return the options of a teacher that is given by reference, or the teacher itself.
+
+    Args:
+        teacher: A reference, a path, options, or a function from texts to (texts, dimension) numbers.
+        revision: The commit of a hub id, or the user's version of a function.
+        maximum_length: The maximum number of word pieces of a text.
+        prompt: The prompt before every text; None for the default of the teacher's files.
+        prompt_name: The name of a prompt in the teacher's files.
+
+    Returns:
+        The options, or the encoder of a function.
 
     Raises:
-        InputError: an option is out of its range, the reference is empty, or a function gives no vectors.
-        TypeError: it is none of the kinds that `distill` takes.
+        InputError: If an option is out of its range, the reference is empty, or a function gives no vectors.
+        TypeError: If the teacher is of another type.
+
+    Example:
+        >>> as_teacher("api.parquet", None, 128)
+        VectorTeacher(vectors='api.parquet', sha256=None)
     """
     if isinstance(teacher, Teacher | FunctionTeacher | VectorTeacher | FunctionEncoder):
         return teacher
@@ -317,8 +331,15 @@ def as_teacher(
 def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
     """Tell which kind of teacher a reference names.
 
-    >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
-    ['FunctionTeacher', 'VectorTeacher', 'Teacher']
+    Args:
+        reference: A directory, a hub id, package:<name>, module:function, or a Parquet file.
+
+    Returns:
+        The class of its options.
+
+    Example:
+        >>> [kind_of_reference(name).__name__ for name in ("use:embed", "api.parquet", "package:minilm")]
+        ['FunctionTeacher', 'VectorTeacher', 'Teacher']
     """
     if reference.endswith(".parquet") and not Path(reference).is_dir():
         return VectorTeacher
@@ -370,11 +391,13 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     total = counters.kept + counters.dropped.total()
     remedy = ""
     if cleaning and counters.dropped:
-        remedies = REMEDIES | {"language": f"; or say which language yours is (--language, now '{cleaning.language}')"}
+        remedies = REMEDIES | {
+            "language": f"; or set the language of your text (--language, now '{cleaning.language}')"
+        }
         remedy = remedies.get(counters.dropped.most_common(1)[0][0], "")
     raise InputError(
-        f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least {FEWEST}, "
-        f"and learns from some ten thousands on. Bring more text{remedy}."
+        f"{counters.kept} of {total:,} sentences are left (dropped: {dropped}), but a student needs at least "
+        f"{FEWEST}, and does well from ten thousand on. Give more text{remedy}."
     )
 
 

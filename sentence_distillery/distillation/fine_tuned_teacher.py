@@ -49,9 +49,7 @@ def tune_teachers(
     """
     train = training_pairs(data, counters)
     if len(train.sentences1) < 2:
-        return Unavailable(
-            f"{len(train.sentences1)} pairs of STS-B train share no sentence with what evaluation scores on"
-        )
+        return Unavailable(f"{len(train.sentences1)} pairs of STS-B train share no sentence with the evaluation sets")
     for number, teacher in enumerate(teachers):
         encoder = PairEncoder(_plain(load_encoder(teacher)), Pooling.MEAN)
         alone = Weights(0.0, encoder.dimension)
@@ -64,10 +62,10 @@ def tune_teachers(
 
 
 def _plain(encoder: Encoder) -> Encoder:
-    """Return the encoder; raises InputError if it is not a mean over its tokens, the only one that is saved again."""
+    """Return the encoder; raises InputError unless it is only a mean over its tokens."""
     if not encoder.modules.plain:
         raise InputError(
             f"{encoder.reference} has the pooling {', '.join(encoder.modules.poolings)}, a prompt or further layers; "
-            "only an encoder that is a mean over its tokens is fine-tuned. Set fine_tuned_teacher.enabled to false."
+            "only an encoder with mean pooling alone can be fine-tuned. Set fine_tuned_teacher.enabled to false."
         )
     return encoder

@@ -1,4 +1,4 @@
-"""The fine-tuned student: a separate variant that is fine-tuned on human ratings, which the plain student never sees.
+"""The fine-tuned student: a separate variant trained further on human ratings, which the plain student never uses.
 
 It is trained like the static student and its MLP head, but on the labels of teachers that were fine-tuned on the
 ratings of STS-B train (distillation/fine_tuned_teacher.py). Then it is tuned on these pairs itself:

@@ -14,27 +14,34 @@ SMALL_BATCH, LARGE_BATCH = 128, 1_024
 
 
 class SoftLabels(Section):
-    batch_tokens: Count = Field(title="word pieces in a batch, padding included; at most 512 on a processor")
-    minimum_count: Count = Field(title="corpus words that occur at least so often also get a soft label")
-    additional_words: Annotated[int, Field(ge=0)] = Field(title="most frequent other words of GloVe that get one too")
+    batch_tokens: Count = Field(title="word pieces in a batch, padding included; limited to 512 on a CPU")
+    minimum_count: Count = Field(title="frequency from which a corpus word also gets a soft label")
+    additional_words: Annotated[int, Field(ge=0)] = Field(
+        title="number of further words, the most frequent of GloVe, that also get a soft label"
+    )
     additional_teachers: list[AnyTeacher] = Field(
-        title="next to `teacher`; the student learns the mean of their cosines"
+        title="teachers in addition to `teacher`; the student learns the mean of their cosines"
     )
     passages: Annotated[int, Field(ge=0)] = Field(
-        title="consecutive sentences of 60 words and more that get one, too, for search_student; 0 for none"
+        title="number of passages (consecutive sentences, 60 words or more) with a soft label, for search_student; "
+        "0: none"
     )
     precision: Precision
 
 
 class Student(Section):
-    dimension: Count = Field(title="principal components of the teacher's embeddings that are kept")
-    epochs: Count | None = Field(title="null: as many as make 1,600 steps, from 5 to 20")
+    dimension: Count = Field(
+        title="dimension of the vectors: number of principal components of the teacher's embeddings"
+    )
+    epochs: Count | None = Field(title="passes over the training data; null: from 5 to 20, for about 1,600 steps")
     batch_size: Annotated[int, Field(ge=2)] | None = Field(
-        title="null: 128 below 50,000 sentences, 1,024 from there on"
+        title="sentences in a step; null: 128 below 50,000 sentences, otherwise 1,024"
     )
     learning_rate: Positive
-    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
-    temperature: Positive = Field(title="of the in-batch similarity distributions")
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(
+        title="weight of the in-batch Kullback-Leibler divergence"
+    )
+    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
     seed: Seed
 
     def size(self, sentences: int) -> tuple[int, int]:
@@ -48,14 +55,16 @@ class Student(Section):
 
 
 class Size(Section):
-    """What is given up after training, so that the student's files are small; all null: nothing."""
+    """Compression after training, for small files; all null: none."""
 
     megabytes: Positive | None = Field(
-        title="millions of bytes of the student's files; tokens and dimensions to keep are searched on held-out texts"
+        title="size limit of the student's files; held-out texts decide how many tokens and dimensions are kept"
     )
-    vocabulary: Count | None = Field(title="tokens to keep, the most frequent ones; not with megabytes")
+    vocabulary: Count | None = Field(
+        title="number of tokens to keep, the most frequent ones; not together with megabytes"
+    )
     precision: Literal["float32", "float16", "int8", "levels"] | None = Field(
-        title="how a number is stored; null: float32, or with megabytes the better one of int8 and levels"
+        title="storage of a number; null: float32, or with megabytes the better of int8 and levels"
     )
 
     @model_validator(mode="after")
@@ -83,12 +92,14 @@ class MlpHead(Switchable):
     name: ClassVar[str] = "mlp_head"
     number: ClassVar[str] = "units"
 
-    units: Count = Field(title="of the hidden layer")
+    units: Count = Field(title="number of units of the hidden layer")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
-    relational_weight: Annotated[float, Field(ge=0.0)] = Field(title="weight of the in-batch KL")
-    temperature: Positive = Field(title="of the in-batch similarity distributions")
+    relational_weight: Annotated[float, Field(ge=0.0)] = Field(
+        title="weight of the in-batch Kullback-Leibler divergence"
+    )
+    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
     seed: Seed
 
 
@@ -101,9 +112,13 @@ class SearchStudent(Switchable):
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
-    temperature: Positive = Field(title="of the in-batch similarity distributions")
-    lexical_dimension: Annotated[int, Field(ge=0)] = Field(title="dimensions that equal words share; 0 for none")
-    lexical_weight: Annotated[float, Field(ge=0.0)] = Field(title="length of these dimensions relative to the others")
+    temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
+    lexical_dimension: Annotated[int, Field(ge=0)] = Field(
+        title="number of dimensions of the lexical channel, which shared words raise; 0: none"
+    )
+    lexical_weight: Annotated[float, Field(ge=0.0)] = Field(
+        title="length of the lexical channel, relative to the other dimensions"
+    )
     seed: Seed
 
 
@@ -118,7 +133,7 @@ class FineTunedStudent(Switchable):
     map_learning_rate: Positive = Field(title="learning rate of the linear map that all tokens share")
     token_weight_learning_rate: Positive = Field(title="learning rate of the logarithms of the token weights")
     direction_learning_rate: Positive = Field(
-        title="learning rate of the direction; a token's weight depends on its component along it"
+        title="learning rate of the direction along which a token's component sets its weight"
     )
     seed: Seed
 

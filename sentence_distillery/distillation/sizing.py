@@ -71,7 +71,7 @@ def fit_to_size(
     precisions: Sequence[StoredAs] = PRECISIONS,
     held_out: Sequence[str] = (),
 ) -> tuple[StaticEncoder, list[Trial]]:
-    """Make a student of at most a given size, the one that agrees best with the full student on texts.
+    """Find the student of at most a given size that agrees best with the full student on texts.
 
     Args:
         encoder: The full student. It must not have layers after the sum of its token vectors.
@@ -97,7 +97,9 @@ def fit_to_size(
     refuse_layers(encoder)
     listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
     if len(listed) < FEWEST:
-        raise InputError(f"{len(listed)} different texts; give at least {FEWEST}, better some thousands.")
+        raise InputError(
+            f"There are only {len(listed)} different texts; give at least {FEWEST}, better some thousands."
+        )
     stored = Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
     fixed, each = _sizes(encoder, stored)
     if (size := fixed + each * encoder.dimension) <= megabytes:
@@ -112,7 +114,7 @@ def fit_to_size(
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
         trials.append(Trial(len(smaller.stored), smaller.dimension, precision, size, recall))
     if not trials:
-        raise InputError(f"megabytes is {megabytes:g}: no student of at least {LEAST} dimensions is that small.")
+        raise InputError(f"megabytes is {megabytes:g}, too small for a student of {LEAST} dimensions; raise it.")
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
     smaller = compress(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed
@@ -147,7 +149,14 @@ def made_to_size(
 
 
 def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
-    """Yield a table for a terminal, its header first."""
+    """Show trials as a table for a terminal.
+
+    Args:
+        trials: The trials.
+
+    Yields:
+        The header, and a line for each trial, with tabs between the columns.
+    """
     yield "recall@10\tmegabytes\tdimension\ttokens\tprecision"
     for trial in trials:
         size = f"{trial.megabytes:.1f}\t{trial.dimension}\t{trial.vocabulary:,}\t{trial.precision}"
@@ -155,7 +164,15 @@ def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
 
 
 def write_trials(target: Path, trials: Iterable[Trial]) -> None:
-    """Write a CSV file with a row for each trial, the best first; with its header alone if nothing was tried."""
+    """Write a CSV file with a row for each trial, the best first; without trials, only its header.
+
+    Args:
+        target: The file.
+        trials: The trials.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)

@@ -104,7 +104,7 @@ def embedding_array(column: pa.ChunkedArray) -> NDArray[np.float16]:
 
 @dataclass(frozen=True)
 class LabelDirectories:
-    """Where the corpus is read from, where its soft labels are written, and where shards are kept between runs."""
+    """The directories of the corpus, of its soft labels, and of the shards that are kept between runs."""
 
     sentences: Path
     soft_labels: Path
@@ -200,7 +200,7 @@ def sentence_labels(shelves: list[Shelf], part: Path) -> pa.Table:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a corpus has: its words and what might be terms, with their counts, and the bytes of each text."""
+    """The counts of a corpus: its words, its candidates for terms, and the bytes of each text."""
 
     words: Counter[str]
     signed: Counter[str]
@@ -247,7 +247,7 @@ def additional_words(known: Container[str], count: int) -> list[str]:
         return []  # GloVe need not be installed
     words = list(itertools.islice((word for word in glove_words() if word not in known and is_word(word)), count))
     if len(words) < count:
-        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(words):,} more; lower it.")
+        raise InputError(f"additional_words = {count:,}, but GloVe has only {len(words):,} further words; lower it.")
     return words
 
 
@@ -298,13 +298,17 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
         if absent > ABSENT * total:
             raise InputError(
                 f"{message}; at most {ABSENT:.0%} may lack one. `sentence-distillery distill ... --list-texts FILE` "
-                "lists what to embed. If the vectors are of whole texts, take these as they are: --no-clean, or "
+                "lists the texts to embed. If the vectors are of whole texts, skip the cleaning: --no-clean, or "
                 "distill(clean=False)."
             )
-        log.warning("%s; no student is trained on these", message)
+        log.warning("%s; the student is not trained on these", message)
     listed = list(words)
     if unknown := len(encoder.absent(listed)):
-        log.info("%s of %s words have no vector; it is estimated from sentences", f"{unknown:,}", f"{len(listed):,}")
+        log.info(
+            "%s of %s words have no vector; their vectors are estimated from sentences",
+            f"{unknown:,}",
+            f"{len(listed):,}",
+        )
 
 
 def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where: Shards) -> int:

@@ -127,7 +127,7 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
         sentences = read_table(part, READ)
         labels = read_table(corpus.soft_labels / part.name, schema)
         if not sentence_ids(sentences["document"], sentences["position"]).equals(labels["sentence"]):
-            raise InputError(f"{corpus.soft_labels / part.name} was not made from {part}; label the corpus again.")
+            raise InputError(f"{corpus.soft_labels / part.name} does not belong to {part}; label the corpus again.")
         part_tokens = encoder.token_ids(sentences["text"].to_pylist())
         embeddings = embedding_array(labels["embedding"])
         rows = usable(part_tokens, embeddings, counters)
@@ -136,7 +136,7 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
     if counters.kept < 2:
         raise InputError(
             f"{counters.kept} sentences of {corpus.sentences} have a known word and a vector, but a student needs 2; "
-            "bring more text."
+            "give more text."
         )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
@@ -290,8 +290,8 @@ def train_paper(
     rate = params.learning_rate
     curve = student_trainer(model, optimizer, batches, params.epochs, rate, saving, watch, decay=False).run(loss)
     remedy = (
-        f"Lower learning_rate, which is {params.learning_rate}, and see whether the soft labels and the refined word "
-        "vectors differ from each other."
+        f"Lower learning_rate, which is {params.learning_rate}, and check whether the soft labels and the refined "
+        "word vectors differ from each other."
     )
     return TrainedStudent(StaticEncoder(tokenizer, table, model.layer()), labelled.tokens, curve, remedy)
 

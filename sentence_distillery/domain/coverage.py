@@ -1,4 +1,4 @@
-"""How much of a text an encoder knows: the words that it has whole, and the texts of which it knows nothing."""
+"""Coverage of texts by an encoder: words with a token of their own, and texts without any known token."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -36,11 +36,11 @@ def reference_of(corpus: LabelledCorpus, share: float, options: Domain) -> Refer
     table = read_table(sentences, READ) if is_there(sentences) else pa.table([[], [], []], schema=READ)
     if len(table) < FEWEST:
         if share == 0:
-            return Unavailable("no text is held out: held_out.share is 0")
-        return Unavailable(f"{len(table)} texts are held out, but {FEWEST} are needed: bring more text")
+            return Unavailable("there are no held-out texts: held_out.share is 0")
+        return Unavailable(f"there are {len(table)} held-out texts, but {FEWEST} are needed: add more text")
     found = read_table(labels, soft_label_schema(corpus.dimension))
     if not sentence_ids(table["document"], table["position"]).equals(found["sentence"]):
-        raise InputError(f"{labels} was not made from {sentences}; label the corpus again.", labels)
+        raise InputError(f"{labels} does not belong to {sentences}; label the corpus again.", labels)
     vectors = embedding_array(found["embedding"]).astype(np.float32)
     rows = np.flatnonzero(vectors.any(axis=1))  # the others have no vector: the teacher is a file that lacks them
     if len(rows) < FEWEST:

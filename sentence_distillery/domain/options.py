@@ -11,6 +11,8 @@ PeerName = Literal["released", "model2vec", "tokenlearn"]
 
 class Domain(Section):
     peers: list[PeerName] = Field(title="encoders to compare with; model2vec takes a minute, tokenlearn several")
-    neighbours: Count = Field(title="near pairs of a text: it and so many of the teacher's nearest texts")
-    random_pairs: Count = Field(title="random pairs of a text: it and so many texts drawn at random")
+    neighbours: Count = Field(title="number of near pairs of a text: the text with each of the teacher's nearest texts")
+    random_pairs: Count = Field(
+        title="number of random pairs of a text: the text with each of some texts drawn at random"
+    )
     seed: Seed

@@ -1,4 +1,4 @@
-"""What a student is compared with on texts of its domain: encoders that cost less, or that others would train.
+"""Peers of a student on texts of its domain: encoders without training, and encoders by other libraries.
 
     released      the encoder that comes with this library, trained on general text
     model2vec     model2vec.distill of the same teacher, with as many dimensions: it needs no text
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the peers are made from.
+    """The data that peers are made from.
 
     Attributes:
         released: The directory of the released encoder, or "released" for the one of this library.

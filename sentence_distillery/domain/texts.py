@@ -77,22 +77,36 @@ def evaluate_on_texts(
     """
     chosen = distinct((text for _, text in read_articles(texts, text_column, by_line=True)), maximum, seed)
     if len(chosen) < FEWEST:
-        raise InputError(f"{len(chosen)} different texts, but at least {FEWEST} are needed; bring more.")
+        raise InputError(f"There are {len(chosen)} different texts, but at least {FEWEST} are needed; give more.")
     with progress(show_progress):
         vectors = _vectors(teacher, chosen, revision, maximum_length)
     if len(rows := np.flatnonzero(vectors.any(axis=1))) < len(chosen):
         log.warning("%s of %s texts have no vector of the teacher", f"{len(chosen) - len(rows):,}", f"{len(chosen):,}")
         if len(rows) < FEWEST:
-            raise InputError(f"{len(rows)} texts have a vector of the teacher, but at least {FEWEST} are needed.")
+            raise InputError(
+                f"The teacher has vectors for {len(rows)} texts, but at least {FEWEST} are needed; add vectors."
+            )
         chosen, vectors = [chosen[row] for row in rows], vectors[rows]
     options = DOMAIN.model_copy(update={"seed": seed})
     return list(scored(name, encoder, Reference.of(chosen, vectors, options), DATASET))
 
 
 def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
-    """Return at most so many of the texts, without blank and repeated ones, in their order.
+    """Return a sample of the texts in their order, without blank and repeated ones.
 
-    Which ones are drawn depends on their letters and digits and the seed, not on the other texts' order.
+    The draw depends on the letters and digits of a text and on the seed, not on the order of the other texts.
+
+    Args:
+        texts: The texts.
+        maximum: The maximum number of texts.
+        seed: The seed of the draw.
+
+    Returns:
+        At most `maximum` texts.
+
+    Example:
+        >>> distinct(["A cat.", "", "a cat", "A dog."], maximum=9, seed=1)
+        ['A cat.', 'A dog.']
     """
     given = list(texts)
     marks = fingerprints(given)

@@ -74,7 +74,18 @@ def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
 
 
 def levels(table: Floats) -> NDArray[np.int8]:
-    """Round the table to 255 levels, (vocabulary, dimension) int8 in [-127, 127]."""
+    """Round a table to 255 levels of one step.
+
+    Args:
+        table: (vocabulary, dimension) float32.
+
+    Returns:
+        (vocabulary, dimension) int8 in [-127, 127]; the largest value of the table becomes 127 or -127.
+
+    Example:
+        >>> levels(np.array([[0.5, -1.0]], np.float32)).tolist()
+        [[64, -127]]
+    """
     step = max(float(np.abs(table).max(initial=0.0)), 1e-30) / LEVELS
     rounded: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
     return rounded
@@ -124,24 +135,44 @@ def compress(
 
 
 def refuse_layers(encoder: StaticEncoder) -> None:
-    """Raise InputError if a student has layers after the sum of its token vectors, which no table can stand for."""
+    """Refuse a student with layers after the sum of its token vectors, which a table cannot replace.
+
+    Args:
+        encoder: The student.
+
+    Raises:
+        InputError: If it has layers.
+    """
     if encoder.linear is not None or encoder.hidden is not None:
-        raise InputError("The encoder has layers after the sum of its token vectors; compress one without.")
+        raise InputError(
+            "The encoder has layers after the sum of its token vectors; only one without layers can be compressed."
+        )
 
 
 def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.int64]:
-    """Count each token in texts, (vocabulary,) int64; without texts each counts once."""
+    """Count each token in texts.
+
+    Args:
+        encoder: The student, whose tokenizer is used.
+        texts: The texts; None counts every token once.
+
+    Returns:
+        (vocabulary,) int64.
+    """
     size = len(encoder.stored)
     return np.ones(size, np.int64) if texts is None else np.bincount(encoder.token_ids(texts).ids, minlength=size)
 
 
 def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64]) -> StaticEncoder:
-    """Return a student with `size` tokens: the most frequent words, and all that words are cut into.
+    """Return a student with `size` tokens: the most frequent words, and all pieces that words are cut into.
 
     Args:
         encoder: A student without layers after its sum.
         size: From the number of word pieces and single characters to that of its tokens.
-        counts: How often each token occurs, (vocabulary,) int64; of equal ones the earlier token is kept.
+        counts: The count of each token, (vocabulary,) int64; of equal ones the earlier token is kept.
+
+    Returns:
+        A student with a table of (size, dimension).
 
     Raises:
         InputError: If `size` is out of its range.
@@ -172,10 +203,13 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
     """Return a static student with fewer dimensions or fewer bits.
 
     Args:
-        encoder: a student without layers after its sum.
-        directions: the result of `principal_directions` for its table.
-        dimension: the number of them to keep; if all, the table is not rotated.
-        precision: how the table is stored.
+        encoder: A student without layers after its sum.
+        directions: The result of `principal_directions` for its table, (dimension, dimension) float32.
+        dimension: The number of directions to keep; if all, the table is not rotated.
+        precision: The storage of the table.
+
+    Returns:
+        A student with a table of (vocabulary, `dimension`).
     """
     table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]
     assert not table[UNKNOWN_ID].any()

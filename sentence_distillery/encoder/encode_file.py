@@ -29,7 +29,7 @@ Write = Callable[[list[str], Floats], None]
 
 @dataclass
 class Totals:
-    """What became of the lines: `blank` and `unknown` ones have a zero vector."""
+    """Counts of the lines: `blank` and `unknown` ones have a zero vector."""
 
     lines: int = 0
     blank: int = 0
@@ -150,7 +150,7 @@ def encode_texts(encoder: StaticEncoder, texts: Iterator[tuple[str, int]], name:
         InputError: If there is no text, one cannot be read, or the output cannot be written.
     """
     if output.suffix not in WRITERS:
-        raise InputError(f"{output} ends with neither .parquet nor .npy; name it so.")
+        raise InputError(f"{output} ends with neither .parquet nor .npy; use one of these suffixes.")
     totals = Totals()
     with atomic_file(output) as partial:
         with WRITERS[output.suffix](partial, encoder.dimension) as write:
@@ -158,7 +158,7 @@ def encode_texts(encoder: StaticEncoder, texts: Iterator[tuple[str, int]], name:
                 write(batch, encode_batch(encoder, batch, totals))
                 _show(totals)
         if totals.lines == 0:
-            raise InputError(f"{name} is empty; give one text a line, or a table with rows.")
+            raise InputError(f"{name} is empty; give a file with one text per line, or a table with rows.")
     return totals
 
 
@@ -173,5 +173,7 @@ def compare(encoder: StaticEncoder, first: str, second: str) -> float:
     vectors = encode_batch(encoder, [first, second], Totals())
     for text, vector in zip((first, second), vectors, strict=True):
         if not vector.any():
-            raise InputError(f"The encoder knows no word of {text!r}, so the cosine is undefined.")
+            raise InputError(
+                f"The encoder knows none of the words of {text!r}, so the cosine is undefined; use another text."
+            )
     return float(vectors[0] @ vectors[1])

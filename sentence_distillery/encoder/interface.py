@@ -342,7 +342,7 @@ class Interface(ABC):
         """
         for name, value in params.items():
             if name not in self.get_params():
-                raise ValueError(f"There is no parameter '{name}'; there are: {', '.join(self.get_params())}.")
+                raise ValueError(f"'{name}' is not a parameter; the parameters are {', '.join(self.get_params())}.")
             setattr(self, name, checked_dimension(value, self.full_dimension))
         return self
 
@@ -365,14 +365,24 @@ class Interface(ABC):
 
 
 def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
-    """Raise ValueError for a value that is neither None nor a number of dimensions from 1 to `full`.
+    """Check a number of dimensions.
+
+    Args:
+        truncate_dim: The dimensions to keep; None keeps all.
+        full: The dimensions of the model.
+
+    Returns:
+        The number, or None.
+
+    Raises:
+        ValueError: If it is neither None nor a number from 1 to `full`.
 
     Example:
         >>> checked_dimension(64, 160), checked_dimension(None, 160)
         (64, None)
         >>> checked_dimension(0, 160)
         Traceback (most recent call last):
-        ValueError: truncate_dim is 0; this model can be cut to 1 to 160 dimensions. None does not cut.
+        ValueError: truncate_dim is 0; this model has 160 dimensions. Give 1 to 160, or None for all.
     """
     if truncate_dim is None:
         return None
@@ -382,7 +392,7 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
         or not 1 <= truncate_dim <= full
     ):
         raise ValueError(
-            f"truncate_dim is {truncate_dim!r}; this model can be cut to 1 to {full} dimensions. None does not cut."
+            f"truncate_dim is {truncate_dim!r}; this model has {full} dimensions. Give 1 to {full}, or None for all."
         )
     return int(truncate_dim)
 

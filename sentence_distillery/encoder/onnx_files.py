@@ -106,8 +106,8 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
 def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
     if encoder.linear is not None:
         raise InputError(
-            "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that JavaScript "
-            "lacks. Write a student of kind static, or one with an MLP head."
+            "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that "
+            "JavaScript lacks. Write a student of kind static or deep."
         )
     if encoder.stored.nbytes > LARGEST:
         raise InputError(

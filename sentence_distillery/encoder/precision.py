@@ -58,7 +58,15 @@ def quantize_embeddings(
 
 
 def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> None:
-    """Refuse a precision that is not among `allowed` with a ValueError that lists them."""
+    """Refuse an unknown precision.
+
+    Args:
+        precision: The given precision.
+        allowed: The known ones.
+
+    Raises:
+        ValueError: If it is not among `allowed`, which the message lists.
+    """
     if precision not in allowed:
         raise ValueError(f"precision is {precision!r}; it is one of {', '.join(allowed)}.")
 
@@ -67,7 +75,8 @@ def _ranges(embeddings: NDArray[Any], precision: str) -> NDArray[Any]:
     """Compute the ranges, (2, dimension), of at least two embeddings; without embeddings any range will do."""
     if embeddings.ndim == 1 or len(embeddings) == 1:
         raise ValueError(
-            f"{precision} needs the range of each dimension, which one embedding does not show. Encode in float32 and "
+            f"{precision} needs the range of each dimension, which cannot be known from one embedding. Encode in "
+            "float32 and "
             "call quantize_embeddings with ranges=np.stack([sample.min(axis=0), sample.max(axis=0)]), the sample being "
             "the embeddings of many texts."
         )

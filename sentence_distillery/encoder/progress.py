@@ -7,7 +7,7 @@ from typing import TextIO
 
 @dataclass
 class Progress:
-    """Count what is done out of `total`; nothing is written if `shown` is false.
+    """Count finished texts out of `total`; write nothing if `shown` is false.
 
     Example:
         >>> progress = Progress(2_000, shown=True, stream=sys.stdout)

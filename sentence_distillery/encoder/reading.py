@@ -56,8 +56,8 @@ MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
 LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
 
 _NOT_HERE = (
-    "'released-search' is not in the installed package, which has one model. It is the directory "
-    "models/released_search of the repository: load that by its path."
+    "'released-search' is not part of the installed package. Copy models/released_search from the repository and "
+    "load it by its path."
 )
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
@@ -131,7 +131,7 @@ def model_directory(name: str | Path) -> Path:
         raise InputError(_NOT_HERE)
     if directory.is_dir():
         if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
-            raise InputError(f"The directory '{name}' holds no model{_hint(str(name))}")
+            raise InputError(f"The directory '{name}' does not hold a model{_hint(str(name))}")
         return directory
     if directory.exists():
         raise InputError(f"'{name}' is a file. Name the directory that holds {MODULES}, {TOKENIZER} and {WEIGHTS}.")
@@ -141,8 +141,8 @@ def model_directory(name: str | Path) -> Path:
 def _hint(name: str) -> str:
     if len(name.split("/")) == 2 and not name.startswith((".", "/", "~")):
         return (
-            ". If it is the name of a model on a hub, download it first: this library reads directories and downloads "
-            f'nothing. load("{RELEASED}") is the model that comes with it.'
+            ". If it is the name of a model on a hub, download the model first: this library reads only "
+            f'directories. load("{RELEASED}") loads its own model.'
         )
     return f'. Give the path of a directory that save_pretrained wrote, or load("{RELEASED}").'
 
@@ -222,8 +222,8 @@ class Weights:
         for path, digest in self._hashed.items():
             if digest.result() not in known:  # wherever it stands: another library may have put it in a folder
                 raise InputError(
-                    f"{path} has SHA-256 {digest.result()}, which {self.directory / CONFIG} does not have in {SHA256}: "
-                    f"it is damaged, or of another model. {_REMEDY}"
+                    f"{path} has SHA-256 {digest.result()}, but {self.directory / CONFIG} does not list it under "
+                    f"{SHA256}: the file is damaged, or belongs to another model. {_REMEDY}"
                 )
 
 
@@ -262,7 +262,7 @@ def _check_file(path: Path, largest: int | None = None) -> None:
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is not a file. {_REMEDY}")
     if largest is not None and path.exists() and (size := path.stat().st_size) > largest:
-        raise InputError(f"{path} has {size:,} bytes; such a file of a model has at most {largest:,}. {_REMEDY}")
+        raise InputError(f"{path} has {size:,} bytes; but this file of a model has at most {largest:,}. {_REMEDY}")
 
 
 def _read_json(path: Path) -> Any:
@@ -283,7 +283,7 @@ def _read_config(directory: Path) -> dict[str, Any]:
     if not isinstance(config, dict) or not (set(_SHAPE) <= set(config) or "normalize" in config):
         other = config.get("model_type") if isinstance(config, dict) else None
         kind = f": it describes a transformer of type '{other}'" if other else ""
-        raise InputError(f"{path} is not of a student{kind}. This library loads static models. {_REMEDY}")
+        raise InputError(f"{path} does not describe a student{kind}. This library loads only static models. {_REMEDY}")
     return config
 
 
@@ -307,7 +307,7 @@ def _dense_modules(directory: Path, config: Mapping[str, Any], modules: list[tup
     if kinds[:1] != ["StaticEmbedding"] or not set(kinds) <= set(_KNOWN_MODULES) or len(denses) not in _KINDS:
         raise InputError(
             f"{directory} is not a static model but one of {', '.join(kinds) or 'no modules'}. Load it with "
-            "sentence-transformers; this library loads StaticEmbedding, alone or with the Dense modules that it writes."
+            "sentence-transformers; this library loads StaticEmbedding, alone or with its own Dense modules."
         )
     return denses
 
@@ -442,9 +442,11 @@ def _read_table(
     if levels is None:
         _check_finite(path, name, table)
     elif (levels == NO_LEVEL).any():
-        raise InputError(f"{path}: tensor '{name}' is not of int8's levels in steps of {step}. {_REMEDY}")
+        raise InputError(
+            f"{path}: tensor '{name}' has values other than the levels of int8 in steps of {step}. {_REMEDY}"
+        )
     if table[0].any():
-        raise InputError(f"{path}: the unknown token (row 0) has a vector, which a student's has not. {_REMEDY}")
+        raise InputError(f"{path}: the unknown token (row 0) has a vector, but that of a student is zero. {_REMEDY}")
     return table, step, levels
 
 
@@ -456,7 +458,7 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
     if ROWS in names:  # model2vec made it, and ignores unknown tokens, whatever vector their row has
         places = read_tensors(path, {ROWS: (rows,)})[ROWS]
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
-            raise InputError(f"{path}: tensor '{ROWS}' points outside of the {len(table)} rows of the table. {_REMEDY}")
+            raise InputError(f"{path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {_REMEDY}")
         table = table[places]
         table[0] = 0
     if FACTORS in names:
@@ -499,7 +501,7 @@ def _read_hidden(directory: Path, denses: list[str], dimension: int, weights: We
     if not np.array_equal(widen[: 2 * dimension], identities) or not np.array_equal(
         narrow[:, : 2 * dimension], identities.T
     ):
-        raise InputError(f"{directory}: its two Dense modules are not of a student with an MLP head. {_REMEDY}")
+        raise InputError(f"{directory}: its two Dense modules do not fit a student with an MLP head. {_REMEDY}")
     return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
 
 

@@ -129,7 +129,7 @@ _LOWER = bytes(range(128)).lower() + bytes(range(128, 256))
 
 
 class Derived:
-    """What encoders of the same files share: the parts that were read, and what is computed of them."""
+    """The data that encoders of the same files share: the parts read, and values computed from them."""
 
     def __init__(self, parts: Parts | None = None) -> None:
         self.parts = parts
@@ -165,7 +165,7 @@ class Shared(Generic[Value]):
 
 @dataclass(frozen=True)
 class _Way:
-    """How vectors are made: at unit length or not, and whether a text without a known word is an error."""
+    """Settings of encoding: unit length or not, and whether a text without a known word is an error."""
 
     normalize: bool
     on_unknown: OnUnknown
@@ -855,6 +855,6 @@ def _refuse_unknown(texts: list[str], tokens: TokenIds, first: int) -> None:
     if len(rows):
         row = int(rows[0])
         raise ValueError(
-            f"texts[{first + row}] has no word that the model knows: {shown(texts[row])}. Leave it out, or take "
+            f"texts[{first + row}] has no word that the model knows: {shown(texts[row])}. Leave it out, or use "
             'on_unknown="zero" for a zero vector.'
         )

@@ -1,4 +1,4 @@
-"""Where the terms of a student may stand in a text, for the fast path of the encoder.
+"""Find the possible terms of a student in a text, for the fast path of the encoder.
 
 The fast path replaces punctuation by blanks, and a term is written with punctuation. So words that might hold a term
 are put back as they were, and are then looked up whole, or cut by the tokenizer:

@@ -1,4 +1,4 @@
-"""What `encode` takes: texts in any order of containers, checked before any work, and batches of them."""
+"""Check the texts that `encode` gets, in any container, and cut them into batches."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,7 +11,7 @@ _SHOWN = 60  # characters of a refused value
 
 
 def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
-    """List texts and refuse what is not a text.
+    """List texts, and refuse other values.
 
     Args:
         texts: Any iterable of str: a list, a generator, a NumPy array, a column of pandas, Polars or Arrow.
@@ -50,7 +50,7 @@ def _listed(texts: Any) -> list[Any]:
         raise TypeError(f"texts are a str or an iterable of str, not {shown(texts)}.")
     if (axes := getattr(texts, "ndim", 1)) != 1:  # an array or a table, whose rows or columns are not texts
         raise TypeError(
-            f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; take a column."
+            f"texts are a str or an iterable of str, not {type(texts).__name__} of {axes} axes; give one column."
         )
     return list(texts)
 

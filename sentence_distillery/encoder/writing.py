@@ -71,8 +71,8 @@ def refuse_other_content(directory: Path) -> None:
         module = entry.is_dir() and entry.name[:1].isdigit()  # 1_Dense, 2_Normalize, 0_StaticEmbedding
         if not module and entry.name not in _OF_A_MODEL:
             raise InputError(
-                f"{directory} holds '{entry.name}', which is not part of a model, and saving replaces the directory. "
-                "Name a new directory, or an empty one."
+                f"{directory} holds '{entry.name}', which is not part of a model, and saving replaces the whole "
+                "directory. Name a new directory, or an empty one."
             )
 
 

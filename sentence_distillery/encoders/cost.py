@@ -1,4 +1,4 @@
-"""What a transformer will cost, from its files, before it is loaded.
+"""Estimate the cost of a transformer from its files, before it is loaded.
 
     seconds = parameters of its layers * word pieces / (share * multiply-adds a second)
 

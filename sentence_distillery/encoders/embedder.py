@@ -54,7 +54,7 @@ def _same_encoder(teacher: GivenTeacher, fingerprint: str) -> TextEncoder:
     encoder = load_teacher(teacher)
     if encoder.fingerprint != fingerprint:
         raise InputError(
-            f"A worker has other files of the teacher {teacher.reference} than the machine that asks it; "
-            "install the same on both."
+            f"A worker has other files of the teacher {teacher.reference} than this machine; install the same files "
+            "on both."
         )
     return encoder

@@ -1,4 +1,4 @@
-"""What soft labels will take, said before the teacher is loaded, and again after its first texts.
+"""Estimate the time of soft labels, before the teacher is loaded and again after its first texts.
 
     10,003 texts, 24,510 words: about 2 minutes on 2 threads with a teacher of 23 million parameters, and 0.8 GB
 

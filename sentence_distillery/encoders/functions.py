@@ -72,8 +72,8 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
     found = function_encoder(_resolved(teacher.function), teacher.version, teacher.function)
     if teacher.sha256 not in (None, found.sha256):
         raise TeacherError(
-            f"The source of {teacher.function} has the SHA-256 {found.sha256}, but {teacher.sha256} is pinned. Restore "
-            "it, or pin the new hash if the change is meant.",
+            f"The source of {teacher.function} has the SHA-256 {found.sha256}, but {teacher.sha256} is pinned. "
+            "Restore it, or pin the new hash if you meant the change.",
             teacher.function,
             "sha256",
             teacher.sha256,
@@ -105,7 +105,7 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     embed = _checked(function, called)
     dimension = embed([]).shape[1]
     if dimension == 0:
-        raise InputError(f"{called} returns rows without numbers; it has to return a vector for each text.")
+        raise InputError(f"{called} returns rows without numbers; return a vector for each text.")
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
     return FunctionEncoder(called, sha256, fingerprint, dimension, embed, version)
 
@@ -122,7 +122,8 @@ def _source_hash(function: Callable[..., object], version: str | None, name: str
             return hashlib.sha256(marshal.dumps(code)).hexdigest()
     if version is None:
         raise InputError(
-            f"{name} has no source that says whether it has changed; wrap it in a function of yours, or give a version."
+            f"{name} has no source code that shows whether it has changed; wrap it in your own function, or give a "
+            "version."
         )
     return hashlib.sha256(version.encode()).hexdigest()
 

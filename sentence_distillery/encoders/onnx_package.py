@@ -49,7 +49,7 @@ def converted(name: str, like: Path) -> Path:
     """
     models = [Path(str(file.locate())) for file in metadata.files(name) or [] if file.suffix == ".onnx"]
     if len(models) != 1:
-        raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it anew.")
+        raise InputError(f"The package '{name}' carries {len(models)} .onnx files, expected one; install it again.")
 
     def fill(directory: Path) -> None:
         import onnx

@@ -22,11 +22,15 @@ class Teacher(Section):
     """A transformer. Few have a prompt, so its two options may be left out: the default prompt of its files counts."""
 
     reference: str = Field(title="package:<name>, a local path, or a hub id")
-    revision: str | None = Field(title="the pinned commit of a hub id")
+    revision: str | None = Field(title="commit of a hub id")
     sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
-    maximum_length: Annotated[int, Field(ge=2)] = Field(title="word pieces, special ones included")
-    prompt: str | None = Field(default=None, title="what is put before every text; '' for nothing")
-    prompt_name: str | None = Field(default=None, title="the same, by its name in the encoder's files")
+    maximum_length: Annotated[int, Field(ge=2)] = Field(
+        title="maximum number of word pieces of a text, special ones included"
+    )
+    prompt: str | None = Field(
+        default=None, title="prompt before every text; '' for none, null for the default of the encoder's files"
+    )
+    prompt_name: str | None = Field(default=None, title="name of a prompt in the encoder's files")
 
     @model_validator(mode="after")
     def _one_prompt(self) -> Self:
@@ -42,7 +46,7 @@ class FunctionTeacher(Section):
 
     function: str = Field(pattern=FUNCTION, title="module:function, installed or in the working directory")
     version: str | None = Field(
-        title="yours: give another one if vectors change, but the source of the module does not"
+        title="your version of the function; change it if vectors change but the module's source does not"
     )
     sha256: str | None = Field(title="SHA-256 of the module's source; null accepts any")
 
@@ -94,7 +98,8 @@ def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher
         return teacher
     field = next(iter(type(teacher).model_fields))
     raise TeacherError(
-        f"{teacher.reference} is {kind_of(teacher)}, but a transformer is needed here; name one, or leave this out.",
+        f"{teacher.reference} is {kind_of(teacher)}, but a transformer is needed here; name a transformer, or leave "
+        "this option out.",
         teacher.reference,
         field,
         teacher.reference,

@@ -75,7 +75,7 @@ def joined(name: str) -> Path:
 def _only_part(package: str) -> Path:
     parts = [file for file in metadata.files(package) or [] if file.suffix == f".{package[-3:]}"]
     if len(parts) != 1:
-        raise InputError(f"The package '{package}' carries {len(parts)} parts of an archive; install it anew.")
+        raise InputError(f"The package '{package}' carries {len(parts)} parts of an archive; install it again.")
     return Path(str(parts[0].locate()))
 
 
@@ -94,5 +94,5 @@ def _unpack(name: str, parts: list[Path], directory: Path) -> None:
                             shutil.copyfileobj(source, target)
         except BadZipFile as error:
             raise InputError(
-                f"The {len(parts)} packages of '{name}' are not an archive: {error}; install them anew."
+                f"The {len(parts)} packages of '{name}' are not an archive: {error}; install them again."
             ) from error

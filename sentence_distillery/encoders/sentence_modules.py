@@ -1,4 +1,4 @@
-"""What an encoder does after its transformer, as the files of sentence-transformers say.
+"""The modules after a transformer, from the files of sentence-transformers.
 
     modules.json                           the modules in their order: Transformer, Pooling, Dense, Normalize
     1_Pooling/config.json                  how the token outputs are pooled
@@ -54,7 +54,7 @@ class Module(Content):
 
 
 class Settings(Content):
-    """What is read of sentence_bert_config.json and of config_sentence_transformers.json."""
+    """The settings in sentence_bert_config.json and config_sentence_transformers.json."""
 
     max_seq_length: int | None = None
     do_lower_case: bool | None = None
@@ -88,7 +88,7 @@ POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class SentenceModules:
-    """What follows the transformer, and what precedes it.
+    """The modules after the transformer, and the prompts before it.
 
     Attributes:
         poolings: Names of POOLINGS; the vectors of several are joined.
@@ -152,7 +152,7 @@ class Normalize(nn.Module):
 
 
 def read_modules(directory: Path) -> SentenceModules:
-    """Read what the files of an encoder say.
+    """Read the modules, prompts and settings of an encoder from its files.
 
     Args:
         directory: That of the encoder.
@@ -170,7 +170,7 @@ def read_modules(directory: Path) -> SentenceModules:
     order = [kind for kind, _ in kinds]
     if order[:2] != ["Transformer", "Pooling"] or not set(order[2:]) <= {"Dense", "Normalize"}:
         raise InputError(
-            f"{path} has the modules {', '.join(order)}; known are Transformer and Pooling, and after them Dense and "
+            f"{path} has the modules {', '.join(order)}; known are Transformer and Pooling, followed by Dense and "
             "Normalize. Name another teacher, or write its vectors to a file."
         )
     transformer, pooling = (directory / place for _, place in kinds[:2])

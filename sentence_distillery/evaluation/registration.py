@@ -1,4 +1,4 @@
-"""What a system that is evaluated registers: its name, how it is loaded, and what it is.
+"""Registration of an evaluated system: its name, its loader and its description.
 
 Adding a system is adding a module to `registered`, with a constant `SYSTEM`; `registry.loaders` finds it. If a run
 trains it, the module's `load` takes its directory from `Run.models`.
@@ -31,7 +31,7 @@ class SystemOptions:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has for its systems.
+    """The outputs of a run that its systems need.
 
     Attributes:
         models: The directory of each model, by its name.

@@ -169,7 +169,7 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
     """
     rows = read_rows(path, {}, (EXPORTED, COLUMNS))
     if not (rows or may_be_empty):
-        raise InputError(f"{path} has no rows, so there is no figure to show; make it anew.")
+        raise InputError(f"{path} has no rows, so there is no figure to show; make it again.")
     return [_result(row, f"{path}, row {place}") for place, row in enumerate(rows, start=1)]
 
 
@@ -188,7 +188,7 @@ def _result(row: Mapping[str, str], place: str) -> Result:
                 values[name] = read(values[name]) if values[name] or name in NEEDED else None
         return Result(**values)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: {error}. Make the table anew, or restore it from git.") from error
+        raise InputError(f"{place}: {error}. Make the table again, or restore it from git.") from error
 
 
 def _named(read: type[int] | type[float]) -> Any:

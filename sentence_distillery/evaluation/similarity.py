@@ -36,8 +36,8 @@ def require_benchmarks(benchmarks: BenchmarkData) -> None:
     for name in dict.fromkeys(name for name, _ in SETS):
         if name not in present:
             raise InputError(
-                f"{benchmarks.directory} has no '{name}', which the figures are on; run `make benchmarks` in the "
-                "repository, and then its stage `benchmarks`."
+                f"{benchmarks.directory} lacks '{name}', which these figures need; run `make benchmarks` in the "
+                "repository, then its stage `benchmarks`."
             )
 
 

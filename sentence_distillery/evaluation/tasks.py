@@ -62,7 +62,11 @@ class TaskSet:
         return self.texts[1] if isinstance(self.texts, tuple) else self.texts
 
     def all_texts(self) -> Iterator[str]:
-        """Yield every text that is embedded."""
+        """List the texts that are embedded.
+
+        Yields:
+            Each text: both sides of pairs, the documents, or the queries and their documents.
+        """
         for part in self.texts if isinstance(self.texts, tuple) else (self.texts,):
             match part:
                 case PairSet():
@@ -142,7 +146,19 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
 
 
 def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
-    """Read one split of a set by its name; raises InputError with the remedy if it is absent."""
+    """Read one split of a set by its name.
+
+    Args:
+        data: The benchmark sets.
+        name: The set.
+        split: The split to score on; a classifier also gets the split train.
+
+    Returns:
+        The set with its type of task.
+
+    Raises:
+        InputError: If the set is absent, with the remedy, or has no such split.
+    """
     kind, protocols = data.task(name)
     match kind:
         case "sts" | "pair_classification":
@@ -156,11 +172,21 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
 
 
 def own_task(texts: Texts) -> TaskSet:
-    """Take a set of the caller's own as what its form says.
+    """Choose the type of task of a set by its form.
 
     Pairs with labels 0 and 1 but no scores are a pair classification, other pairs are rated. Two DocumentSets are
     classified: with labels 0 and 1 by the SGD classifier, which finds label 1, with any others as MTEB does. One
     DocumentSet is clustered; queries are searched for, or rerank their judged documents.
+
+    Args:
+        texts: A PairSet, a DocumentSet, two DocumentSets (train and test), or a QuerySet.
+
+    Returns:
+        The set with its type of task.
+
+    Example:
+        >>> own_task(DocumentSet("mine", "test", ["A cat."], ["animal"])).type
+        'clustering'
     """
     match texts:
         case PairSet():
@@ -176,7 +202,14 @@ def own_task(texts: Texts) -> TaskSet:
 
 
 def check(task: TaskSet) -> None:
-    """Raise InputError if the columns of a set do not fit each other, or it lacks what its type of task needs."""
+    """Check that the columns of a set fit each other, and that it has the scores or labels of its type of task.
+
+    Args:
+        task: The set.
+
+    Raises:
+        InputError: If they do not fit.
+    """
     match task.texts:
         case PairSet() as pairs if task.type == "sts":
             checked_scores(pairs)
@@ -196,10 +229,25 @@ def check(task: TaskSet) -> None:
 
 
 def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
-    """Return the scores of pairs, (pairs,) float32, and their scale; raises InputError if they cannot be compared."""
+    """Return the scores of pairs and their scale.
+
+    Args:
+        pairs: The pairs.
+
+    Returns:
+        The scores, (pairs,) float32, and the lowest and the highest possible score.
+
+    Raises:
+        InputError: If there are no scores or no scale, or a score is outside the scale.
+
+    Example:
+        >>> pairs = PairSet("mine", "test", ["A cat."], ["A kitten."], np.array([4], np.float32), None, (0.0, 5.0))
+        >>> checked_scores(pairs)
+        (array([4.], dtype=float32), (0.0, 5.0))
+    """
     name = f"Set '{pairs.name}'"
     if pairs.scores is None or pairs.scale is None:
-        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared with them.")
+        raise InputError(f"{name} has no scores with a scale, so cosines cannot be compared; use a set with scores.")
     scores, (low, high) = np.asarray(pairs.scores, dtype=np.float32), pairs.scale
     _check_pairs(pairs, scores, "scores")
     if not low < high:

@@ -1,4 +1,4 @@
-"""Files, written whole or not at all, and read with an error that says what is wrong with which file.
+"""Write files as a whole or not at all, and read them with errors that name the file and the fault.
 
 A writer fills a partial file next to its target and renames it at the end. So a process that is killed leaves nothing
 at a final path. The partial file's name is fixed, so the next run overwrites it.
@@ -178,7 +178,7 @@ def fitting(path: Path, content: Any, schema: Any) -> Any:
 
 
 def _problem(detail: Any) -> str:
-    """Return the place in a file, what is wrong there and, if it helps, what is there."""
+    """Return the place of a fault in a file, the fault and, if it helps, the value there."""
     place = ".".join(map(str, detail["loc"])) or "the whole file"
     if detail["type"] == "value_error":  # concerns several values, which the message names
         return f"{place}: {detail['ctx']['error']}"

@@ -36,7 +36,7 @@ _ledgers: list[Ledger] = []  # the last one is in use; a stage within a stage ha
 
 @contextmanager
 def ledger(known: Mapping[str, str]) -> Iterator[Ledger]:
-    """Note what is written in the block, and compare what is read with what is known.
+    """Note the files written in the block, and compare the files read with their known checksums.
 
     Args:
         known: The SHA-256 of files by their paths, as the readers will name them.

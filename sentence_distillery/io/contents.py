@@ -1,4 +1,4 @@
-"""What JSON files hold, as pydantic models: the schemas that `artifacts.read_json` checks a file by.
+"""The contents of JSON files as pydantic models, by which `artifacts.read_json` checks a file.
 
 A schema says what the readers rely on. Keys that it does not name may be there. Each folder declares those of its own
 files; here are the ones that every folder knows.
@@ -59,7 +59,7 @@ class Counted(Content):
     @classmethod
     def _is_what_was_written(cls, content: Any) -> Any:
         if isinstance(content, dict) and content.get(SEAL, seal(content)) != seal(content):
-            raise ValueError(f"{SEAL} is of another content: a value has changed since it was written")
+            raise ValueError(f"{SEAL} does not fit the content: a value has changed since it was written")
         return content
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Counters: what went in, and what became of it."""
+"""Counters of a stage: its inputs, and what it kept and dropped."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from sentence_distillery.io.unavailable import Unavailable
 
 
 class Counters:
-    """What went into a stage and what became of it: total = kept + dropped, by reason."""
+    """Counts of a stage: total = kept + dropped, by reason."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit

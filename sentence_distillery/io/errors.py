@@ -1,4 +1,4 @@
-"""The error for something that the user gave, or that a run left behind and is no longer right."""
+"""The error for wrong input of a user, or for a damaged output of a run."""
 
 from pathlib import Path
 

@@ -12,7 +12,10 @@ Count = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Precision = Annotated[
     Literal["float32", "bfloat16"],
-    Field(title="of the matrix products until the best epoch is known; bfloat16 is fast if the processor supports it"),
+    Field(
+        title="precision of the matrix products until the best epoch is known; bfloat16 is fast if the processor "
+        "supports it"
+    ),
 ]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
@@ -30,7 +33,7 @@ class Switchable(Section):
     name: ClassVar[str]
     number: ClassVar[str]
 
-    enabled: bool = Field(title="false: the stage trains nothing, and what it would make is reported as unavailable")
+    enabled: bool = Field(title="false: the stage trains nothing, and its results are reported as unavailable")
 
     @model_validator(mode="before")
     @classmethod

@@ -13,18 +13,18 @@ from contextlib import contextmanager
 from sentence_distillery.io.errors import InputError
 
 _REMEDIES = {
-    errno.ENOSPC: "Free some space there, or take another disk",
+    errno.ENOSPC: "Free some space there, or use another disk",
     errno.EDQUOT: "Free some space there, or ask for a larger quota",
     errno.EFBIG: "Raise the limit of a file's size (`ulimit -f`)",
-    errno.EROFS: "Mount it writable, or take another directory",
+    errno.EROFS: "Mount it writable, or use another directory",
     errno.EACCES: "Make it readable and writable for this user",
     errno.EPERM: "Make it readable and writable for this user",
     errno.EMFILE: "Raise the limit of open files (`ulimit -n 1024`)",
     errno.ENFILE: "End some programs: the machine has no file handle left",
-    errno.EEXIST: "Remove it: a directory has to be there",
-    errno.ENOTDIR: "Remove it: a directory has to be there",
+    errno.EEXIST: "Remove it: a directory must be there",
+    errno.ENOTDIR: "Remove it: a directory must be there",
     errno.EIO: "Check the disk: it cannot be read or written",
-    errno.ENAMETOOLONG: "Take a directory with a shorter path",
+    errno.ENAMETOOLONG: "Use a directory with a shorter path",
 }
 
 
@@ -39,7 +39,7 @@ def of_a_place(error: OSError) -> str | None:
 
     Example:
         >>> of_a_place(OSError(errno.ENOSPC, "No space left on device", "/data/x"))
-        '/data/x: No space left on device. Free some space there, or take another disk.'
+        '/data/x: No space left on device. Free some space there, or use another disk.'
     """
     remedy = _REMEDIES.get(error.errno or 0)
     if remedy is None:

@@ -22,7 +22,7 @@ PREFIX = "undefined: "
 
 @dataclass(frozen=True)
 class Unavailable:
-    """What a function returns in place of something that this run does not have.
+    """A value in place of a result that this run does not have, with the reason.
 
     Example:
         >>> Unavailable("all predictions are alike").reason

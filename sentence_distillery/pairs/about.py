@@ -1,4 +1,4 @@
-"""What pairs.json says of a model of pairs: how to decide with it. Needs neither torch nor the model."""
+"""Read pairs.json, which says how a model of pairs decides. Needs neither torch nor the model."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ def _known(head: str | None) -> str | None:
 
 
 class About(Content):
-    """What pairs.json holds of a model."""
+    """The content of pairs.json about a model."""
 
     pooling: Literal["mean", "max", "cls"]
     maximum_length: Count

@@ -36,7 +36,7 @@ RELATED_SCHEMA = pa.schema(
 
 
 class About(Content):
-    """What pairs.json holds of prepared pairs."""
+    """The content of pairs.json about prepared pairs."""
 
     dataset: str
     pairs: dict[str, Natural]
@@ -65,8 +65,8 @@ def labelled(sentences1: list[str], sentences2: list[str], labels: Sequence[str]
     pairs = LabelledPairs(sentences1, sentences2, np.array([int(label) for label in labels], dtype=np.int8))
     only = set(pairs.labels.tolist())
     if len(only) < 2:
-        what = f"every label is {only.pop()}" if only else "there is no pair"
-        raise InputError(f"{where}: {what}; give it pairs of label 1 and of label 0, so that there is a difference.")
+        what = f"every label is {only.pop()}" if only else "there are no pairs"
+        raise InputError(f"{where}: {what}; add pairs, so that both labels 0 and 1 occur.")
     return pairs
 
 
@@ -87,7 +87,7 @@ def read_unlabelled(path: Path) -> tuple[list[str], list[str]]:
     """Read the first and the second sentences of a file, whose labels do not matter; raises as `read_pairs`."""
     sentences1, sentences2 = _read(path, ("sentence1", "sentence2"))
     if not sentences1:
-        raise InputError(f"{path} holds no pair; give it a line for each.")
+        raise InputError(f"{path} has no pairs; write one pair per line.")
     return sentences1, sentences2
 
 

@@ -33,12 +33,15 @@ class Simcse(Teacher, Switchable):  # in this order `enabled` is the first field
     name: ClassVar[str] = "simcse"
     number: ClassVar[str] = "sentences"
 
-    objective: Literal["unsupervised", "supervised"] = Field(title="supervised: the entailment pairs of SICK train")
-    sentences: Count = Field(title="at most so many examples")
+    objective: Literal["unsupervised", "supervised"] = Field(
+        title="unsupervised: two dropout masks of a sentence "
+        "make a pair; supervised: the entailment pairs of SICK train"
+    )
+    sentences: Count = Field(title="maximum number of examples")
     epochs: Count
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
-    temperature: Positive = Field(title="0.05 in Gao et al. 2021")
+    temperature: Positive = Field(title="temperature of the contrastive loss; 0.05 in Gao et al. 2021")
     seed: Seed
 
 
@@ -47,10 +50,12 @@ class ScoredTraining(Switchable):
 
     number: ClassVar[str] = "epochs"
 
-    epochs: Count = Field(title="4 in paper 3; the best one on dev is kept")
-    batch_size: Count = Field(title="pairs; 16 in the paper")
-    learning_rate: Positive = Field(title="of Adam, 2e-5 in the paper")
-    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="share of the steps; 0.1 in the paper")
+    epochs: Count = Field(title="passes over the pairs, 4 in paper 3; the best one on dev is kept")
+    batch_size: Count = Field(title="pairs in a step, 16 in the paper")
+    learning_rate: Positive = Field(title="learning rate of Adam, 2e-5 in the paper")
+    warm_up: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(
+        title="share of the steps in which the learning rate rises, 0.1 in the paper"
+    )
     precision: Precision
 
 
@@ -58,27 +63,30 @@ class Pairs(Section):
     """The sentence pairs that encoders learn to classify as paraphrases (paper 2), and the seeds of every cell."""
 
     dataset: str = Field(title="a benchmark set of pairs labelled 0 and 1, or a directory with train.csv and test.csv")
-    also: list[str] = Field(title="sets of rated pairs; each encoder is also scored on their test split")
+    also: list[str] = Field(title="further sets of rated pairs, whose test splits each encoder is scored on")
     validation_share: Annotated[float, Field(gt=0.0, lt=1.0)] = Field(
-        title="share of train that is the validation split, for thresholds, early stopping and the choice of the winner"
+        title="share of train for the validation split: thresholds, early stopping and the choice of the winner"
     )
-    folds: Annotated[int, Field(ge=2)] = Field(title="of the cross-validation that chooses the threshold")
-    seed: Seed = Field(title="of the split and the folds")
-    seeds: list[Seed] = Field(min_length=1, title="every training is run with each; the weights of the first are kept")
+    folds: Annotated[int, Field(ge=2)] = Field(
+        title="number of folds of the cross-validation that chooses the threshold"
+    )
+    seed: Seed = Field(title="seed of the split and of the folds")
+    seeds: list[Seed] = Field(min_length=1, title="seeds of every training; the weights of the first one are kept")
     combination: Literal["u", "u,v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v"] = Field(
         title="features of the vectors u and v for logistic regression"
     )
 
 
 class PairGrid(Section):
-    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, where training starts, and a strategy."""
+    """The axes of the paraphrase matrix: a cell of paper 2 is an encoder, the initial weights, and a strategy."""
 
-    encoders: list[str] = Field(title="names in section `encoders`")
+    encoders: list[str] = Field(title="names of section `encoders`")
     poolings: list[Literal["mean", "max", "cls"]]
     recipes: list[Literal["combined", "modern", "intermediate"]] = Field(
-        title="of cross-encoders: section `metric_learning`, `modern_learning`, or the latter after `intermediate`"
+        title="trainings of cross-encoders: by section `metric_learning`, by `modern_learning`, or by the latter "
+        "after `intermediate`"
     )
-    starts: list[str] = Field(title="weights to start from: a pooling alone, or with a recipe, as in mean-combined")
+    starts: list[str] = Field(title="initial weights: a pooling alone, or with a recipe, as in mean-combined")
     strategies: list[Literal["cosine", "siamese", "triplet", "logistic", "cosent", "ranking"]]
 
     @model_validator(mode="after")
@@ -91,29 +99,35 @@ class PairGrid(Section):
 
 
 class Learning(Section):
-    """How an encoder is trained, whatever the loss."""
+    """Settings of training an encoder, for every loss."""
 
     epochs: Count
     iterations: Count | None = Field(title="batches in an epoch; null: one pass over the pairs")
     batch_size: Annotated[int, Field(ge=2)]
     optimizer: Literal["sgd", "adamw"]
-    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="sgd: Nesterov's")
+    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(title="Nesterov momentum of sgd")
     weight_decay: Annotated[float, Field(ge=0.0)]
-    halve_every: Count | None = Field(title="epochs between halvings of the learning rate; null: linearly to 0")
-    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises to its value")
-    clip_norm: Positive | None = Field(title="largest norm of a step's gradient; null: no clipping")
-    head_epochs: Annotated[int, Field(ge=0)] = Field(
-        title="epochs in which only the head is trained, the encoder frozen"
+    halve_every: Count | None = Field(
+        title="epochs after which the learning rate is halved; null: it falls linearly to 0"
     )
-    patience: Count | None = Field(title="epochs without a better validation accuracy before the end; null: never")
-    threshold: ThresholdRule = Field(title="best accuracy on validation pairs, or probability 0.5 of a logistic model")
+    warm_up: Fraction = Field(title="share of the steps in which the learning rate rises")
+    clip_norm: Positive | None = Field(title="maximum norm of the gradient; null: no clipping")
+    head_epochs: Annotated[int, Field(ge=0)] = Field(title="epochs that train only the head, with a frozen encoder")
+    patience: Count | None = Field(
+        title="epochs without a better validation accuracy until early stopping; null: never"
+    )
+    threshold: ThresholdRule = Field(
+        title="accuracy: the threshold of the best validation accuracy; logistic: probability 0.5 of a logistic model"
+    )
     pair_learning_rate: Positive = Field(title="learning rate of a cross-encoder")
-    both_orders: bool = Field(title="a cross-encoder scores a pair in both orders, by the mean of the two vectors")
+    both_orders: bool = Field(
+        title="true: a cross-encoder reads a pair in both orders and uses the mean of the two vectors"
+    )
     precision: Precision
 
 
 class MetricLearning(Learning):
-    margin: Positive = Field(title="0.5 in paper 2")
+    margin: Positive = Field(title="margin of the pair and triplet losses, 0.5 in paper 2")
     siamese_learning_rate: Positive
     triplet_learning_rate: Positive
     logistic_learning_rate: Positive
@@ -135,10 +149,12 @@ class Intermediate(Section):
 class Combinations(Section):
     """Paper 2's table 4: logistic regression on combinations of the vectors; which ones it has is not known."""
 
-    poolings: list[Literal["mean", "max", "cls"]] = Field(title="of pair_grid.poolings; cls in the paper")
-    frozen: bool = Field(title="true trains only the heads, in seconds; false also trains the encoder, once for each")
+    poolings: list[Literal["mean", "max", "cls"]] = Field(title="some of pair_grid.poolings; cls in the paper")
+    frozen: bool = Field(
+        title="true trains only the heads, in seconds; false also trains the encoder, once per combination"
+    )
 
 
 class PairCost(Section):
-    encoder: str = Field(title="name in section `encoders`")
-    sentences: Annotated[int, Field(ge=2)] = Field(title="of the sample")
+    encoder: str = Field(title="a name of section `encoders`")
+    sentences: Annotated[int, Field(ge=2)] = Field(title="number of sentences in the sample")

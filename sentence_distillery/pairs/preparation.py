@@ -78,7 +78,7 @@ def read_splits(dataset: str, benchmarks: BenchmarkData) -> tuple[LabelledPairs,
     if Path(dataset).is_dir():
         return read_pairs(Path(dataset) / "train.csv"), read_pairs(Path(dataset) / "test.csv")
     if "/" in dataset:
-        raise InputError(f"pairs.dataset = {dataset} is not a directory; make it one with train.csv and test.csv.")
+        raise InputError(f"pairs.dataset = {dataset} is not a directory; name one with train.csv and test.csv.")
     return _from_set(benchmarks.pairs(dataset, "train")), _from_set(benchmarks.pairs(dataset, "test"))
 
 
@@ -86,8 +86,8 @@ def _from_set(pairs: PairSet) -> LabelledPairs:
     """Turn a benchmark set into labelled pairs; raises InputError if its labels are not 0 and 1."""
     if pairs.labels is None or not set(pairs.labels) <= {"0", "1"}:
         raise InputError(
-            f"pairs.dataset = {pairs.name}, which is not labelled 0 and 1; take mrpc or samples_paraphrase, or name a "
-            "directory with your own train.csv and test.csv."
+            f"pairs.dataset = {pairs.name}, whose pairs have no labels 0 and 1; use mrpc or samples_paraphrase, or "
+            "name a directory with your own train.csv and test.csv."
         )
     return labelled(pairs.sentences1, pairs.sentences2, pairs.labels, f"{pairs.name} {pairs.split}")
 
@@ -104,8 +104,8 @@ def validation_rows(labels: NDArray[np.int8], share: float, seed: int) -> NDArra
         count = max(round(share * len(rows)), 2)
         if len(rows) <= count:
             raise InputError(
-                f"pairs.dataset: of label {label} there are {len(rows)} training pairs that no test set has, and "
-                f"{count} are for validation, which leaves none to train on; give more of them."
+                f"pairs.dataset has {len(rows)} training pairs of label {label} that no test set has, and validation "
+                f"needs {count}, which leaves none to train on; add more."
             )
         validation[rows[:count]] = True
     return validation
@@ -116,7 +116,7 @@ def related_pairs(names: list[str], benchmarks: BenchmarkData, counters: Counter
     here = {name: benchmarks.pairs(name, "test") for name in benchmarks.present(names, "pairs.also")}
     for name, pairs in here.items():
         if pairs.scores is None:
-            raise InputError(f"pairs.also has {name}, whose pairs have no scores; take it out.")
+            raise InputError(f"pairs.also has {name}, whose pairs have no scores; remove it.")
     counters.details["absent"] = ", ".join(name for name in names if name not in here) or "none"
     return here
 

@@ -141,7 +141,7 @@ def train(encoder: Encoder, examples: list[Example], params: Simcse, checkpoint:
     """
     rounds = Rounds.of(examples, params)
     if not rounds.planned:
-        raise InputError(f"SimCSE has {len(examples)} examples, which make no batch; raise sentences.")
+        raise InputError(f"SimCSE has {len(examples)} examples, too few for a batch; raise sentences.")
     content = json.dumps([encoder.fingerprint, params.model_dump(), [vars(example) for example in examples]])
     key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
     trainer = Trainer(
@@ -189,7 +189,7 @@ def read_examples(params: Simcse, sources: Sources, counters: Counters) -> list[
         return drawn
     if "sick" not in sources.benchmarks.available():
         raise InputError(
-            "The objective supervised needs the pairs of SICK, which are absent; bring the set, or take the objective "
+            "The objective supervised needs the pairs of SICK, which are absent; add the set, or use the objective "
             "unsupervised."
         )
     pairs = sources.benchmarks.pairs("sick", "train")

@@ -1,4 +1,4 @@
-"""Where the training of a cell starts: a directory with an encoder and the vectors that it makes of every sentence.
+"""The start of a cell's training: a directory with an encoder and its vectors of every sentence.
 
 start.json             `absent` says why there is no encoder, or null; `pooling`; `tuned`: as a cross-encoder
 vectors.safetensors    the vectors of all sentences before any training of the cell
@@ -26,7 +26,7 @@ VECTORS = "vectors.safetensors"
 
 
 class About(Absent):
-    """What start.json holds."""
+    """The content of start.json."""
 
     tuned: bool
     pooling: Literal["mean", "max", "cls"] = "mean"

@@ -74,7 +74,7 @@ class Examples:
     def frozen_vectors(self, batch: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor]:
         """Return the same from the vectors before training."""
         if self.frozen is None:
-            raise ValueError("Only the head is to be trained, but there are no frozen vectors.")
+            raise ValueError("Frozen vectors are missing, but only the head is trained; give frozen vectors.")
         u, v = (torch.from_numpy(self.frozen[self.rows[batch, side]]).to(device) for side in (0, -1))
         return u, v
 
@@ -134,7 +134,7 @@ class Training:
         only = self.strategy in LOSSES and LOSSES[self.strategy].paraphrases_only
         rows = np.flatnonzero(examples.labels == 1 if only else examples.labels >= 0)
         if len(rows) < 2:
-            raise InputError(f"{self.strategy} has {len(rows)} pair(s) to learn from, and needs two or more.")
+            raise InputError(f"{self.strategy} has {len(rows)} training pair(s) and needs two or more; add pairs.")
         learning, model, device = self.learning, self.model, self.model.encoder.transformer.device
         batches = Batches(rows, learning.batch_size, self.seed, learning.iterations)
         alone, began = False, 0.0

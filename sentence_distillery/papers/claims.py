@@ -1,14 +1,14 @@
 """Judge the claims of a paper: a verdict follows from comparisons of figures, in which a loss counts like a win.
 
-    reproduced      every comparison comes out as the paper says
-    partly          more come out so than the other way, or all do of those that can be made here
-    not reproduced  as many or more come out the other way; against a superlative one is enough
-    undecided       no comparison comes out either way
+    reproduced      every comparison agrees with the paper
+    partly          more agree than disagree, or all of those agree that can be made here
+    not reproduced  as many or more disagree; against a superlative one is enough
+    undecided       every comparison is open
     not tested      no comparison can be made, and the row says why
 
-A comparison comes out as the paper says if its interval lies above 0, the other way if it lies below, and is open
-otherwise. Without an interval its sign decides, and the row says why there is none. For a claim that two things are
-alike, a comparison is the room that is left: the tolerance less the difference.
+A comparison agrees with the paper if its interval lies above 0, disagrees if it lies below, and is open otherwise.
+Without an interval its sign decides, and the row says why there is none. For a claim that two things are alike, a
+comparison is the room that is left: the tolerance less the difference.
 
 Example:
     >>> won, lost = Comparison("GloVe", 0.03, 0.01, 0.05), Comparison("BERT", -0.02, -0.04, -0.01)
@@ -34,7 +34,7 @@ class Comparison:
 
     Attributes:
         name: What is compared, such as "GloVe, Pearson".
-        gain: How far it comes out as the paper says; negative the other way.
+        gain: The difference in the paper's direction; negative if it disagrees.
         low: The lower end of the gain's 95 % interval, if it has one.
         high: The upper end.
         scale: Of the gain when it is shown, 100 for fractions.
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def outcome(self) -> int:
-        """1 if it comes out as the paper says, -1 if the other way, 0 if it is open."""
+        """Return 1 if it agrees with the paper, -1 if it disagrees, 0 if it is open."""
         low, high = (self.gain if end is None else end for end in (self.low, self.high))
         return (low > 0) - (high < 0)
 
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, where the paper makes it, what was found, and the stand-ins that this rests on."""
+    """A claim, its place in the paper, the finding, and the stand-ins that the finding rests on."""
 
     text: str
     place: str
@@ -116,14 +116,14 @@ def judged(
 
     Args:
         comparisons: Those that can be made.
-        superlative: Whether one comparison that comes out the other way refutes the claim.
+        superlative: Whether one comparison that disagrees refutes the claim.
         missing: What the claim is also about and cannot be compared here, each with its reason; then it is partly
             reproduced at most.
         basis: Where intervals come from, or why there are none.
         otherwise: The reason if there are no comparisons.
 
     Returns:
-        The finding; its evidence lists up to LISTED comparisons, those that come out the other way first.
+        The finding; its evidence lists up to LISTED comparisons, those that disagree first.
     """
     lacking = f"not compared: {'; '.join(missing)}" if missing else ""
     if not comparisons:
@@ -136,7 +136,7 @@ def judged(
         verdict = REPRODUCED
     else:
         verdict = PARTLY if won > lost and not (superlative and lost) else NOT
-    count = f"{won} of {len(outcomes)} as the paper says, {lost} the other way"
+    count = f"{won} of {len(outcomes)} agree with the paper, {lost} disagree"
     listed = sorted(comparisons, key=lambda comparison: comparison.outcome)
     shown = ", ".join(comparison.shown() for comparison in listed[:LISTED])
     more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""

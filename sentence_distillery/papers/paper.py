@@ -1,4 +1,4 @@
-"""What a reproduced paper is: its page, and the outputs that the page reads.
+"""Define a reproduced paper: its page, and the outputs that the page reads.
 
 Each folder `papers/<key>/` has a module `paper.py` with a constant `PAPER`; `registry.PAPERS` finds it. Report and
 pipeline know no paper by name.
@@ -18,7 +18,7 @@ from sentence_distillery.reporting.page import Section
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a run left behind, as far as pages of papers show it.
+    """The outputs of a run that the pages of papers show.
 
     Attributes:
         rows: Those of results.csv, and of paper1.csv.

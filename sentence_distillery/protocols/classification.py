@@ -29,7 +29,12 @@ ITERATIONS = 100
 
 @dataclass(frozen=True)
 class Classification:
-    """Accuracy and macro-F1 on the test texts, both in [0, 1]."""
+    """Hold the figures of a classifier on the test texts.
+
+    Attributes:
+        accuracy: The share of right labels, in [0, 1], or `Unavailable`.
+        f1: The macro-F1, in [0, 1], or `Unavailable`.
+    """
 
     accuracy: Figure
     f1: Figure
@@ -37,7 +42,12 @@ class Classification:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Vectors, (texts, dimension) float32, and a label for each."""
+    """Hold vectors and their labels.
+
+    Attributes:
+        vectors: (texts, dimension) float32.
+        labels: One label for each text.
+    """
 
     vectors: Floats
     labels: Sequence[str]
@@ -98,7 +108,21 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
 
 
 def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> Iterator[list[int]]:
-    """Yield the rows of each experiment's training examples, at most `samples` of each label."""
+    """Draw the training examples of each experiment, as MTEB does.
+
+    Args:
+        labels: The label of each training text.
+        samples: The number of examples of each label; of a rarer label, all are drawn.
+        experiments: The number of draws.
+        seed: The seed of each shuffle.
+
+    Yields:
+        The rows of the examples of an experiment.
+
+    Example:
+        >>> [len(rows) for rows in draws(["cat"] * 9 + ["dog"], samples=2, experiments=3, seed=42)]
+        [3, 3, 3]
+    """
     rows = list(range(len(labels)))
     for _ in range(experiments):
         np.random.RandomState(seed).shuffle(rows)
@@ -120,7 +144,25 @@ def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tupl
 
 
 def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int = SEED) -> list[str]:
-    """Train on some rows, and return the label of each of `vectors`, (texts, dimension) float32."""
+    """Train a classifier on some texts, and predict the labels of others.
+
+    Args:
+        train: The training texts.
+        rows: The rows of `train` to train on.
+        vectors: (texts, dimension) float32, the vectors to classify.
+        seed: The seed of the classifier.
+
+    Returns:
+        A label for each of `vectors`.
+
+    Raises:
+        ImportError: If scikit-learn is not installed.
+
+    Example:
+        >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
+        >>> predictions(texts, [0, 1, 38, 39], np.array([[2, 0], [0, 2]], np.float32))
+        ['cat', 'dog']
+    """
     from sklearn.exceptions import ConvergenceWarning  # these take a second, and only sets of labelled texts need them
     from sklearn.linear_model import LogisticRegression
 
@@ -133,6 +175,20 @@ def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int
 
 
 def why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
+    """Say why texts cannot be classified.
+
+    Args:
+        train: The training texts.
+        test: The test texts.
+
+    Returns:
+        The reason, or None if they can be classified.
+
+    Example:
+        >>> texts = Labelled(np.eye(2, dtype=np.float32), ["cat", "cat"])
+        >>> why_unavailable(texts, texts)
+        Unavailable(reason='all training documents have one label')
+    """
     if len(set(train.labels)) < 2:
         return Unavailable("all training documents have one label")
     if not (np.isfinite(train.vectors).all() and np.isfinite(test.vectors).all()):

@@ -50,17 +50,35 @@ def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArra
 
 
 def nearest(vectors: Floats, count: int) -> Rows:
-    """Return the nearest other texts of each text, (texts, count) int64, the nearest first.
+    """Find the nearest other texts of each text.
 
     Args:
         vectors: (texts, dimension) float32, of any length.
         count: From 1 to texts - 1. Of equal cosines the earlier text comes first.
+
+    Returns:
+        (texts, count) int64, the nearest first.
+
+    Example:
+        >>> nearest(np.array([[1, 0], [1, 0.1], [0, 1]], np.float32), 1).tolist()
+        [[1], [0], [1]]
     """
     return np.concatenate([_descending(block, count) for block in cosine_blocks(vectors)])
 
 
 def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
-    """Yield the cosines of some texts with all of them, (rows, texts) float32; of a text with itself -inf."""
+    """Compute the cosines of all texts, a block of rows at a time.
+
+    Args:
+        vectors: (texts, dimension) float32, of any length.
+
+    Yields:
+        The cosines of some texts with all of them, (rows, texts) float32; of a text with itself -inf.
+
+    Example:
+        >>> [block.shape for block in cosine_blocks(np.eye(3, dtype=np.float32))]
+        [(3, 3)]
+    """
     unit = unit_rows(vectors)
     step = max(1, BLOCK // max(1, len(unit)))
     for start in range(0, len(unit), step):
@@ -71,7 +89,19 @@ def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
 
 
 def memberships(cosines: Floats, k: int) -> Floats:
-    """Return to what part each text is among the k nearest, (rows, texts) float32 in [0, 1]; rows sum to k."""
+    """Return to what part each text is among the k nearest, as the module's docstring defines it.
+
+    Args:
+        cosines: (rows, texts) float32.
+        k: From 1 to texts - 1.
+
+    Returns:
+        (rows, texts) float32 in [0, 1]; each row sums to k.
+
+    Example:
+        >>> memberships(np.array([[0.9, 0.5, 0.5, 0.1]], np.float32), 2).tolist()
+        [[1.0, 0.5, 0.5, 0.0]]
+    """
     border = np.partition(cosines, -k, axis=1)[:, -k][:, None]
     above = cosines > border + TIE
     tied = (cosines >= border - TIE) & ~above

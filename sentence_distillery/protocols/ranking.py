@@ -29,12 +29,17 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Which documents answer which query.
+    """Hold the documents that answer each query.
 
     Attributes:
         query: (judgements,) int64, a row of the queries.
-        document: (judgements,) int64, a row of the documents; -1 for one that is not among them: it is never found.
+        document: (judgements,) int64, a row of the documents; -1 for a document that the collection lacks.
         grade: (judgements,) int64, 0 for a document that does not answer the query, more for a better answer.
+
+    Example:
+        >>> judged = Judgements(np.array([0, 0]), np.array([3, 5]), np.array([1, 0]))
+        >>> [(query, documents.tolist()) for query, documents, grades in judged.by_query()]
+        [(0, [3, 5])]
     """
 
     query: Integers
@@ -42,7 +47,11 @@ class Judgements:
     grade: Integers
 
     def by_query(self) -> Iterator[tuple[int, Integers, Integers]]:
-        """Yield each judged query, in ascending order, with its documents and their grades."""
+        """Group the judgements by their query.
+
+        Yields:
+            Each judged query, in ascending order, with its documents and their grades, (judged,) int64 each.
+        """
         order = np.argsort(self.query, kind="stable")
         queries, starts = np.unique(self.query[order], return_index=True)
         parts = np.split(order, starts[1:]) if len(queries) else []
@@ -52,7 +61,14 @@ class Judgements:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The figures of each judged query, (queries,) float64 in [0, 1], in ascending order of the queries."""
+    """Hold the figures of each judged query, in ascending order of the queries.
+
+    Attributes:
+        ndcg_at_10: (queries,) float64 in [0, 1].
+        recall_at_100: (queries,) float64 in [0, 1].
+        ap: (queries,) float64 in [0, 1], the average precision.
+        rr: (queries,) float64 in [0, 1], the reciprocal rank.
+    """
 
     ndcg_at_10: NDArray[np.float64]
     recall_at_100: NDArray[np.float64]
@@ -79,14 +95,35 @@ class Index:
         self.places = np.argsort(self.rows)  # of each document in `unit`
 
     def search(self, queries: Floats, depth: int = DEPTH) -> Iterator[Integers]:
-        """Yield the rows of the `depth` nearest documents for each query, (depth,) int64, the nearest first."""
+        """Find the nearest documents of each query.
+
+        Args:
+            queries: (queries, dimension) float32, of any length.
+            depth: The number of documents, at least 1.
+
+        Yields:
+            The rows of the documents for each query, (depth,) int64, the nearest first.
+        """
         step = max(1, BLOCK // max(1, len(self.rows)))
         for start in range(0, len(queries), step):
             for cosines in unit_rows(queries[start : start + step]) @ self.unit.T:
                 yield self.rows[_descending(cosines, depth)]
 
     def rank(self, query: Floats, candidates: Integers) -> Integers:
-        """Order some rows of the documents by their cosine with one query, (dimension,)."""
+        """Order some documents by their cosine with one query.
+
+        Args:
+            query: (dimension,) float32, of any length.
+            candidates: (candidates,) int64, rows of the documents.
+
+        Returns:
+            (candidates,) int64, the same rows, the nearest first.
+
+        Example:
+            >>> index = Index(np.array([[1, 0], [0, 1], [2, 0]], np.float32), ["a", "b", "c"])
+            >>> index.rank(np.array([0, 1], np.float32), np.array([0, 1])).tolist()
+            [1, 0]
+        """
         places = np.sort(self.places[candidates])
         cosines = self.unit[places] @ unit_rows(query[None])[0]
         return self.rows[places[_descending(cosines, len(places))]]
@@ -107,10 +144,15 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     Args:
         rankings: Rows of documents for each judged query, the best first.
         judgements: The right answers.
-        documents: Their number.
+        documents: The number of documents.
 
     Returns:
         The figures of each query.
+
+    Example:
+        >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))
+        >>> measured([np.array([0, 1, 2])], judged, documents=3).rr.tolist()
+        [0.5]
     """
     grades_of = np.zeros(documents, dtype=np.int64)
     figures = []

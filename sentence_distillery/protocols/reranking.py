@@ -15,7 +15,12 @@ from sentence_distillery.protocols.retrieval import why_unavailable
 
 @dataclass(frozen=True)
 class Reranking:
-    """Means over the judged queries, both in [0, 1]."""
+    """Hold means over the judged queries.
+
+    Attributes:
+        map: The mean average precision, in [0, 1], or `Unavailable`.
+        mrr: The mean reciprocal rank, in [0, 1], or `Unavailable`.
+    """
 
     map: Figure
     mrr: Figure
@@ -47,7 +52,23 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
 
 
 def reordered(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:
-    """Return the figures of each judged query, for a bootstrap; the arguments are those of `reranking`."""
+    """Measure the reranking of each judged query, for a bootstrap.
+
+    Args:
+        queries: (queries, dimension) float32, of any length.
+        documents: (documents, dimension) float32, of any length.
+        ids: The id of each document, which decides between equal cosines.
+        judgements: The candidates with their grades, those of grade 0 included.
+
+    Returns:
+        The figures of each judged query.
+
+    Example:
+        >>> import numpy as np
+        >>> judged = Judgements(np.array([0, 0]), np.array([0, 1]), np.array([0, 1]))
+        >>> reordered(np.array([[1, 0]], np.float32), np.eye(2, dtype=np.float32), ["a", "b"], judged).ap.tolist()
+        [0.5]
+    """
     index = Index(documents, ids)
     rankings = [index.rank(queries[query], judged[judged >= 0]) for query, judged, _ in judgements.by_query()]
     return measured(rankings, judgements, len(documents))

@@ -17,7 +17,13 @@ from sentence_distillery.protocols.ranking import Index, Judgements, Ranked, mea
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Means over the judged queries, all in [0, 1]."""
+    """Hold means over the judged queries.
+
+    Attributes:
+        ndcg_at_10: The normalised gain of the first ten documents, in [0, 1], or `Unavailable`.
+        recall_at_100: The share of the right documents among the first hundred, in [0, 1], or `Unavailable`.
+        map: The mean average precision, in [0, 1], or `Unavailable`.
+    """
 
     ndcg_at_10: Figure
     recall_at_100: Figure
@@ -49,13 +55,42 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
 
 
 def searched(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:
-    """Return the figures of each judged query, for a bootstrap; the arguments are those of `retrieval`."""
+    """Measure the search of each judged query, for a bootstrap.
+
+    Args:
+        queries: (queries, dimension) float32, of any length.
+        documents: (documents, dimension) float32, of any length.
+        ids: The id of each document, which decides between equal cosines.
+        judgements: The right answers.
+
+    Returns:
+        The figures of each judged query.
+
+    Example:
+        >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))
+        >>> searched(np.array([[1, 0]], np.float32), np.eye(2, dtype=np.float32), ["a", "b"], judged).rr.tolist()
+        [0.5]
+    """
     rows = [query for query, _, _ in judgements.by_query()]
     return measured(list(Index(documents, ids).search(queries[rows])), judgements, len(documents))
 
 
 def why_unavailable(queries: Floats, documents: Floats, judgements: Judgements) -> Unavailable | None:
-    """Say why there is no figure, or None."""
+    """Say why a search cannot be measured.
+
+    Args:
+        queries: (queries, dimension) float32.
+        documents: (documents, dimension) float32.
+        judgements: The right answers.
+
+    Returns:
+        The reason, or None if it can be measured.
+
+    Example:
+        >>> nothing = Judgements(*np.zeros((3, 0), np.int64))
+        >>> why_unavailable(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), nothing)
+        Unavailable(reason='no query is judged')
+    """
     if not len(judgements.query):
         return Unavailable("no query is judged")
     if not (np.isfinite(queries).all() and np.isfinite(documents).all()):

@@ -17,7 +17,12 @@ from sentence_distillery.io.unavailable import Figure, Unavailable
 
 @dataclass(frozen=True)
 class Similarity:
-    """Both correlations, in [-1, 1]."""
+    """Hold the correlations of cosines with human ratings.
+
+    Attributes:
+        pearson: Correlation of the values, in [-1, 1], or `Unavailable`.
+        spearman: Correlation of the ranks, in [-1, 1], or `Unavailable`.
+    """
 
     pearson: Figure
     spearman: Figure
@@ -43,12 +48,38 @@ def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Sim
 
 
 def cosines(left: Floats, right: Floats) -> Floats:
-    """Compute the cosine of each pair of rows, (pairs,) in [-1, 1]; 0 if a vector is zero."""
+    """Compute the cosine of each pair of rows.
+
+    Args:
+        left: (pairs, dimension) float32, of any length.
+        right: The same, of the second texts.
+
+    Returns:
+        (pairs,) float32 in [-1, 1]; 0 if a vector is zero.
+
+    Example:
+        >>> cosines(np.array([[2, 0], [0, 0]], np.float32), np.array([[1, 0], [1, 0]], np.float32)).tolist()
+        [1.0, 0.0]
+    """
     return np.asarray(np.einsum("nd,nd->n", unit_rows(left), unit_rows(right)))
 
 
 def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, Figure]:
-    """Compute Pearson and Spearman in [-1, 1]; `Unavailable` if a side is constant or too short."""
+    """Compute the correlations of predictions with human ratings.
+
+    Args:
+        predicted: (pairs,) float32, such as cosines.
+        ratings: (pairs,) float32, on any scale.
+
+    Returns:
+        "pearson" and "spearman" in [-1, 1]; `Unavailable` if a side is constant, too short or not finite.
+
+    Example:
+        >>> ratings = np.array([5, 3, 0], np.float32)
+        >>> found = correlations(np.array([0.9, 0.8, 0.1], np.float32), ratings)
+        >>> {name: round(value, 3) for name, value in found.items()}
+        {'pearson': 0.957, 'spearman': 1.0}
+    """
     if unavailable := _why_unavailable(predicted, ratings):
         return {"pearson": unavailable, "spearman": unavailable}
     from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
@@ -63,12 +94,23 @@ def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavail
     if unavailable := why_not_predicted(predicted):
         return unavailable
     if np.ptp(ratings) == 0:
-        return Unavailable("all gold scores are alike")
+        return Unavailable("all human ratings are equal")
     return None
 
 
 def why_not_predicted(predicted: Floats) -> Unavailable | None:
-    """Say why predictions, (pairs,), cannot be compared with anything, or None."""
+    """Say why predictions cannot be compared with anything.
+
+    Args:
+        predicted: (pairs,) float32.
+
+    Returns:
+        The reason, or None if they can be compared.
+
+    Example:
+        >>> why_not_predicted(np.ones(3, np.float32))
+        Unavailable(reason='all predictions are alike')
+    """
     if len(predicted) < 2:
         return Unavailable(f"{len(predicted)} pairs")
     if not np.isfinite(predicted).all():

@@ -1,4 +1,4 @@
-"""Measure what a smaller student costs in quality.
+"""Measure the quality of smaller students.
 
     own         the student in each precision and dimension (sentence_distillery/encoder/compression.py), saved and
                 loaded again; the released student; the student with an MLP head
@@ -109,7 +109,7 @@ def token_counts(encoder: StaticEncoder, words: Path) -> NDArray[np.int64]:
         if index != UNKNOWN_ID:
             counts[index] = known.get(token, 0)
     if not counts.any():
-        raise InputError(f"{words} has no word of the student; give the words that it was trained on.")
+        raise InputError(f"{words} has no word of the student; give the words of its training text.")
     return counts
 
 

@@ -91,7 +91,7 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
     for what in (config.get("profile"), source.profile):
         if what != PROFILE:
             raise InputError(
-                f"{source.student} or params.yaml is of the profile '{what}', and a release comes from '{PROFILE}': "
+                f"{source.student} or params.yaml has the profile '{what}', but a release needs '{PROFILE}': "
                 f"run `python -m stages.params use {PROFILE}`, then `dvc repro`."
             )
     return encoder, config
@@ -100,7 +100,7 @@ def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
 def trained_on(paths: Sequence[str]) -> dict[str, str]:
     """Name the licence of each file of the corpus, as the owners of its set state it."""
     licences = {entry.name: entry.licence for entry in EXTERNAL}
-    return {path: licences.get(Path(path).parent.name, "not known here; its owner's") for path in paths}
+    return {path: licences.get(Path(path).parent.name, "unknown; that of its owner") for path in paths}
 
 
 def card(
@@ -142,10 +142,12 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
     if (target / CONFIG).exists():
         problems = worse(scores(StaticEncoder.load(target).encode, benchmarks), figures)
         if problems:
-            raise InputError(f"This student is worse than the one in {target}: {'; '.join(problems)}. It stays.")
+            raise InputError(
+                f"This student is worse than the one in {target}: {'; '.join(problems)}. The old one stays."
+            )
     with atomic_directory(target) as partial:
         values = write_model(small, card(config, source.corpus, benchmarks, figures), partial)
         write_card("released_card.md", {**values, "full_figures": scores(student.encode, benchmarks)}, partial)
         if megabytes(partial) > MEGABYTES:
-            raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; what was there stays.")
+            raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
     return figures

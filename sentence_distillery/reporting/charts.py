@@ -8,9 +8,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 LABEL_GAP = 17.0  # between the baselines of two labels
+LABEL_HEIGHT = 14.0
 LABEL_OFFSET = 11.0  # between a mark and its label
 CELL = 46.0  # of a heat map
-LETTER = 7.5  # width of a letter of its labels
+LETTER = 7.5  # width of a letter of a label
+BOLD_LETTER = 8.7  # of a bold one on a narrow page, where letters are larger
+RADIUS = 6.0  # of the place that a mark takes
+ROUNDS = 4  # of placing labels
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+Place = tuple[str, float, float]  # of a label: anchor, x, y
 
 
 @dataclass(frozen=True)
@@ -173,42 +180,61 @@ def scatter(
 def _marks(
     places: Mapping[str, tuple[float, float]], tips: Mapping[str, str], frame: Frame, ours: Collection[str]
 ) -> list[Mark]:
-    """Label each mark on one side, and move the labels of a side apart."""
-    anchors = _anchors(places, frame)
-    marks = []
-    for anchor, direction in (("start", 1), ("end", -1)):
-        side = sorted((y, x, name) for name, (x, y) in places.items() if anchors[name] == anchor)
-        heights = spread([y for y, _, _ in side], LABEL_GAP, frame.bottom)
-        for (y, x, name), height in zip(side, heights, strict=True):
-            label_x = round(x + direction * LABEL_OFFSET, 1)
-            marks.append(Mark(name, x, y, label_x, height, anchor, tips[name], name in ours))
-    return marks
+    """Label the marks from left to right, each where its label covers the least of marks and other labels.
 
-
-def _anchors(places: Mapping[str, tuple[float, float]], frame: Frame) -> dict[str, str]:
-    """Choose a side for each label, from left to right: left for marks of the right half, else right.
-
-    It is the other side if a mark or a label stands in the way and the other one is free.
+    Later rounds move a label again, now that all others have a place.
     """
-    anchors: dict[str, str] = {}
-    taken = {name: [(x, x, y)] for name, (x, y) in places.items()}  # left and right end, and height
-    for name, (x, y) in sorted(places.items(), key=lambda item: item[1]):
-        reach = LABEL_OFFSET + LETTER * len(name)
-        spans = {"start": (x, x + reach), "end": (x - reach, x)}
-        first, second = ("end", "start") if x > (frame.left + frame.right) / 2 else ("start", "end")
-        others = [
-            (left, right)
-            for other, its in taken.items()
-            for left, right, height in its
-            if other != name and abs(height - y) < LABEL_GAP / 2
-        ]
-        blocked = {
-            side: any(left <= end and begin <= right for begin, end in others) for side, (left, right) in spans.items()
-        }
-        fits = spans[second][0] >= 0 and spans[second][1] <= frame.width + LABEL_OFFSET
-        anchors[name] = second if blocked[first] and not blocked[second] and fits else first
-        taken[name].append((*spans[anchors[name]], y))
-    return anchors
+    marks = [(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in places.values()]
+    order = sorted(places, key=lambda name: places[name])
+    chosen: dict[str, Place] = {}
+    boxes: dict[str, Box] = {}
+    for name in order * ROUNDS:
+        taken = [*marks, *(box for other, box in boxes.items() if other != name)]
+        at = {place: _label_box(name, place, name in ours) for place in _label_places(*places[name], frame)}
+        chosen[name] = min(at, key=lambda place: _covered(at[place], taken, frame))  # the first of equals
+        boxes[name] = at[chosen[name]]
+    return [
+        Mark(name, *places[name], label_x, label_y, anchor, tips[name], name in ours)
+        for name in order
+        for anchor, label_x, label_y in [chosen[name]]
+    ]
+
+
+def _label_places(x: float, y: float, frame: Frame) -> list[Place]:
+    """List the places for the label of a mark, the best first.
+
+    It is beside the mark, to the left in the right half of the chart, otherwise to the right; or above, below, or some
+    lines away.
+    """
+    sides = [("start", 1), ("end", -1)] if x <= (frame.left + frame.right) / 2 else [("end", -1), ("start", 1)]
+    return [
+        (anchor, round(x + direction * LABEL_OFFSET, 1), round(y + lines * LABEL_GAP, 1))
+        for lines in (0, 1, -1, 2, -2, 3, -3)
+        for anchor, direction in (sides if lines == 0 else [*sides, ("middle", 0)])
+    ]
+
+
+def _label_box(name: str, place: Place, bold: bool) -> Box:
+    anchor, x, y = place
+    width = (BOLD_LETTER if bold else LETTER) * len(name)
+    left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+    return left, y - LABEL_HEIGHT / 2, left + width, y + LABEL_HEIGHT / 2
+
+
+def _covered(box: Box, taken: Collection[Box], frame: Frame) -> float:
+    """Return the area of `box` that lies on boxes of `taken`, or outside the plot.
+
+    >>> _covered((100, 100, 120, 110), [(110, 90, 140, 105)], SCATTER)
+    50.0
+    """
+    inside = _shared(box, (0.0, frame.top - LABEL_HEIGHT / 2, frame.width, frame.bottom))
+    return sum((_shared(box, other) for other in taken), _shared(box, box) - inside)
+
+
+def _shared(one: Box, other: Box) -> float:
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return round(float(max(width, 0.0) * max(height, 0.0)), 3)
 
 
 def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) -> Curve:
@@ -313,18 +339,6 @@ def position(value: float, scale: Sequence[float], pixels: tuple[float, float]) 
     """Map `value` from the ends of `scale` to `pixels`."""
     share = (value - scale[0]) / (scale[-1] - scale[0])
     return round(pixels[0] + share * (pixels[1] - pixels[0]), 1)
-
-
-def spread(heights: Sequence[float], gap: float, bottom: float) -> list[float]:
-    """Push sorted heights down until neighbours are `gap` apart, then up again from `bottom`."""
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + gap) if placed else height)
-    limit = bottom
-    for place in reversed(range(len(placed))):
-        placed[place] = round(min(placed[place], limit), 1)
-        limit = placed[place] - gap
-    return placed
 
 
 def _power(power: float) -> str:

@@ -1,4 +1,4 @@
-"""What JSON files hold that a page shows: an overview of the corpus, and the matrix of a run or of kept runs."""
+"""The contents of JSON files that a page shows: an overview of the corpus, and the matrix of a run or of kept runs."""
 
 from typing import Annotated, Literal, Self
 
@@ -44,7 +44,7 @@ class Order(Content):
 
 
 class Drawn(Content):
-    """What a kept matrix has besides its figures."""
+    """The content of a kept matrix besides its figures."""
 
     curves: list[Curve]
     orders: list[Order]
@@ -57,7 +57,7 @@ class Kept(Drawn):
 
 
 class Paraphrase(Drawn):
-    """What paraphrase.json holds of a run's matrix."""
+    """The content of paraphrase.json about a run's matrix."""
 
     dataset: str
     pairs: dict[Literal["train", "validation", "test"], Natural]
@@ -90,14 +90,14 @@ class Repeated(Content):
 
 
 class NearDuplicate(Content):
-    """A document that was dropped, and the one that it nearly repeats."""
+    """A dropped document, and the kept one that it nearly repeats."""
 
     dropped: str
     kept: str
 
 
 class CorpusOverview(Content):
-    """What corpus.json holds; `growth` has words and different words."""
+    """The content of corpus.json; `growth` has words and different words."""
 
     sources: list[Sums]
     times: list[Sums]
@@ -115,7 +115,7 @@ class Shared(Content):
 
 
 class Described(Entry):
-    """What the page shows of a benchmark set."""
+    """The description of a benchmark set on the page."""
 
     source: str
     licence: str
@@ -125,7 +125,7 @@ class Described(Entry):
 
 
 class Benchmarks(Content):
-    """What the page shows of provenance.json."""
+    """The part of provenance.json that the page shows."""
 
     sets: dict[str, Described]
     absent: dict[str, str]

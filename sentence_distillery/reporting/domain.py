@@ -7,7 +7,7 @@ from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.reporting import charts
-from sentence_distillery.reporting.headline import STUDENT
+from sentence_distillery.reporting.headline import STUDENT, Found
 from sentence_distillery.reporting.tables import label, metric, unique
 
 HELD_OUT = "held-out texts"  # as domain.scoring names them, which is not imported: a page needs no encoder
@@ -59,7 +59,7 @@ class DomainSection:
     panels: list[charts.Intervals]
     labelled: list[DomainTable]
     reason: str
-    found: float | None = None  # of the teacher's ten nearest texts, by the student
+    found: Found | None = None  # of the teacher's ten nearest texts, by the student
 
 
 def domain_section(
@@ -84,7 +84,13 @@ def domain_section(
         return DomainSection("", None, [], labelled, "; ".join(reasons))
     table = domain_table(own, "Agreement with the teacher", spreads)
     row = student_recall(known)
-    return DomainSection(sentence(known), table, panels(known), labelled, "", row.number if row else None)
+    found = (row.number, row.low, row.high) if row else (None, None, None)
+    return DomainSection(sentence(known), table, panels(known), labelled, "", _complete(*found))
+
+
+def _complete(value: float | None, low: float | None, high: float | None) -> Found | None:
+    """Return a figure with its interval, or None if one of them is missing."""
+    return None if value is None or low is None or high is None else (value, low, high)
 
 
 def student_recall(rows: Sequence[Result]) -> Result | None:
@@ -154,7 +160,7 @@ def size_table(trials: Sequence[Mapping[str, str]]) -> DomainTable:
         for place, row in enumerate(trials)
     ]
     groups = [("Agreement with the full student", ["Recall@10"]), ("Size", ["Megabytes", "Tokens", "Dimension"])]
-    return DomainTable("Students of the size that was ordered", "recall ×100", groups, lines, [])
+    return DomainTable("Students that were tried for the requested size", "recall ×100", groups, lines, [])
 
 
 def panels(rows: Sequence[Result]) -> list[charts.Intervals]:

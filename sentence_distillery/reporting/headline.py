@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sentence_distillery.evaluation.results import Result, is_speed
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.tables import title, unique
@@ -14,6 +16,8 @@ from sentence_distillery.reporting.tables import title, unique
 HEADLINE = (("stsb", "test"), ("sick", "test"))
 FALLBACK = (("lee", "test"),)
 STUDENT, TEACHER = "student", "teacher"
+
+Found = tuple[float, float, float]  # a figure and the ends of its interval
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class Headline:
     quality: dict[str, list[float | None]]
     speed: dict[str, float]
     fallback: bool = False  # whether the sets are those of FALLBACK
+    intervals: Sequence[tuple[float, float] | None] = ()  # of the student on each set, 95 %, x 100
 
     @property
     def systems(self) -> list[str]:
@@ -43,8 +48,16 @@ class Headline:
         return self.speed[system] / self.speed[TEACHER] if known else None
 
 
-def headline(rows: Sequence[Result], sets: Mapping[str, Any]) -> Headline:
-    """Pick the headline figures from results.csv; `sets` is the content of provenance.json on each set."""
+def headline(
+    rows: Sequence[Result], sets: Mapping[str, Any], draws: Mapping[str, Sequence[float]] | None = None
+) -> Headline:
+    """Pick the headline figures from results.csv.
+
+    Args:
+        rows: Its figures.
+        sets: The content of provenance.json on each set.
+        draws: The content of draws.json, from which the student's intervals come.
+    """
     by_set: dict[tuple[str, str], dict[str, float]] = {}
     speed = {}
     for row in rows:
@@ -57,38 +70,62 @@ def headline(rows: Sequence[Result], sets: Mapping[str, Any]) -> Headline:
     places = known or [place for place in FALLBACK if place in by_set]
     systems = unique(system for place in places for system in by_set[place])
     quality = {system: [by_set[place].get(system) for place in places] for system in systems}
-    return Headline([title(*place, sets) for place in places], quality, speed, not known)
+    intervals = [_interval((draws or {}).get(f"{STUDENT}/{name}/spearman")) for name, _ in places]
+    return Headline([title(*place, sets) for place in places], quality, speed, not known, intervals)
+
+
+def _interval(draws: Sequence[float] | None) -> tuple[float, float] | None:
+    """Return the ends of the interval that holds 95 % of the draws, x 100."""
+    if not draws:
+        return None
+    low, high = np.percentile(draws, (2.5, 97.5)) * 100
+    return float(low), float(high)
 
 
 def sentence(figures: Headline) -> str:
-    """Compare the student with its teacher in a sentence, as far as there are figures of both."""
-    named = zip(figures.shares(STUDENT), figures.sets, strict=True)
-    shares = [(share, name) for share, name in named if share is not None]
-    times = figures.times(STUDENT)
+    """Compare the student with its teacher in a sentence, as far as there are figures of both.
+
+    A share of the teacher's correlation is given up to 100 %. Beyond, the sentence has both correlations and the
+    student's interval, since most such differences are smaller than it.
+    """
+    shares, times = figures.shares(STUDENT), figures.times(STUDENT)
+    kept = [(share, name) for share, name in zip(shares, figures.sets, strict=True) if share is not None and share <= 1]
     parts = []
-    if shares:
-        verb = "keeps" if max(shares)[0] <= 1 else "reaches"
-        first, *others = [(f"{share:.0%}", f"on {name}") for share, name in shares]
-        listed = [f"{first[0]} of its teacher’s Spearman correlation {first[1]}", *map(" ".join, others)]
-        parts.append(f"{verb} {' and '.join(listed)}")
+    if kept:
+        (first, name), *others = kept
+        also = "".join(f" and {share:.0%} on {other}" for share, other in others)
+        parts.append(f"keeps {first:.0%} of its teacher’s Spearman correlation on {name}{also}")
+    parts += [_both(figures, place) for place, share in enumerate(shares) if share is not None and share > 1]
+    known = len(parts)
     if times is not None:
-        ending = "" if shares else " as its teacher"
-        parts.append(f"encodes {rounded(times)} times as many sentences a second{ending}")
-    joined = (", and " if len(shares) > 1 else " and ").join(parts)
-    return f"The student {joined}." if parts else "This run has no figure for both the student and its teacher."
+        parts.append(f"encodes {rounded(times)} times as many sentences a second{'' if known else ' as its teacher'}")
+    if not parts:
+        return "This run has no figure for both the student and its teacher."
+    last = (", and " if len(kept) > 1 or known > 1 else " and ").join([*parts[-2:]])
+    return f"The student {', '.join([*parts[:-2], last])}."
 
 
-def opening(figures: Headline, found: float | None) -> str:
+def _both(figures: Headline, place: int) -> str:
+    """Give both correlations on a set on which the student's is the higher one."""
+    own, teacher = figures.scores(STUDENT)[place], figures.scores(TEACHER)[place]
+    interval = figures.intervals[place] if figures.intervals else None
+    ends = f" (95% interval {interval[0]:.1f} to {interval[1]:.1f})" if interval else ""
+    return f"has a Spearman correlation of {own:.2f}{ends} on {figures.sets[place]}, its teacher of {teacher:.2f}"
+
+
+def opening(figures: Headline, found: Found | None) -> str:
     """Return the first sentence of the page: on held-out texts, unless STS-B or SICK was scored.
 
-    `found` is the student's recall@10 on held-out texts, in [0, 1]. Lee-50 is too small, and too far from most texts,
-    to begin with.
+    `found` is the student's recall@10 on held-out texts with its interval, in [0, 1]. Lee-50 is too small, and too far
+    from most texts, to begin with.
     """
     if found is None or not figures.fallback:
         return sentence(figures)
+    value, low, high = found
     times = figures.times(STUDENT)
     speed = "" if times is None else f" and encodes {rounded(times)} times as many sentences a second"
-    return f"On texts that it was not trained on, the student finds {found:.0%} of its teacher’s ten nearest{speed}."
+    share = f"{value:.0%} (95% interval {low:.0%} to {high:.0%})"
+    return f"On held-out texts, the student finds {share} of its teacher’s ten nearest texts{speed}."
 
 
 def panels(figures: Headline) -> list[charts.Scatter]:

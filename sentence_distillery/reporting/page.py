@@ -5,7 +5,7 @@ and benchmarks. A paper's reproduction makes its sections with `rendered`, and `
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
 SECTIONS = {
-    "domain": "How good on your text",
-    "quality": "Quality against speed",
+    "domain": "Quality on your text",
+    "quality": "Quality, speed and size",
     "results": "Results",
     "training": "Training",
     "corpus": "The corpus",
@@ -40,9 +40,9 @@ CURVE_TITLES = {  # column -> title, factor
     "loss": ("Loss", 1.0),
     "cosine": ("Cosine loss", 1.0),
     "relational": ("Relational loss", 1.0),
-    "dev_pearson": ("Pearson ×100, development pairs", 100.0),
-    "dev_spearman": ("Spearman ×100, development pairs", 100.0),
-    "dev_mae": ("MAE, development pairs", 1.0),
+    "dev_pearson": ("Pearson ×100, validation pairs", 100.0),
+    "dev_spearman": ("Spearman ×100, validation pairs", 100.0),
+    "dev_mae": ("MAE, validation pairs", 1.0),
 }
 
 Readers = dict[str, Callable[[str], object]]  # of the columns of a table
@@ -69,7 +69,7 @@ class RunReport:
     `rows` are the figures of results.csv, `domain` those of domain.csv, `seeds` those of each other seed; `counters` is
     {stage: its counters} in the order of the stages; `curves` has student; `student` is its config.json, `provenance`
     that of the benchmark sets; `systems` says what each system is, by its name; `pareto`, `cleaning` and
-    `trials` (of students of a size) are rows of their tables.
+    `trials` (of students of a size) are rows of their tables; `draws` is draws.json.
     """
 
     profile: str
@@ -85,6 +85,7 @@ class RunReport:
     pareto: Sequence[Mapping[str, str]]
     cleaning: Sequence[Mapping[str, str]]
     trials: Sequence[Mapping[str, str]] = ()
+    draws: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 def read_curve(path: Path) -> dict[str, list[float]]:
@@ -173,7 +174,7 @@ def growth(points: list[list[int]]) -> charts.Curve | None:
 def context(run: RunReport) -> dict[str, Any]:
     """Compute the content of the header and of the page's own sections."""
     sets = run.provenance["sets"]
-    figures = headline(run.rows, sets)
+    figures = headline(run.rows, sets, run.draws)
     domain = domain_section(run.domain, run.seeds, run.trials)
     return {
         "profile": run.profile,

@@ -203,7 +203,7 @@ def result_tables(rows: Sequence[Result], sets: Mapping[str, Any]) -> list[Table
 
 
 def _caption(rows: Sequence[Result], sets: Mapping[str, Any]) -> tuple[str, str]:
-    """Say what a table shows, and on how many pairs."""
+    """Return the caption of a table: its set, and the number of pairs."""
     others = [protocol for protocol in unique(row.protocol for row in rows) if protocol not in PROTOCOLS]
     name = ", ".join([title(rows[0].dataset, rows[0].split, sets), *others])
     note = "; in italics: as the paper printed it" if any(row.published is not None for row in rows) else ""

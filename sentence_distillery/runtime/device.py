@@ -46,4 +46,4 @@ def multiplies_bfloat16(kind: str) -> bool:
 
 @cache
 def _warn(kind: str) -> None:
-    log.warning("precision: bfloat16 is emulated on this %s, and much slower than float32; take that here", kind)
+    log.warning("precision: this %s only emulates bfloat16, which is much slower than float32; set float32", kind)

@@ -306,6 +306,6 @@ def _wait_for_worker(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=DASK_SECONDS)
     except (TimeoutError, OSError) as error:
         raise InputError(
-            f"shards.dask = {address}: the scheduler there has no worker. Start one with `dask worker {address}` in an "
+            f"shards.dask = {address}: the scheduler has no workers. Start one with `dask worker {address}` in an "
             "environment with the same packages, or set shards.dask to null to work on this machine."
         ) from error

@@ -4,7 +4,7 @@ from starlette.responses import JSONResponse
 
 
 class RefusedError(Exception):
-    """A request that is refused: the status, what is wrong, and the field that it is wrong with."""
+    """A refused request: its status, the fault, and the wrong field."""
 
     def __init__(self, status: int, message: str, code: str | None = None, param: str | None = None) -> None:
         super().__init__(message)

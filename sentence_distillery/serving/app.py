@@ -1,4 +1,4 @@
-"""The routes: the page, what it asks for, and OpenAI's interface."""
+"""The routes of the page, of its data, and of OpenAI's interface."""
 
 from collections.abc import Iterable
 from importlib import resources

@@ -27,7 +27,7 @@ _READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A text of the collection, and its cosine with what was asked for."""
+    """A text of the collection, and its cosine with the query."""
 
     index: int
     text: str
@@ -36,7 +36,7 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Where the texts are on the map.
+    """The positions of the texts on the map.
 
     Attributes:
         points: (texts, 2) float32, those of the drawn texts from -1 to 1; a text without a known word is at the
@@ -93,7 +93,7 @@ class Collection:
         filled = (text for text in rest if text)
         listed = list(islice(filled, limit))
         if not listed:
-            raise InputError("There is no text to explore: the files are empty, or all of their texts are blank.")
+            raise InputError("There is no text to explore: the files are empty or blank. Give files with text.")
         return cls(encoder, listed, encoder.encode(listed), left_out=sum(1 for _ in filled))
 
     @classmethod
@@ -191,7 +191,7 @@ def _labels(path: Path, schema: pa.Schema, sentences: pa.Table) -> Floats:
     labels = read_table(path, schema).slice(0, len(sentences))
     ids = (sentences["document"].to_numpy() << 20) + sentences["position"].to_numpy()
     if not np.array_equal(ids, labels["sentence"].to_numpy()):
-        raise InputError(f"{path} was not made from these sentences; distil again with the same texts.")
+        raise InputError(f"{path} does not belong to these sentences; distil again with the same texts.")
     flat = labels["embedding"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     vectors: Floats = flat.astype(np.float32).reshape(len(labels), -1)
     return vectors

@@ -70,7 +70,7 @@ class Embeddings:
     def _check_name(self, name: object) -> None:
         if name != self._name:
             raise RefusedError(
-                404, f"There is no model {name!r}; this server has '{self._name}'.", "model_not_found", "model"
+                404, f"{name!r} is not a model of this server; it has '{self._name}'.", "model_not_found", "model"
             )
 
     async def create(self, request: Request) -> Response:
@@ -90,7 +90,7 @@ class Embeddings:
         self._check_name(body.get("model"))
         if unknown := sorted(body.keys() - FIELDS):
             raise RefusedError(
-                400, f"There is no field '{unknown[0]}'; there are: {', '.join(sorted(FIELDS))}.", None, unknown[0]
+                400, f"'{unknown[0]}' is not a field; the fields are {', '.join(sorted(FIELDS))}.", None, unknown[0]
             )
         form = body.get("encoding_format", "float")
         if form not in ("float", "base64"):
@@ -128,9 +128,7 @@ def _texts(given: object) -> list[str]:
         raise RefusedError(400, f"input has {len(texts):,} texts; send at most {TEXTS:,} at a time.", None, "input")
     for index, text in enumerate(texts):
         if isinstance(text, int | list):
-            raise RefusedError(
-                400, "input has token numbers, which mean nothing to this model; send texts.", None, "input"
-            )
+            raise RefusedError(400, "input has token numbers, which this model cannot read; send texts.", None, "input")
         if not isinstance(text, str):
             raise RefusedError(400, f"input[{index}] is not a text but {type(text).__name__}.", None, "input")
     return [whole_surrogates(text) for text in texts]

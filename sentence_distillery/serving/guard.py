@@ -1,4 +1,4 @@
-"""Who may ask: programs on this machine that name it, the server's own page, and whoever has the key.
+"""Access control: programs on this machine that name it, the server's own page, and holders of the key.
 
 A web page that somebody has open can make the browser send requests to this machine. It cannot read an answer, since
 none has a header of CORS. It is refused anyway:
@@ -73,7 +73,7 @@ class Guard:
         site = headers.get("sec-fetch-site", "none")
         is_link = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
         if site not in ("none", "same-origin") and not is_link:
-            return "Requests that other pages cause are refused."
+            return "Requests that other pages start are refused."
         return None
 
     def _has_key(self, scope: Scope, headers: Headers) -> bool:

@@ -21,7 +21,7 @@ SHORTEST_KEY = 8
 
 @dataclass(frozen=True)
 class Serving:
-    """What `explore` is asked for; `port` 0 takes a free one."""
+    """The options of `explore`; `port` 0 takes a free port."""
 
     port: int
     key: str | None
@@ -45,7 +45,7 @@ def read_collection(encoder: StaticEncoder, texts: list[Path], column: str, limi
     from sentence_distillery.distillation.corpus_files import read_articles  # with pydantic: `serve` does without
 
     if limit < 1:
-        raise InputError(f"The limit is {limit}; give the largest number of texts, from 1.")
+        raise InputError(f"The limit is {limit}; give a maximum number of texts of 1 or more.")
     if len(texts) == 1 and all((texts[0] / name).is_dir() for name in (SENTENCES, SOFT_LABELS)):
         return Collection.labelled(encoder, texts[0], limit)
     return Collection.of(encoder, (text for _, text in read_articles(texts, column, by_line=True)), limit)
@@ -64,7 +64,7 @@ def checked_key(given: str | None) -> str | None:
     key = os.environ.get(KEY) if given is None else given
     if key is not None and not (len(key) >= SHORTEST_KEY and key.isascii() and key.isprintable() and " " not in key):
         raise InputError(
-            f"The key has {len(key)} characters; give at least {SHORTEST_KEY}, of ASCII and without blanks."
+            f"The key has {len(key)} characters; give at least {SHORTEST_KEY}, all of them ASCII and none a space."
         )
     return key
 

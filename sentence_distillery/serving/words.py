@@ -1,4 +1,4 @@
-"""How a student reads a text: which words it knows, which ones it cuts into pieces, and which ones it does not know."""
+"""Show how a student reads a text: known words, words cut into pieces, and unknown words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

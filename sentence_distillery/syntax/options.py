@@ -8,6 +8,10 @@ from sentence_distillery.io.options import Count, Section
 class Syntax(Section):
     """The sentences to parse, and the model to parse them with."""
 
-    model: str = Field(title="bundled: models/syntax; hub: Stanza's own, fetched once; or a directory of models")
-    maximum_words: Count = Field(title="a text with a longer sentence has no tree; memory grows with the square")
-    sets: list[str] = Field(title="benchmark sets of pairs; absent ones are reported")
+    model: str = Field(
+        title="bundled: models/syntax; hub: Stanza's own models, downloaded once; or a directory of models"
+    )
+    maximum_words: Count = Field(
+        title="maximum length of a sentence; longer ones get no tree, as memory grows with the square"
+    )
+    sets: list[str] = Field(title="benchmark sets of pairs to parse; absent ones are reported")

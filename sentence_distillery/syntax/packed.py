@@ -73,8 +73,8 @@ def unpack(path: Path) -> dict[str, Any]:
         model = _put_back(json.loads(metadata["stanza"]), tensors)
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(
-            f"{path} is not a packed Stanza model ({error}). Copy the file again from where it came, or pack one "
-            "from what Stanza saved with sentence_distillery.syntax.packed.pack."
+            f"{path} is not a packed Stanza model ({error}). Copy the file again, or pack a model of Stanza with "
+            "sentence_distillery.syntax.packed.pack."
         ) from error
     return dict(model)
 

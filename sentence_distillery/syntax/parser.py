@@ -150,7 +150,7 @@ def load_parser(directory: str | Path, maximum_words: int) -> Parser:
     except Exception as error:  # Stanza raises what its models make of a file: KeyError, RuntimeError, UnpicklingError
         raise InputError(
             f"{directory} does not load as models of Stanza ({type(error).__name__}: {str(error)[:200]}). Download "
-            "them again, or take a directory of packed models."
+            "them again, or name a directory of packed models."
         ) from error
     return Parser(pipeline, maximum_words)
 
@@ -160,8 +160,8 @@ def check_models(directory: str | Path) -> Path:
     directory = Path(directory)
     if not directory.is_dir():
         raise InputError(
-            f"The parser's models: {directory} is not a directory; put packed models there, or what "
-            "`stanza.download('en', model_dir=...)` fetches."
+            f"The parser's models: {directory} is not a directory; put packed models there, or the files of "
+            "`stanza.download('en', model_dir=...)`."
         )
     return directory
 

@@ -13,19 +13,34 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Source(Protocol[Item_co]):
-    """Where a training gets its batches from, whatever a batch is."""
+    """The source of a training's batches, of any kind."""
 
     @property
     def steps(self) -> int:
         """Batches in an epoch, at most."""
 
     def __call__(self, epoch: int) -> Iterator[Item_co]:
-        """Yield the batches of an epoch, counted from 0."""
+        """Yield the batches of an epoch.
+
+        Args:
+            epoch: The number of the epoch, from 0.
+
+        Yields:
+            A batch.
+        """
 
 
 @dataclass(frozen=True)
 class InOrder(Generic[Item]):
-    """The same batches in each epoch, in the same order."""
+    """Repeat the same batches in each epoch, in the same order.
+
+    Attributes:
+        items: The batches.
+
+    Example:
+        >>> list(InOrder(["first", "second"])(epoch=0))
+        ['first', 'second']
+    """
 
     items: Sequence[Item]
 

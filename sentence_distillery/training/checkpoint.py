@@ -29,6 +29,12 @@ Notes = list[Any]
 def key_of(*parts: object) -> str:
     """Hash the inputs of a training, each as its text, bytes as they are.
 
+    Args:
+        *parts: Everything that the result of the training depends on: data, parameters, the model.
+
+    Returns:
+        64 hexadecimal digits.
+
     Example:
         >>> key_of("pairs", 1) == key_of("pairs", 1), key_of("pairs", 1) == key_of("pairs1")
         (True, False)
@@ -50,7 +56,14 @@ class Checkpoint:
     optimizer: Optimizer
 
     def save(self, notes: Notes) -> None:
-        """Write the state; one note for each step or epoch that is done, anything that JSON can hold."""
+        """Write the state atomically.
+
+        Args:
+            notes: A note for each step or epoch that is done, anything that JSON can hold.
+
+        Raises:
+            InputError: If the file cannot be written.
+        """
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
@@ -58,7 +71,14 @@ class Checkpoint:
         _write(self.path, self.key, tensors, json.dumps(notes))
 
     def resume(self) -> Notes:
-        """Restore the state and return its notes; without a checkpoint of this key change nothing and return none."""
+        """Restore the state; without a checkpoint of this key, change nothing.
+
+        Returns:
+            The notes of the state, or none.
+
+        Raises:
+            InputError: If the path is not a file.
+        """
         found = _read(self.path, self.key)
         if found is None:
             return []
@@ -79,12 +99,29 @@ class Checkpoint:
 
 
 def save_weights(path: Path, key: str, model: nn.Module) -> None:
-    """Write only the weights, those of the best epoch so far, with which a training ends; `key` as of a checkpoint."""
+    """Write only the weights of a model, those of the best epoch so far.
+
+    Args:
+        path: The file.
+        key: The key of the training, as of its checkpoint.
+        model: The model or the part of it that is kept.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
     _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
 
 
 def has_weights(path: Path, key: str) -> bool:
-    """Tell whether the weights of this key exist and are complete: without them its checkpoint is useless."""
+    """Tell whether complete weights of a training exist; without them its checkpoint is useless.
+
+    Args:
+        path: The file that `save_weights` wrote.
+        key: The key of the training.
+
+    Returns:
+        False if the file is missing, damaged, or of another training.
+    """
     return _read(path, key) is not None
 
 
@@ -103,11 +140,11 @@ def _read(path: Path, key: str) -> tuple[dict[str, Tensor], Notes] | None:
                 return None  # made from other data or parameters
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         if about.get("sha256") != _sha256(tensors, about.get("notes", "")):
-            raise SafetensorError("its bytes are not those that were written")
+            raise SafetensorError("its bytes have changed since it was written")
     except FileNotFoundError:
         return None
     except (OSError, SafetensorError) as error:
-        log.warning("%s is damaged (%s): training begins anew", path, error)
+        log.warning("%s is damaged (%s): training starts again from the beginning", path, error)
         return None
     return tensors, json.loads(about["notes"])
 

@@ -10,23 +10,71 @@ ITSELF = -1e4  # in place of -inf, whose product with a probability of 0 is NaN
 def distillation_loss(
     student: Tensor, teacher: Tensor, relational_weight: float, temperature: float
 ) -> dict[str, Tensor]:
-    """Compute both losses below for a batch, and as "loss" the first plus `relational_weight` times the second."""
+    """Compute the loss of a student: the cosine loss plus the weighted relational loss.
+
+        loss = cosine + relational_weight * relational
+
+    Args:
+        student: (batch, dimension) float32, the student's embeddings.
+        teacher: (batch, dimension) float32, the teacher's embeddings of the same texts.
+        relational_weight: The weight of the relational loss, at least 0.
+        temperature: The temperature of the relational loss, above 0.
+
+    Returns:
+        Scalars by name: "loss", "cosine" and "relational".
+
+    Example:
+        >>> same = torch.eye(3)
+        >>> {name: round(float(value), 6) for name, value in distillation_loss(same, same, 0.3, 0.05).items()}
+        {'loss': 0.0, 'cosine': 0.0, 'relational': 0.0}
+    """
     cosine = cosine_loss(student, teacher)
     relational = relational_loss(student, teacher, temperature)
     return {"loss": cosine + relational_weight * relational, "cosine": cosine, "relational": relational}
 
 
 def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
-    """Compute 1 - mean cosine of (batch, dimension) student and teacher embeddings, in [0, 2]."""
+    """Compute one minus the mean cosine of student and teacher embeddings.
+
+        1 - 1/n sum_i s_i t_i / (|s_i| |t_i|)
+
+    Args:
+        student: (batch, dimension) float32.
+        teacher: (batch, dimension) float32, of the same texts.
+
+    Returns:
+        A scalar in [0, 2]; 0 if all directions agree.
+
+    Example:
+        >>> float(cosine_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])))
+        1.0
+    """
     return 1.0 - F.cosine_similarity(student, teacher, dim=1).mean()
 
 
 def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """Compute KL(P || Q), nats, between the in-batch similarity distributions of teacher (P) and student (Q).
+    """Compute the divergence between the neighbourhoods of teacher and student within a batch.
 
-    Row i of P is softmax_j(cos(t_i, t_j) / temperature) over j != i, and Q likewise: which of its neighbours a
-    sentence resembles, whatever the coordinates, so student and teacher may differ in dimension (the idea of relational
-    knowledge distillation: Park et al. 2019, Tejankar et al. 2021, ISD). Batch >= 2, temperature > 0.
+        KL(P || Q)    P_ij = softmax_j(cos(t_i, t_j) / temperature) over j != i, Q_ij likewise of the student
+
+    It compares which texts of the batch a text resembles, so student and teacher may differ in dimension. `cosine_loss`
+    compares the directions themselves.
+
+    Args:
+        student: (batch, student dimension) float32, batch >= 2.
+        teacher: (batch, teacher dimension) float32, of the same texts.
+        temperature: Above 0; a small one makes only the nearest texts count.
+
+    Returns:
+        A scalar, at least 0, in nats for each text.
+
+    Example:
+        >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+        >>> round(float(relational_loss(vectors, 2 * vectors, 0.05)), 6)
+        0.0
+
+    Reference:
+        Relational knowledge distillation: Park et al. 2019; in a batch of similarities: Tejankar et al. 2021, ISD.
     """
     log_q = _similarity_distribution(student, temperature)
     log_p = _similarity_distribution(teacher, temperature)

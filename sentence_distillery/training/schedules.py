@@ -11,12 +11,35 @@ Schedule = Callable[[int], float]
 
 
 def constant(step: int) -> float:
-    """Return 1 at every step."""
+    """Return 1 at every step.
+
+    Args:
+        step: The number of the step, from 0.
+
+    Returns:
+        The share of the full learning rate, 1.
+
+    Example:
+        >>> constant(100)
+        1.0
+    """
     return 1.0
 
 
 def linear(epochs: int, steps: int) -> Schedule:
-    """Fall in a straight line from 1 to 0; `steps` is the number in an epoch."""
+    """Fall in a straight line from 1 to 0.
+
+    Args:
+        epochs: The number of epochs.
+        steps: The number of steps in an epoch.
+
+    Returns:
+        A function from the number of a step to the share of the full learning rate, in (0, 1].
+
+    Example:
+        >>> [linear(epochs=2, steps=2)(step) for step in range(4)]
+        [1.0, 0.75, 0.5, 0.25]
+    """
 
     def share(step: int) -> float:
         epoch, within = divmod(step, steps)
@@ -26,7 +49,18 @@ def linear(epochs: int, steps: int) -> Schedule:
 
 
 def halving(every: int) -> Schedule:
-    """Halve after each `every` steps."""
+    """Halve the rate at regular intervals.
+
+    Args:
+        every: The number of steps between halvings.
+
+    Returns:
+        A function from the number of a step to the share of the full learning rate, in (0, 1].
+
+    Example:
+        >>> [halving(every=2)(step) for step in range(5)]
+        [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
     return lambda step: 0.5 ** (step // every)
 
 
@@ -37,6 +71,13 @@ def warm_up(steps: int, share: float, then: Schedule | None = None) -> Schedule:
         steps: The number of steps in the whole training.
         share: The share of these steps in which the rate rises, in [0, 1].
         then: The schedule after the rise; it counts steps from the start of the training.
+
+    Returns:
+        A function from the number of a step to the share of the full learning rate, in (0, 1].
+
+    Example:
+        >>> [round(warm_up(steps=4, share=0.25)(step), 2) for step in range(4)]
+        [0.5, 1.0, 0.67, 0.33]
     """
     rise = share * steps
     falling: Schedule = then or (lambda step: (steps - step) / (steps - rise))

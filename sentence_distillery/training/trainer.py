@@ -43,7 +43,7 @@ class DivergedError(InputError):
 
 @dataclass(frozen=True)
 class Saving:
-    """Where a training is saved.
+    """The place where a training is saved.
 
     Attributes:
         path: The checkpoint, written after each epoch.
@@ -78,7 +78,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a training does around its epochs.
+    """The actions of a training around its epochs.
 
     Attributes:
         before: Called with the number of the epoch before its first step.
@@ -91,21 +91,31 @@ class Hooks:
 
 @dataclass(frozen=True)
 class Trainer(Generic[Item]):
-    """A model and how to train it.
+    """Train a model: the optimiser loop of this library.
 
     Attributes:
-        model: What is trained, and what the checkpoint holds.
-        optimizer: Its groups have the full learning rates.
-        batches: What the objective takes, by epoch.
-        epochs: Passes over the batches.
+        model: The model to train; the checkpoint has its weights.
+        optimizer: The optimiser; its groups have the full learning rates.
+        batches: The batches of each epoch, for the objective.
+        epochs: The number of passes over the batches, at least 1.
         schedule: The share of the learning rates at a step, counted over all epochs.
-        saving: Where the state is saved; None saves nothing.
-        best: Which epoch is kept; None keeps the last. Without `saving` its weights are kept in memory.
-        clip_norm: The largest norm of the gradient.
+        saving: The place of the checkpoint; None saves nothing.
+        best: The rule for the epoch that is kept; None keeps the last. Without `saving` its weights are kept in memory.
+        clip_norm: The maximum norm of the gradient, above 0; None does not clip.
         dropout_seed: Makes the random draws of each step repeatable; None leaves torch's generator alone.
-        hooks: What else happens before and after an epoch.
+        hooks: Further actions before and after an epoch.
         remedy: A sentence for the reader of the error about a loss that is not finite.
-        unit: What progress counts.
+        unit: The unit of the progress line.
+
+    Example:
+        >>> from sentence_distillery.training.batches import Batches
+        >>> model = nn.Linear(1, 1, bias=False)
+        >>> x = torch.linspace(-1, 1, 64)[:, None]
+        >>> batches = Batches(np.arange(64), size=8, seed=1)
+        >>> trainer = Trainer(model, torch.optim.Adam(model.parameters(), lr=0.1), batches, epochs=20)
+        >>> curve = trainer.run(lambda rows: {"loss": ((model(x[rows]) - 3 * x[rows]) ** 2).mean()})
+        >>> len(curve), round(model.weight.item(), 1)
+        (20, 3.0)
     """
 
     model: nn.Module
@@ -125,13 +135,21 @@ class Trainer(Generic[Item]):
         """Train the model in place.
 
         Args:
-            objective: Maps a batch to named terms, scalars, of which "loss" is minimised.
+            objective: A function from a batch to named terms, scalars, of which "loss" is minimised.
 
         Returns:
-            For each epoch the mean of each term over its steps, and what `hooks.after` adds.
+            The mean of each term over its steps, for each epoch, and the figures that `hooks.after` adds.
 
         Raises:
             DivergedError: If the loss is not finite.
+
+        Example:
+            >>> from sentence_distillery.training.batches import InOrder
+            >>> model = nn.Linear(1, 1)
+            >>> sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+            >>> trainer = Trainer(model, sgd, InOrder([torch.ones(4, 1)]), epochs=2)
+            >>> [sorted(note) for note in trainer.run(lambda x: {"loss": (model(x) - 1).square().mean()})]
+            [['loss'], ['loss']]
         """
         rates = [group["lr"] for group in self.optimizer.param_groups]
         curve = self._resumed()

@@ -33,7 +33,7 @@ SCHEMA = pa.schema([("word", pa.string()), ("count", pa.int64())])
 
 
 class Shape(Content):
-    """What the readers rely on in config.json."""
+    """The fields of config.json that the readers need."""
 
     vocabulary: Count
     dimension: Count

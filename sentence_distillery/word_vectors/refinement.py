@@ -53,8 +53,8 @@ def repel(model: WordVectors, sentences: TokenIds, params: Refine, counters: Cou
     kept = sum(len(batch.sentence_vectors(vectors)) for batch in batches)
     if kept < 2:
         raise InputError(
-            f"{kept} of {len(drawn)} sentences drawn from the corpus have a word with a vector, so there is no pair; "
-            f"raise sentences, which is {params.sentences}, or train the word vectors on this corpus."
+            f"{kept} of {len(drawn)} sentences drawn from the corpus have a word with a vector, so no pair can be "
+            f"made; raise sentences, which is {params.sentences}, or train the word vectors on this corpus."
         )
     counters.keep(kept)
     counters.drop("zero vector", len(drawn) - kept)
@@ -89,7 +89,7 @@ def contrast(
     if len(np.unique(corpus.documents[corpus.usable])) < 2:
         raise InputError(
             f"{kept} of {len(sentences)} sentences of the corpus have {contrastive.MINIMUM_WORDS} words with a vector, "
-            "all in one article, so none is unrelated to another; bring more text, or take the objective repulsion."
+            "all in one article, so none is unrelated to another; add more text, or use the objective repulsion."
         )
     counters.keep(kept)
     counters.drop("fewer than two known words", len(sentences) - kept)

@@ -82,7 +82,7 @@ def count_corpus(directory: Path, params: Skipgram) -> WordCounts:
     if counts.rare(params.minimum_count) == len(counts.words):
         raise InputError(
             f"{directory} has {len(counts.words)} words in {counts.sentences} sentences, none of them "
-            f"{params.minimum_count} times; lower minimum_count or bring more text."
+            f"{params.minimum_count} times; lower minimum_count or add more text."
         )
     return counts
 

@@ -14,7 +14,7 @@ from stages.stage import stage
 SOURCES = Sources(
     external=paths.EXTERNAL,
     samples=paths.SAMPLES,
-    external_remedy="run `make benchmarks FROM=<directory>` with a directory that holds it",
+    external_remedy="run `make benchmarks FROM=<directory>` with a directory that has it",
     samples_remedy=f"restore it with `git checkout {paths.SAMPLES}`",
 )
 

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     directories = parser.parse_args(arguments).directories
     for directory in directories:
         if not directory.is_dir():
-            sys.exit(f"benchmarks: --from {directory} is not a directory; give the one that holds stsb/, sick/, ...")
+            sys.exit(f"benchmarks: --from {directory} is not a directory; name the directory of stsb/, sick/, ...")
     try:
         reports = fetch(EXTERNAL, paths.EXTERNAL, copy_from(*directories) if directories else download())
     except InputError as error:
@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(report.line())
     if lacking := [report.name for report in reports if not report.complete]:
         print(
-            f"To bring {', '.join(lacking)}: put the files into <directory>/<set>/ under the names above and run "
-            "`make benchmarks FROM=<directory>`. The pipeline runs without a set that is absent, and says so."
+            f"To add {', '.join(lacking)}: put the files into <directory>/<set>/, under the names above, and run "
+            "`make benchmarks FROM=<directory>`. The pipeline also runs without them, and its report says so."
         )
     if any(report.wrong for report in reports) or not any(report.complete for report in reports):
         sys.exit(1)

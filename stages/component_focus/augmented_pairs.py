@@ -54,7 +54,7 @@ def augmented(task: str, params: Params, counters: Counters) -> tuple[pa.Table, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Pairs scored by a teacher, for a task of paper 3's grid.")
-    parser.add_argument("task", help="one of component_focus.tasks; pairs are made only if it ends in +augmented")
+    parser.add_argument("task", help="one of component_focus.tasks; only a task with +augmented gets pairs")
     task: str = parser.parse_args().task
     with (
         stage(f"augmented_pairs@{task}", unit="pairs") as (params, counters),

@@ -25,9 +25,13 @@ from stages.stage import stage
 def arguments() -> Place:
     """Read the cell from the command line."""
     parser = argparse.ArgumentParser(description="Train one cell of paper 3's grid.")
-    parser.add_argument("encoder", help="name in section `encoders`")
-    parser.add_argument("task", help="set of rated pairs with train, dev and test; +labels or +augmented may follow")
-    parser.add_argument("weight", type=weight_of, help="weight of the component, or how it is learnt: one, roles, gate")
+    parser.add_argument("encoder", help="a name of section `encoders`")
+    parser.add_argument(
+        "task", help="set of rated pairs with train, dev and test, with or without +labels or +augmented"
+    )
+    parser.add_argument(
+        "weight", type=weight_of, help="weight of the component, or the way to learn it: one, roles, gate"
+    )
     return Place(vars(parser.parse_args()))
 
 

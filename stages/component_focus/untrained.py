@@ -40,10 +40,12 @@ log = logging.getLogger("stages")
 def arguments() -> argparse.Namespace:
     """Read the encoders and the grid from the command line."""
     parser = argparse.ArgumentParser(description="Score encoders with the component before any training.")
-    parser.add_argument("encoders", nargs="+", help="names in section `encoders`, or of component_focus.functions")
+    parser.add_argument("encoders", nargs="+", help="names of section `encoders`, or of component_focus.functions")
     parser.add_argument("--pooling", type=Pooling, default=Pooling.MEAN, choices=list(Pooling))
-    parser.add_argument("--weights", type=float, nargs="+", required=True, help="0.0 among them")
-    parser.add_argument("--labelled", type=float, nargs="*", default=[], help="weights for which SICK-E is scored")
+    parser.add_argument(
+        "--weights", type=float, nargs="+", required=True, help="weights of the component; 0.0 must be among them"
+    )
+    parser.add_argument("--labelled", type=float, nargs="*", default=[], help="weights with which SICK-E is scored")
     return parser.parse_args()
 
 

@@ -37,8 +37,10 @@ def read_run() -> PaperStudentRun:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a run of paper 1's chain.")
-    parser.add_argument("name", help="of the files")
-    parser.add_argument("--command", help="what made the run, by default the profile and `dvc repro paper_pages`")
+    parser.add_argument("name", help="name of the files")
+    parser.add_argument(
+        "--command", help="command that made the run (default: the profile and `dvc repro paper_pages`)"
+    )
     given = parser.parse_args()
     try:
         command = given.command or f"python -m stages.params use {load_params().name}; dvc repro paper_pages"

@@ -58,7 +58,7 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
         "fine_tuned_student": params.fine_tuned_student,
     }
     if taken := [name for name, section in sections.items() if section.model_dump()["seed"] == seed]:
-        raise InputError(f"the seed {seed} is {taken[0]}.seed, the run's own; give others.")
+        raise InputError(f"the seed {seed} is {taken[0]}.seed, the seed of the run itself; give other seeds.")
     content = read_params()
     same = {"size": params.size.model_dump()}  # which has no seed, but makes another student
     return content | same | {name: content[name] | {"seed": seed} for name in sections}

@@ -16,18 +16,18 @@ from sentence_distillery.pairs.prediction import Paraphraser, predict_file
 from stages import paths
 
 SAME_FOR_ALL = (
-    "predict: the threshold of {model} is {threshold:.4f}, outside the range of scores, so that all pairs get the same "
-    "decision: on the pairs that chose it, this was correct most often. Train on other pairs, or more: `pairs.dataset`."
+    "predict: the threshold of {model} is {threshold:.4f}, outside the range of scores, so all pairs get the same "
+    "decision. On the validation pairs, no other threshold was better. Train on other or more pairs: `pairs.dataset`."
 )
 
 
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m stages.pairs.predict", description="Are two sentences paraphrases?"
+        prog="python -m stages.pairs.predict", description="Decide whether two sentences are paraphrases."
     )
     parser.add_argument("sentences", nargs="*", metavar="SENTENCE", help="two sentences")
     parser.add_argument("--file", type=Path, help=".csv or .tsv with the columns sentence1 and sentence2")
-    parser.add_argument("--output", type=Path, help="the .csv file for the decisions on --file")
+    parser.add_argument("--output", type=Path, help=".csv file for the decisions on the pairs of --file")
     help_text = f"directory of the model, a bi-encoder or a cross-encoder; {paths.PARAPHRASER} by default"
     parser.add_argument("--model", type=Path, default=paths.PARAPHRASER, help=help_text)
     options = parser.parse_args(argv)

@@ -39,7 +39,7 @@ SEED = 1
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Make the encoder for search that ships.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories that have texts and sets")
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of texts and sets")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
@@ -58,7 +58,7 @@ def drawn(sources: Sequence[Path], folder: str, file: str, format: str, column: 
     """Yield some texts of a file, drawn by chance, always the same ones; raises InputError if it is not there."""
     found = [place / file for source in sources for place in folders(source, folder) if (place / file).exists()]
     if not found:
-        raise InputError(f"{', '.join(map(str, sources))}: there is no {folder}/{file}; give the one that has it.")
+        raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
     texts = [str(row[column] or "") for _, row in read_rows(found[0], format, Columns(text=column))]
     rows = np.random.default_rng(SEED).permutation(len(texts))[:most]
     return (texts[row] for row in np.sort(rows))

@@ -24,7 +24,7 @@ MATRICES = {paths.PARAPHRASE_RESULTS: paths.PARAPHRASE_RUNS, paths.COMPONENT_RES
 def publish_matrix(matrix: Path, command: str, date: str) -> Path:
     """Keep the cells of paper 2's or 3's matrix; raises InputError for another file."""
     if matrix not in MATRICES:
-        raise InputError(f"--matrix {matrix} is not a matrix; give {' or '.join(map(str, MATRICES))}.")
+        raise InputError(f"--matrix {matrix} is not a matrix; the matrices are {' and '.join(map(str, MATRICES))}.")
     about = matrix.with_suffix(".json")
     paraphrases = matrix == paths.PARAPHRASE_RESULTS
     sets = [read_json(about, Paraphrase)["dataset"]] if paraphrases else [row.dataset for row in read_results(matrix)]
@@ -43,10 +43,8 @@ def publish_run(params: Params, command: str, date: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a full run in git.")
-    parser.add_argument("--command", help="what made the run, by default the profile and `dvc repro`")
-    parser.add_argument(
-        "--matrix", type=Path, metavar="FILE", help=f"keep {' or '.join(map(str, MATRICES))}, and nothing else"
-    )
+    parser.add_argument("--command", help="command that made the run (default: the profile and `dvc repro`)")
+    parser.add_argument("--matrix", type=Path, metavar="FILE", help=f"keep only {' or '.join(map(str, MATRICES))}")
     options = parser.parse_args()
     date = datetime.date.today().isoformat()
     try:

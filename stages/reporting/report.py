@@ -33,7 +33,7 @@ STAGES = (
 
 
 class Development(Content):
-    """What the page shows of the student's counters."""
+    """The part of the student's counters that the page shows."""
 
     development: str
 
@@ -48,7 +48,7 @@ COUNTED: dict[str, type[Counted]] = {"student": StudentCounted}
 
 
 def read_run(params: Params) -> RunReport:
-    """Read what the run left behind."""
+    """Read the outputs of the run."""
     return RunReport(
         profile=params.name,
         rows=read_results(paths.RESULTS),
@@ -63,6 +63,7 @@ def read_run(params: Params) -> RunReport:
         pareto=read_pareto(paths.PARETO),
         cleaning=read_cleaning(paths.CORPUS_QUALITY),
         trials=read_trials(paths.CURVES / "student_size.csv"),
+        draws=read_json(paths.DRAWS, dict[str, list[float]]),
     )
 
 

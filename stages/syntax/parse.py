@@ -21,7 +21,9 @@ def models_of(model: str) -> Path:
     directory = paths.PARSER if model == "bundled" else Path(model)
     if not directory.is_dir():
         remedy = f"restore it with `git checkout {directory}`" if model == "bundled" else "put the models there"
-        raise InputError(f"syntax.model = {model}: {directory} is not a directory; {remedy}, or use bundled or hub.")
+        raise InputError(
+            f"syntax.model = {model}: {directory} is not a directory; {remedy}, or set it to bundled or hub."
+        )
     return directory
 
 

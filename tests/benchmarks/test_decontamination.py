@@ -55,7 +55,7 @@ def test_a_shared_sentence_alone_is_no_shared_pair() -> None:
 
 def test_scoring_on_what_was_trained_on_is_refused() -> None:
     """fault 18: with the count and an example; not if the shared rows are gone."""
-    with pytest.raises(InputError, match=r"corpus shares 2 of its 5 rows .* first of them 'It rained\.'.* Clean it\."):
+    with pytest.raises(InputError, match=r"corpus shares 2 of its 5 rows .* first one 'It rained\.'.* Clean it\."):
         refuse_shared([LEFT, RIGHT], HELD, "corpus", "Clean it.")
     kept = np.flatnonzero(~shared_rows([LEFT, RIGHT], HELD))
     refuse_shared([[side[row] for row in kept] for side in (LEFT, RIGHT)], HELD, "corpus", "Clean it.")

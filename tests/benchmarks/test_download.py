@@ -76,10 +76,10 @@ def test_copy_with_a_wrong_and_a_missing_file(tmp_path: Path) -> None:
     """fault 16: a file with a wrong checksum never gets its name, and the message has both checksums."""
     write(tmp_path / "from/tiny", {"a.csv": "other\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
-    assert "came with SHA-256" in report.wrong["a.csv"] and "and was not kept" in report.wrong["a.csv"]
+    assert "the download has SHA-256" in report.wrong["a.csv"] and "it was not kept" in report.wrong["a.csv"]
     assert report.missing == {"b.csv": f"not in {tmp_path / 'from/tiny'}"}
     assert not list((tmp_path).glob("to/**/*.csv"))
-    assert report.line().startswith("tiny: absent (0 fetched, 0 already there); a.csv: came with")
+    assert report.line().startswith("tiny: absent (0 fetched, 0 already there); a.csv: the download has")
 
 
 def test_a_wrong_file_in_place(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_wrong_file_in_place(tmp_path: Path) -> None:
     write(tmp_path / "from/tiny", {"a.csv": "one\n"})
     report = fetch_set(external_set("tiny", FILES), tmp_path / "to", copy_from(tmp_path / "from"))
     assert report.fetched == ["a.csv"] and (tmp_path / "to/tiny/a.csv").read_text() == "one\n"
-    assert "to/tiny/b.csv has SHA-256" in report.wrong["b.csv"] and "no other came: not in" in report.wrong["b.csv"]
+    assert "to/tiny/b.csv has SHA-256" in report.wrong["b.csv"] and "replaced: not in" in report.wrong["b.csv"]
     assert (tmp_path / "to/tiny/b.csv").read_text() == "other\n"
 
 
@@ -111,9 +111,9 @@ def test_download(tmp_path: Path, server: Server) -> None:
     ]
     good, changed, gone, packed = fetch(sets, tmp_path, download())
     assert good.complete and (tmp_path / "good/b.csv").read_text() == "two\n"
-    assert "came with SHA-256" in changed.wrong["wrong.csv"] and not (tmp_path / "changed").exists()
+    assert "the download has SHA-256" in changed.wrong["wrong.csv"] and not (tmp_path / "changed").exists()
     assert gone.missing["gone.csv"].endswith("answered 404 Not Found") and server.requests.count("/gone.csv") == 1
-    assert packed.missing["p.parquet"] == "must be brought: no public file has these bytes"
+    assert packed.missing["p.parquet"] == "cannot be downloaded, since no public file has these bytes; add it yourself"
 
 
 @pytest.mark.parametrize(("failures", "comes"), [(1, True), (2, False)])
@@ -127,7 +127,7 @@ def test_a_body_without_end(tmp_path: Path, server: Server, monkeypatch: pytest.
     monkeypatch.setattr(module, "MAXIMUM_BYTES", 10)
     server.bodies = {"/a.csv": b"x" * 1000}
     report = fetch_set(external_set("tiny", {"a.csv": "one\n"}, home(server)), tmp_path, download())
-    assert report.missing["a.csv"].endswith("/a.csv sends more than 10 bytes")
+    assert report.missing["a.csv"].endswith("/a.csv sends more than the 10 bytes that are allowed")
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     (tmp_path / "brought").mkdir()
     with pytest.raises(SystemExit, match="1"):
         main(["--from", "brought"])
-    assert "To bring full, bad: put the files into <directory>/<set>/" in capsys.readouterr().out
+    assert "To add full, bad: put the files into <directory>/<set>/" in capsys.readouterr().out
     write(tmp_path / "brought/full", FILES)
     main(["--from", "brought"])
     assert capsys.readouterr().out.startswith("full: complete (2 fetched, 0 already there)\nbad: absent (0 fetched")

@@ -64,7 +64,7 @@ def test_error_in_units_of_a_0_to_5_scale(scale: tuple[float, float], gold: list
     [
         ([0.5, 0.5, 0.5], [1, 2, 3], "all predictions are alike"),
         ([0.5, 0.5 + 6e-8, 0.5], [1, 2, 3], "all predictions are alike"),
-        ([0.1, 0.2, 0.3], [2, 2, 2], "all gold scores are alike"),
+        ([0.1, 0.2, 0.3], [2, 2, 2], "all human ratings are equal"),
         ([0.1], [2], "1 pairs"),
     ],
 )

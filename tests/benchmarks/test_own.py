@@ -252,7 +252,7 @@ def test_vectors_without_a_figure(here: Path) -> None:
         ),
         (
             {"files": {"test": "mine.xlsx"}},
-            "has the file test = mine.xlsx, which is none of .csv, .tsv, .jsonl, .parquet;",
+            "has the file test = mine.xlsx, which has none of the suffixes .csv, .tsv, .jsonl, .parquet;",
         ),
         (
             {"columns": COLUMNS | {"score": "stars"}},
@@ -260,7 +260,7 @@ def test_vectors_without_a_figure(here: Path) -> None:
         ),
         (
             {"scale": [4, 5]},
-            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To mend it",
+            f"mine.csv, line 2: score {float(PAIRS[0]['rating'])} is outside 4.0-5.0. To repair it",
         ),
     ],
 )
@@ -306,7 +306,7 @@ def test_judgements_of_nothing(here: Path) -> None:
         ({"files": {"dev": "a.csv"}}, "mine: files lacks 'test'; it needs test"),
         ({"files": {"test": "a.csv", "tset": "b.csv"}}, "mine: files has 'tset'; it may have dev, test"),
         ({"columns": {"sentence1": "a"}}, "mine: columns lacks 'score'; it needs score, sentence1, sentence2"),
-        ({"scale": None}, r"mine: scale is \[lowest, highest\] for the task sts, and null for others"),
+        ({"scale": None}, r"mine: scale must be \[lowest, highest\] for the task sts, and null for other tasks"),
         ({"scale": [5, 0]}, r"mine: scale = \[5.0, 0.0\] does not begin with the lower score"),
         (
             {"task": "reranking"},
@@ -322,7 +322,7 @@ def test_options_that_do_not_fit(changes: dict[str, Any], message: str) -> None:
 
 
 def test_a_name_twice() -> None:
-    with pytest.raises(ValidationError, match="own has the name mine twice"):
+    with pytest.raises(ValidationError, match="two sets of own have the name mine; rename one"):
         Benchmarks.model_validate({"sets": [], "own": [STS, STS]})
 
 

@@ -69,5 +69,5 @@ def test_directories_without_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as caught:
         suite.main([str(tmp_path), "--sets", "trec"])
-    told = f"suite: {tmp_path}: there is no folder trec; give the one that has it, or leave trec out."
+    told = f"suite: {tmp_path}: the folder trec is missing; give the directory that has it, or leave trec out."
     assert caught.value.code == told

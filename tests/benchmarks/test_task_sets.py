@@ -55,7 +55,7 @@ def test_queries(tmp_path: Path) -> None:
 
 FAULTS = [
     ("banking77", "test.csv", "text,category\na,b\n", r"test.csv, line 2: unknown label 'b'; known labels: Refund"),
-    ("trec", "TREC.test.all", "1 a\n0\n", r"TREC.test.all, line 2: '0' has no label and text with a blank"),
+    ("trec", "TREC.test.all", "1 a\n0\n", r"TREC.test.all, line 2: '0' is not a label, a space and a text"),
     ("tweet_emotion", "val_labels.txt", "1\n1\n", r"val_labels.txt has 2 lines, .*val_text.txt has 1"),
     (
         "stackoverflow",
@@ -90,7 +90,7 @@ FAULTS = [
         "1 1 3\n1 1 9\n",
         r"cranqrel, line 2: '1 1 9' is not a query, a document and a code of -1",
     ),
-    ("cranfield", "cran.qry", "what\n", r"cran.qry, line 1: 'what' stands before the first field .I"),
+    ("cranfield", "cran.qry", "what\n", r"cran.qry, line 1: 'what' comes before the first field .I"),
     ("cranfield", "cran.qry", ".I 1\nwhat\n", r"cran.qry, line 1: entry 1 has no field .W"),
     ("wikiqa", "sim.txt", "1\n0\n0\n2\n", r"line 4: unknown label '2'; known labels: 0, 1"),
 ]

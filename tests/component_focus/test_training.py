@@ -436,7 +436,7 @@ def test_a_cell_that_learns_its_weight(workspace: Path, monkeypatch: pytest.Monk
 
 
 def test_labels_that_are_not_there(data: TokenizedTask, encoder: PairEncoder) -> None:
-    with pytest.raises(InputError, match=r"have no labels; leave \+labels away"):
+    with pytest.raises(InputError, match=r"have no labels; remove \+labels from"):
         component_focus.label_loss(encoder, data, 1.0)
 
 

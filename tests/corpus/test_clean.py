@@ -278,7 +278,7 @@ def test_short_texts_are_judged_together(
     rows = pq.read_table(tmp_path / "sentences/part-00000.parquet")["text"].to_pylist()
     assert kept is None or rows == kept
     assert counters.details.get("documents dropped: language", 0) == (0 if kept is None else len(texts) - len(kept))
-    assert f"{counters.kept} sentences of {len(texts)} documents are left, few to learn from" in caplog.text
+    assert f"{counters.kept} sentences of {len(texts)} documents are left: train on at least" in caplog.text
 
 
 def test_a_corpus_of_short_texts_in_another_language(tmp_path: Path) -> None:

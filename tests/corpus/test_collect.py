@@ -206,12 +206,12 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
         ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
         ("a.jsonl", b'["a"]\n', r"a\.jsonl, line 1 holds a list, expected an object"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
-        ("a.jsonl", b"", r"crawl\.inputs hold no article with text"),
+        ("a.jsonl", b"", r"crawl\.inputs have no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
         ("a.jsonl", b"[" * 100_000, r"a\.jsonl, line 1 is not JSON \(maximum recursion depth"),
         ("a.csv", b"text,title,url,date,source,text\n", r"a\.csv has the column 'text' 2 times; rename"),
         ("a.jsonl", b"\xff\xfe{\x00x", r"a\.jsonl is not UTF-16 after line 0"),
-        ("a.pdf", b"%PDF", r"a\.pdf is not a file that can be read; bring \.txt, \.md, \.jsonl"),
+        ("a.pdf", b"%PDF", r"a\.pdf: no file has a known suffix; use \.txt, \.md, \.jsonl"),
     ],
 )
 def test_unreadable_files(workspace: Workspace, name: str, data: bytes, message: str) -> None:
@@ -384,7 +384,7 @@ def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> 
     Path("data/external/mine").symlink_to(tmp_path / "elsewhere")
     for path in ("data/external/mine", "data/external/mine/a.txt", "data/external"):
         workspace.inputs(path)
-        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, in which no change is seen"):
+        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, where DVC sees no changes"):
             crawl_stage.main()
 
 
@@ -394,5 +394,5 @@ def test_command_line_error_is_one_line(workspace: Workspace) -> None:
     done = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "crawl: crawl.inputs: data/external/missing.csv does not exist; put it there, or take it out of crawl.inputs."
+        "crawl: crawl.inputs: data/external/missing.csv does not exist; create it, or remove it from crawl.inputs."
     ]

@@ -148,7 +148,7 @@ def test_a_finished_snapshot_is_read_again_without_the_network(finished: Crawl) 
     finished.run()
     assert finished.articles() == before
     finished.web["extraction_seconds"] += 1.0
-    assert "pages read that an earlier run had fetched" in finished.run()
+    assert "pages that an earlier run had fetched" in finished.run()
     assert finished.articles() == before
     assert len(finished.site.log) == asked
 

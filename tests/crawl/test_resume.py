@@ -132,7 +132,7 @@ def test_a_limit_ends_the_crawl_and_a_higher_one_resumes_it(site: Site, crawl: C
     crawl.web["sites"] = [crawl.named("news", sections=[site.url("/")])]
     small_site(site, 9)
     crawl.web["pages"] = 12  # the front page, eight of its menu that are missing, three articles
-    assert "page limit reached, 8 pages not fetched" in crawl.run()
+    assert "page limit is reached and 8 pages are not fetched" in crawl.run()
     assert len(crawl.articles()) == 3
     assert crawl.counters()["dropped"] == {"HTTP 404": 8, "list of links": 1, "page limit": 8}
     crawl.web["pages"] = 100
@@ -164,8 +164,8 @@ def test_days_and_languages(site: Site, crawl: Crawl) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"contact": None}, "crawl: web.contact is not set; give an e-mail address or a page"),
-        ({"sites": []}, "crawl: web.sites is empty; name a site, or take a preset"),
+        ({"contact": None}, "crawl: web.contact is not set; give an e-mail address or a web page"),
+        ({"sites": []}, "crawl: web.sites is empty; name a site, or use a preset"),
         ({"private_hosts": []}, "/ is refused (private address); list its host in the site's hosts, and in"),
         ({"languages": ["zz"]}, "'zz' is unknown to py3langid"),
     ],
@@ -187,13 +187,13 @@ def test_two_crawls_at_once(site: Site, crawl: Crawl) -> None:
     first = crawl.start()
     try:
         wait_until(lambda: site.log, "the first has begun", first)
-        assert f"crawl: it runs in this workspace already (process {first.pid})" in crawl.run(status=1)
+        assert f"crawl: it already runs in this workspace (process {first.pid})" in crawl.run(status=1)
         run = Crawl(crawl.directory / "run", site)
         run.web = crawl.web
         state = Path("data/checkpoints/crawl")
         (run.directory / state.parent).mkdir(parents=True)
         (run.directory / state).symlink_to(crawl.directory / state)
-        assert f"crawl: {state} is in use by another crawl; wait for its end" in run.run(status=1)
+        assert f"crawl: {state} is in use by another crawl; wait until it ends" in run.run(status=1)
     finally:
         first.kill()
         first.communicate()
@@ -209,7 +209,7 @@ def test_terminated(site: Site, crawl: Crawl) -> None:
     process.terminate()
     errors = process.communicate()[1]
     assert process.returncode == 128 + signal.SIGTERM
-    assert "crawl: stopped (shutdown); run again to go on" in errors
+    assert "crawl: stopped (shutdown); run again to continue" in errors
     assert not (crawl.directory / paths.ARTICLES).exists()
 
 

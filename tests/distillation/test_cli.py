@@ -47,7 +47,7 @@ def test_parquet(student: Path, source: Path, caplog: pytest.LogCaptureFixture) 
     np.testing.assert_array_equal(vectors[[0, 3]], encoder.encode([LINES[0], LINES[3]]))
     assert not vectors[[1, 2, 4]].any()
     assert "5 texts in" in caplog.text
-    assert "zero vectors: 2 blank, 1 without a known word" in caplog.text
+    assert "zero vectors: 2 for blank texts, 1 for texts without a known word" in caplog.text
 
 
 def test_a_table(static_student: Path, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_compare(student: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_compare_with_no_known_word(student: Path) -> None:
     """fault 20: an undefined cosine is reported as undefined, with the reason."""
-    with pytest.raises(SystemExit, match=r"knows no word of '\?!', so the cosine is undefined"):
+    with pytest.raises(SystemExit, match=r"knows none of the words of '\?!', so the cosine is undefined"):
         main("similarity", "storm", "?!", "--model", student)
 
 

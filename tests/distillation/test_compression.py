@@ -159,7 +159,7 @@ def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
 
 @pytest.mark.parametrize("layered", [deep_encoder, paper_encoder])
 def test_compress_refuses_layers(layered: Callable[[], StaticEncoder]) -> None:
-    with pytest.raises(InputError, match=r"has layers after the sum of its token vectors; compress one without"):
+    with pytest.raises(InputError, match=r"has layers after the sum of its token vectors; only one without layers"):
         compress(layered())
 
 

@@ -132,8 +132,8 @@ def test_held_out_texts(tiny: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({}, r"held_out = 0\.2, but no working_directory keeps these texts; name one\."),
-        ({"working_directory": "kept", "clean": False}, "held_out needs clean=True: cleaning takes repeated texts"),
+        ({}, r"held_out = 0\.2 needs a working_directory, which keeps these texts; name one\."),
+        ({"working_directory": "kept", "clean": False}, "held_out needs clean=True: cleaning removes repeated texts"),
     ],
 )
 def test_held_out_texts_that_cannot_be(options: dict[str, Any], problem: str, tiny: Path) -> None:
@@ -279,10 +279,10 @@ def test_progress(tiny: Path, shown: bool | None, bars: bool, capfd: pytest.Capt
 @pytest.mark.parametrize(
     ("texts", "error", "message"),
     [
-        ([], InputError, "texts has no text: it is empty, or all of it is blank"),
+        ([], InputError, "texts has no text: it is empty or blank"),
         (["", " \n "], InputError, "texts has no text"),
         (iter(()), InputError, "texts has no text"),
-        (["Only one sentence of some words stands here."], InputError, r"1 of 1 sentences are left .* Bring more text"),
+        (["Only one sentence of some words stands here."], InputError, r"1 of 1 sentences are left .* Give more text"),
         (
             ["Too short.", "Also short."],
             InputError,
@@ -313,7 +313,7 @@ def test_sentences_that_cannot_be_written(tiny: Path, monkeypatch: pytest.Monkey
 
 def test_a_file_of_another_kind(tiny: Path) -> None:
     Path("texts.pdf").write_bytes(b"%PDF")
-    with pytest.raises(InputError, match=r"texts\.pdf has no file that can be read; bring \.txt, \.md, \.jsonl"):
+    with pytest.raises(InputError, match=r"texts\.pdf has no file of a known format; use \.txt, \.md, \.jsonl"):
         distill(Path("texts.pdf"), tiny, **SMALL)
 
 
@@ -352,7 +352,7 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
         ({"maximum_length": 65}, "maximum_length = 65, but short takes at most 64 word pieces; lower it"),
         (
             {"clean": False, "fingerprints": np.zeros(1, np.uint64)},
-            "fingerprints are compared in cleaning",
+            "fingerprints need clean=True",
         ),
     ],
 )

@@ -246,7 +246,7 @@ def test_pickled_weights(static_student: Path) -> None:
 @pytest.mark.parametrize("content", ["{}", "[]", '{"kind": "static"}', "{"])
 def test_damaged_configuration(static_student: Path, content: str) -> None:
     (static_student / CONFIG).write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=r"config\.json (is not of a student|cannot be read)"):
+    with pytest.raises(InputError, match=r"config\.json (does not describe a student|cannot be read)"):
         StaticEncoder.load(static_student)
 
 

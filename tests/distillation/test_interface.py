@@ -124,7 +124,7 @@ def test_a_null_in_a_column() -> None:
 def test_what_holds_no_texts(value: Any) -> None:
     with pytest.raises(TypeError, match=r"texts are a str or an iterable of str, not "):
         static_encoder().encode(value)
-    with pytest.raises(TypeError, match=r"of 2 axes; take a column"):
+    with pytest.raises(TypeError, match=r"of 2 axes; give one column"):
         static_encoder().encode(np.array([["storm"], ["port"]]))
 
 
@@ -133,7 +133,7 @@ def test_unknown_options_are_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'prompt_name'"):
         encode(TEXTS, prompt_name="query")
     for option, message in (
-        ({"truncate_dim": 0}, r"truncate_dim is 0; .* 1 to 8 dimensions"),
+        ({"truncate_dim": 0}, r"truncate_dim is 0; .* Give 1 to 8"),
         ({"truncate_dim": 9}, "truncate_dim is 9"),
         ({"truncate_dim": True}, "truncate_dim is True"),
         ({"batch_size": 0}, "batch_size is 0"),
@@ -351,7 +351,7 @@ def test_in_a_pipeline_of_scikit_learn(encoder: StaticEncoder) -> None:
     assert len(search.cv_results_["params"]) == 2
     assert encoder.truncate_dim is None
     assert list(encoder.get_feature_names_out())[-1] == f"dimension_{encoder.dimension - 1}"
-    with pytest.raises(ValueError, match="no parameter 'dimension'; there are: truncate_dim"):
+    with pytest.raises(ValueError, match="'dimension' is not a parameter; the parameters are truncate_dim"):
         encoder.set_params(dimension=3)
 
 

@@ -75,7 +75,7 @@ def unknown_pooling() -> None:
 
 MISTAKES = {
     "column": Mistake(
-        r"texts\.csv has no column 'text' \(it has body\); name the one that you mean: --text-column, text_column",
+        r"texts\.csv has no column 'text' \(it has body\); name the right one: --text-column, text_column",
         content=b"body\nThe storm closed the port.\n",
     ),
     "separator": Mistake(
@@ -91,22 +91,22 @@ MISTAKES = {
         r"texts\.csv, line 2, byte 0 is not UTF-8\. Convert the file, as with `iconv", content=b"text\n\xe9t\xe9\n"
     ),
     "empty file": Mistake(r"texts\.csv is empty; give a file whose first line names its columns", content=b""),
-    "no rows": Mistake(r"texts\.csv has no text: it is empty, or all of it is blank\. Bring", content=b"text\n"),
+    "no rows": Mistake(r"texts\.csv has no text: it is empty or blank\. Give", content=b"text\n"),
     "language": Mistake(
-        r"0 of 60 sentences are left \(dropped: 60 language\).* Bring more text; or say which language yours is "
+        r"0 of 60 sentences are left \(dropped: 60 language\).* Give more text; or set the language of your text "
         r"\(--language, now 'en'\)",
         content=csv(*(f"{GERMAN[number % 3]} seit {number} Tagen." for number in range(60))),
-        cleaned=r"no sentence of 60 articles was kept \(dropped: {'language': 60}\); see whether `language`",
+        cleaned=r"no sentence of 60 articles was kept \(dropped: {'language': 60}\); check whether `language`",
     ),
     "one document": Mistake(
-        r"1 of 1 sentences are left \(dropped: none\), but a student needs at least 2.* Bring more text",
+        r"1 of 1 sentences are left \(dropped: none\), but a student needs at least 2.* Give more text",
         content=csv("The storm closed the port of the city."),
-        cleaned=r"1 sentences of 1 documents are left, few to learn from: bring 1,000 at the least",
+        cleaned=r"Only 1 sentences of 1 documents are left: train on at least 1,000",
     ),
     "duplicates": Mistake(
-        r"1 of 90 sentences are left \(dropped: 89 duplicate\).* Bring more text that differs: what repeats counts",
+        r"1 of 90 sentences are left \(dropped: 89 duplicate\).* Give more text; it must differ, since",
         content=csv(*["The storm closed the port of the city."] * 90),
-        cleaned=r"1 sentences of 90 documents are left, few to learn from: bring 1,000 at the least",
+        cleaned=r"Only 1 sentences of 90 documents are left: train on at least 1,000",
     ),
     "no teacher": Mistake(
         r"nowhere/at/all is not a directory; put the model there, or name another", teacher="nowhere/at/all"

@@ -105,7 +105,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"notes\.txt is a file; name a directory"):
         static_encoder().save_onnx(tmp_path / "notes.txt")
     static_encoder().save_onnx(tmp_path / "onnx")
-    with pytest.raises(InputError, match=r"is not of a student: it describes a transformer of type"):
+    with pytest.raises(InputError, match=r"does not describe a student: it describes a transformer of type"):
         load(tmp_path / "onnx")
 
 

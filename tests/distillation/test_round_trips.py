@@ -123,8 +123,8 @@ def test_without_modules(student: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("minishlab/potion-base-8M", r"'minishlab/potion-base-8M' is not a directory .* download it first"),
-        (".", r"The directory '\.' holds no model\. Give the path .* load\(\"released\"\)"),
+        ("minishlab/potion-base-8M", r"'minishlab/potion-base-8M' is not a directory .* download the model first"),
+        (".", r"The directory '\.' does not hold a model\. Give the path .* load\(\"released\"\)"),
         ("./no-such", r"'\./no-such' is not a directory on this machine\. Give the path .* load\(\"released\"\)"),
         ("no/such/place", r"'no/such/place' is not a directory on this machine\. Give the path"),
     ],
@@ -195,18 +195,18 @@ def _mapping(directory: Path) -> None:
     [
         (_transformer, "is not a static model but one of Transformer, Pooling. Load it with sentence-transformers"),
         (_other_words, r"its normalizer has the type None, expected 'BertNormalizer'"),
-        (_bert, r"is not of a student: it describes a transformer of type 'bert'"),
+        (_bert, r"does not describe a student: it describes a transformer of type 'bert'"),
         (_special_tokens, r"tokenizer\.json is not a tokenizer of a static student: it has 1 added tokens"),
         (_unknown_with_a_vector, r"the unknown token \(row 0\) has a vector"),
         (_cased, "its normalizer has the lowercase False, expected True"),
         (_activation, "the activation is Tanh, a student has ReLU"),
-        (_mapping, r"tensor 'mapping' points outside of the 5 rows"),
+        (_mapping, r"tensor 'mapping' points outside the 5 rows"),
         (lambda directory: (directory / TOKENIZER).unlink(), r"tokenizer\.json is not a tokenizer .* does not exist"),
         (lambda directory: (directory / MODULES).write_text("{}"), "is not a static model but one of no modules"),
         (lambda directory: (directory / MODULES).write_text("[1]"), r"modules\.json is not a list of modules"),
         (
             lambda directory: [file.unlink() for file in directory.iterdir()],
-            r"holds no model\. Give the path of a directory",
+            r"does not hold a model\. Give the path of a directory",
         ),
     ],
 )

@@ -147,7 +147,9 @@ def test_further_words(workspace: Path) -> None:
 
 def test_more_further_words_than_there_are(workspace: Path) -> None:
     configure(words=400_000)
-    with pytest.raises(SystemExit, match=r"additional_words = 400,000, but GloVe has only [\d,]+ more; lower it"):
+    with pytest.raises(
+        SystemExit, match=r"additional_words = 400,000, but GloVe has only [\d,]+ further words; lower it"
+    ):
         soft_labels.main()
 
 

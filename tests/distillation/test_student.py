@@ -186,7 +186,7 @@ def test_a_checkpoint_from_other_word_vectors_is_ignored(
 def test_soft_labels_of_other_sentences(workspace: Path) -> None:
     student_params("static")
     write_corpus(DOCUMENTS[:2], part=1)
-    with pytest.raises(SystemExit, match=r"part-00001\.parquet was not made from .*; label the corpus again"):
+    with pytest.raises(SystemExit, match=r"part-00001\.parquet does not belong to .*; label the corpus again"):
         student_stage.main()
 
 

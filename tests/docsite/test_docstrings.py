@@ -1,14 +1,20 @@
-"""The docstrings of the public interface: what goes in, what comes out, and an example."""
+"""The docstrings of the public interface: arguments, results, errors, and examples that run."""
 
+import ast
+import doctest
 import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sentence_distillery as sd
+from docsite import sections
 from sentence_distillery.encoder.interface import Interface
+from tests.workspace import ROOT
 
 NAMES = (
     "load",
@@ -53,3 +59,48 @@ def test_its_docstring_has_every_section(name: str, function: Any) -> None:
     if signature.return_annotation not in (None, "None"):
         assert re.search(r"^(Returns|Yields):$", text, re.M)
     assert ">>> " in text, "an example"
+
+
+CODE = """
+class Public:
+    @property
+    def size(self) -> int: return 1
+    def take(self, rows, *, all=False) -> int:
+        \'\'\'Take rows.
+
+        Args:
+            rows: The rows.
+
+        Returns:
+            Their number.
+        \'\'\'
+        raise ValueError(rows)
+    def _private(self, a): ...
+def bare(): ...
+"""
+
+
+def test_missing_sections_are_named() -> None:
+    found = dict(sections.functions(ast.parse(CODE)))
+    assert list(found) == ["Public.take", "bare"]
+    assert list(sections.problems(found["Public.take"])) == ["Args lacks all", "Raises is missing"]
+    assert list(sections.problems(found["bare"])) == ["a docstring is missing"]
+
+
+def test_the_public_interface_has_every_section() -> None:
+    assert [offence for path in sections.files() for offence in sections.offences(path)] == []
+
+
+# The examples of the other files run in the tests of their folders: encoder, protocols, distill, sizing, evaluate.
+EXAMPLES = ("benchmarks/data.py", "domain/texts.py", "evaluation/tasks.py", "training/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sections.files() if path.relative_to(sections.PACKAGE).as_posix().startswith(EXAMPLES)],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_its_examples_run(path: Path, on_one_thread: None) -> None:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    module = import_module(".".join(part for part in parts if part != "__init__"))
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0

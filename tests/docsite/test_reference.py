@@ -22,7 +22,7 @@ def test_every_parameter_has_a_meaning() -> None:
     page = parameters()
     assert all(f"## {name}\n" in page for name in base)
     assert "| `warm_up` | `0.1` | number ≥ 0, ≤ 1 |" in page or "| `warm_up` | `0.1` | number ≥ 0, < 1 |" in page
-    assert "| `relational_weight` | `0.3` | number ≥ 0 | weight of the in-batch KL |" in page
+    assert "| `relational_weight` | `0.3` | number ≥ 0 | weight of the in-batch Kullback-Leibler divergence |" in page
     rows = [line for line in page.splitlines() if line.startswith("| `") and line.count(" | ") == 3]
     assert len(rows) > 150
     assert [row for row in rows if row.endswith("|  |")] == []

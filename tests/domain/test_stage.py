@@ -114,7 +114,7 @@ def test_nothing_held_out(run: Path) -> None:
         stage.main()
     domain.main()
     assert {row.value for row in read_results(paths.DOMAIN)} == {
-        Unavailable("no text is held out: held_out.share is 0")
+        Unavailable("there are no held-out texts: held_out.share is 0")
     }
     assert list(held_out_figures(load_params(), 2)) == []
 
@@ -126,5 +126,5 @@ def test_labels_of_other_texts(run: Path) -> None:
         domain.main()
     place = paths.SOFT_LABELS / "held_out.parquet"
     assert str(caught.value.code).startswith(
-        f"domain: {place} was not made from {paths.SENTENCES / 'held_out.parquet'}"
+        f"domain: {place} does not belong to {paths.SENTENCES / 'held_out.parquet'}"
     )

@@ -101,7 +101,7 @@ def test_which_texts_are_drawn() -> None:
 @pytest.mark.parametrize(
     ("texts", "teacher", "error", "problem"),
     [
-        (["One.", "one", "Two."], "tiny", InputError, "2 different texts, but at least 3 are needed; bring more"),
+        (["One.", "one", "Two."], "tiny", InputError, "2 different texts, but at least 3 are needed; give more"),
         ([], "tiny", InputError, "0 different texts"),
         ("absent.csv", "tiny", InputError, r"absent\.csv' \(str\) is not a file or a directory"),
         ([1, 2, 3], "tiny", TypeError, r"texts\[0\] is 1 \(int\), neither a str nor a Path"),
@@ -130,8 +130,8 @@ def test_the_command(student: StaticEncoder, tiny: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--texts", "texts.txt"], "--texts needs --teacher, the encoder whose neighbours are the right ones."),
-        (["--teacher", "x"], "--teacher x needs --texts, files of texts to compare both encoders on."),
+        (["--texts", "texts.txt"], "--texts needs --teacher, the encoder whose nearest neighbours count as correct."),
+        (["--teacher", "x"], "--teacher x needs --texts, the files of texts on which both encoders are compared."),
         ([], "nothing to score: give --texts and --teacher, a CSV file of pairs, or --sets with --benchmarks."),
     ],
 )

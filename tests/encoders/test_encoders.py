@@ -218,7 +218,7 @@ def test_a_missing_directory(reference: str) -> None:
 
 
 def test_a_hub_id_without_a_revision() -> None:
-    with pytest.raises(InputError, match=r"a/b is not a directory here.* give the revision, the commit that you mean"):
+    with pytest.raises(InputError, match=r"a/b is not a directory here.* give the revision, a commit of the hub"):
         find_model("a/b", None)
 
 
@@ -250,7 +250,7 @@ def test_no_network(hub: socket.socket, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("huggingface_hub.hf_api.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(encoders, "HUB_SECONDS", 0.5)
     with pytest.raises(
-        InputError, match=r"a/b at 0123abc is neither in the local hub cache nor can it be fetched"
+        InputError, match=r"a/b at 0123abc is not in the local hub cache and cannot be fetched"
     ) as caught:
         find_model("a/b", "0123abc")
     assert asked(hub) <= 1

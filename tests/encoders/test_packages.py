@@ -51,7 +51,7 @@ def test_joined(parts: list[Path], bert: Path) -> None:
 
 def test_parts_that_do_not_fit(parts: list[Path]) -> None:
     parts[1].write_bytes(parts[0].read_bytes())
-    with pytest.raises(InputError, match=r"The 2 packages of 'tiny' are not an archive: .*; install them anew"):
+    with pytest.raises(InputError, match=r"The 2 packages of 'tiny' are not an archive: .*; install them again"):
         load_encoder(teacher("package:tiny"))
     assert not list(made("").iterdir())
 

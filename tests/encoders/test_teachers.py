@@ -98,7 +98,7 @@ def test_a_function_of_a_session() -> None:
         exec(f"def embed(texts):\n    return [[{number}.0] for _ in texts]", space)
     one, same, other = (function_encoder(space["embed"], None).fingerprint for space in spaces)
     assert one == same != other
-    with pytest.raises(InputError, match="has no source that says whether it has changed; wrap it"):
+    with pytest.raises(InputError, match="has no source code that shows whether it has changed; wrap it"):
         function_encoder(list, None)
 
 
@@ -167,15 +167,13 @@ def test_a_file_that_does_not_hold_vectors(texts: list[Any], vectors: list[Any],
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "vectors.parquet"
-    with pytest.raises(
-        TeacherError, match=r"vectors\.parquet is not a file here; name a Parquet file with the columns"
-    ):
+    with pytest.raises(TeacherError, match=r"vectors\.parquet is not a file; name a Parquet file with the columns"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     path.write_text("text,vector")
     with pytest.raises(InputError, match=r"vectors\.parquet cannot be read as Parquet"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     pq.write_table(pa.table({"text": ["a"], "embedding": [[1.0]]}), path)
-    with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); name it so"):
+    with pytest.raises(InputError, match=r"no column 'vector' \(it has text, embedding\); rename a column"):
         refuse_unfit(VectorTeacher(vectors=str(path), sha256=None))
     write(path, ["a"], [[1]])
     with pytest.raises(TeacherError, match="but 00 is pinned"):

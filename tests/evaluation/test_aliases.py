@@ -58,7 +58,7 @@ def test_the_committed_table_of_sizes() -> None:
 
 def test_kept_matrices_of_papers_2_and_3() -> None:
     (matrix,) = paper_2.kept(KEPT / "runs/paraphrase")
-    assert "intermediate joined pairs, model soup" in {cell["name"] for cell in matrix["cells"]}
+    assert "intermediate cross-encoder, model soup" in {cell["name"] for cell in matrix["cells"]}
     assert all(0 <= cell["validation"] <= 1 for cell in matrix["cells"] if cell["validation"] is not None)
     assert matrix["file"].endswith("paraphrase/mrpc.csv")
     grid = paper_3.kept(KEPT / "runs/component_focus")

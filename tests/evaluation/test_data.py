@@ -82,7 +82,7 @@ def test_a_corpus_with_what_is_scored_on_is_refused(benchmarks: BenchmarkData) -
     """fault 18: whatever the cause, that run has no figures."""
     write_sentences(benchmarks.directory / "sentences", "The port is shut", "Ships waited")
     with pytest.raises(
-        InputError, match=r"sentences shares 1 of its 2 rows .*'The port is shut'.*Clean the corpus anew"
+        InputError, match=r"sentences shares 1 of its 2 rows .*'The port is shut'.*Clean the corpus again"
     ):
         read(benchmarks)
 

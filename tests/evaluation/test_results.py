@@ -134,7 +134,7 @@ def test_other_columns(text: str, tmp_path: Path) -> None:
 def test_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text(",".join(COLUMNS))
-    with pytest.raises(InputError, match=r"results\.csv has no rows, .*; make it anew"):
+    with pytest.raises(InputError, match=r"results\.csv has no rows, .*; make it again"):
         read_results(path)
     assert read_results(path, may_be_empty=True) == []
 

@@ -50,7 +50,7 @@ from pathlib import Path
 import yaml
 
 if sys.argv[1:]:
-    sys.exit(f"There is no profile '{sys.argv[2]}'")
+    sys.exit(f"'{sys.argv[2]}' is not a profile")
 content = yaml.safe_load(Path("params.yaml").read_text())
 unknown = set(content) - {"profile", "stages"} | {key for s in content["stages"].values() for key in s} - {
     "value", "until", "beside", "fails"

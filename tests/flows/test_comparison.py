@@ -52,15 +52,15 @@ def test_tolerances(before: float | None, after: float, tolerance: Tolerance, me
 
 
 def test_a_loss_is_told_in_figures() -> None:
-    assert problem(0.54, 0.53, 0.005) == "it loses 0.01, 0.005 are allowed"
+    assert problem(0.54, 0.53, 0.005) == "it loses 0.01, but only 0.005 are allowed"
 
 
 @pytest.mark.parametrize("after", [None, float("nan"), float("inf")])
 def test_an_undefined_figure(after: float | None) -> None:
     """fault 20: a missing figure is not a reason to promote, though NaN is not less than anything."""
-    assert problem(0.54, after, 0.005) == "the new model has no such figure"
+    assert problem(0.54, after, 0.005) == "the new model does not have this figure"
     gone = compare(figures(student__lee__spearman=0.5), figures(), SPEARMAN)
-    assert [row.problem for row in gone] == ["the new model has no such figure"]
+    assert [row.problem for row in gone] == ["the new model does not have this figure"]
 
 
 def test_the_longest_pattern_counts() -> None:
@@ -81,7 +81,7 @@ def test_another_benchmark_refuses() -> None:
     before = figures(student__lee__spearman=0.5)
     for changed in ({"sha256": {"lee.cor": "ffff"}}, {"rows": {"test": 1000}}):
         (row,) = compare(before, figures({"lee": LEE | changed}, student__lee__spearman=0.9), SPEARMAN)
-        assert row.problem == f"benchmark 'lee' is another one: {next(iter(changed))} differ"
+        assert row.problem == f"benchmark 'lee' has changed: {next(iter(changed))} differ"
     (row,) = compare(before, figures({}, student__lee__spearman=0.9), SPEARMAN)
     assert row.problem == "the provenance of benchmark 'lee' is missing for the new one"
 
@@ -110,7 +110,7 @@ def test_bad_tolerances() -> None:
 def test_table() -> None:
     rows = compare(figures(student__lee__spearman=0.54), figures(student__lee__spearman=0.53), SPEARMAN)
     assert table(rows).splitlines()[2] == (
-        "| student/lee/spearman | 0.5400 | 0.5300 | -0.01 | 0.005 | it loses 0.01, 0.005 are allowed |"
+        "| student/lee/spearman | 0.5400 | 0.5300 | -0.01 | 0.005 | it loses 0.01, but only 0.005 are allowed |"
     )
 
 

@@ -86,7 +86,7 @@ def test_a_profile_replaces_values(scratch: Path) -> None:
         (None, {"train.rat": 1}, None, "params.yaml has no key 'train.rat'; did you mean 'train.rate'?"),
         (None, {"x": 1}, None, "params.yaml has no key 'x'; its sections are train, names."),
         ("wrong", {}, None, "params.yaml has no key 'train.speed'"),
-        ("fast", {}, None, "There is no profile 'fast'; there are slow, wrong (`params.profiles` in flows.yaml)."),
+        ("fast", {}, None, "'fast' is not a profile; the profiles are slow, wrong (`params.profiles` in flows.yaml)."),
         ("slow", {}, "here", "flows.yaml has no command `params.use`"),
     ],
 )
@@ -136,5 +136,5 @@ def test_commands_of_the_repository(scratch: Path) -> None:
     with pytest.raises(SettingsError, match="ended with status 3"):
         configure(scratch, None, {})
     (scratch / "params.yaml").unlink()
-    with pytest.raises(SettingsError, match=r"There is no params.yaml, so nothing can be changed by train.rate"):
+    with pytest.raises(SettingsError, match=r"params.yaml does not exist, so train.rate cannot change it"):
         configure(scratch, None, {"train.rate": 1})

@@ -58,7 +58,7 @@ def test_what_the_data_gate_refuses(fields: dict[str, Any], told: list[str]) -> 
 
 def test_limits_of_the_data_gate() -> None:
     with pytest.raises(
-        ToleranceError, match="There is no data gate 'row'; there are rows, dropped, language, vocabulary"
+        ToleranceError, match="'row' is not a data gate; the gates are rows, dropped, language, vocabulary"
     ):
         problems(EDITION, EDITION, {"row": 1})
     with pytest.raises(ToleranceError, match="'much' is not a tolerance"):
@@ -81,7 +81,7 @@ def test_the_least_gain() -> None:
     assert lacking_gain(rows, {"s/*": 0.05}) is None
     assert lacking_gain(rows, {"s/lee/spearman": "0.2%"}) is None
     assert lacking_gain(rows, {"s/lee/spearman": 0.002}) == (
-        "No metric gains enough: s/lee/spearman gains 0.001, 0.002 are wanted."
+        "No metric gains enough: s/lee/spearman gains 0.001, but 0.002 are required."
     )
     with pytest.raises(ToleranceError, match="No metric that has a tolerance fits the least gains: s/sick/"):
         lacking_gain(rows, {"s/sick/*": 0.1})
@@ -133,13 +133,13 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
     change(hub, "student", spearman=0.501)
     small = retrain(data={}, gains={"student/lee/spearman": 0.01})
     assert small.decision is Decision.NOT_PROMOTED
-    assert small.reason == "No metric gains enough: student/lee/spearman gains 0.001, 0.01 are wanted."
+    assert small.reason == "No metric gains enough: student/lee/spearman gains 0.001, but 0.01 are required."
     assert git(clone, "for-each-ref", "refs/distillery/fetched") == ""
     with pytest.raises(SettingsError, match="git has no remote 'upstream' to fetch from; it has origin"):
         retrain(source="upstream")
-    with pytest.raises(ToleranceError, match="There is no data gate 'row'; there are rows"):
+    with pytest.raises(ToleranceError, match="'row' is not a data gate; the gates are rows"):
         retrain(data={"row": 0.1})
     with pytest.raises(ToleranceError, match="'student/sick/\\*' fits no metric of the promoted model"):
         retrain(gains={"student/sick/*": 0.1})
-    with pytest.raises(SettingsError, match="A site is written with a profile: name the profile that 'x' is for"):
+    with pytest.raises(SettingsError, match="A site needs a profile: name the profile that goes with 'x'"):
         retrain(site="x")

@@ -81,7 +81,7 @@ def test_an_unknown_target(chain: Path) -> None:
 def test_a_corrupted_file(chain: Path, name: str) -> None:
     """fault 6: the error names the file."""
     (chain / name).write_text("stages: [", encoding="utf-8")
-    with Repo(".") as repo, pytest.raises(GraphError, match=rf"{name}.* `dvc status` says where"):
+    with Repo(".") as repo, pytest.raises(GraphError, match=rf"{name}.* `dvc status` names the place"):
         read_graph(repo)
 
 

@@ -111,7 +111,7 @@ def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
     try:
         offer_queue(site.clone, Offer(cpus=2, memory=8 * 10**9))
         with pytest.raises(
-            HandoffError, match=r"no online worker has gpu: 1; there are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
+            HandoffError, match=r"no online worker has gpu: 1; the workers are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
         ):
             site.hand_off()
         offer_queue(site.clone, offered)
@@ -206,7 +206,7 @@ def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pyt
 def test_another_protocol_is_refused() -> None:
     state = gpu_stage.fn(order.PROTOCOL + 1, {"anything": "else"})
     assert state.name == "Refused"
-    assert "bring both to the same revision" in str(state.message)
+    assert "check out the same revision" in str(state.message)
 
 
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
@@ -436,7 +436,7 @@ def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:
     there_is_none = {"PREFECT_API_URL": "", "PREFECT_HOME": str(tmp_path)}
     required = pipeline(root, "--gpu", "require", **there_is_none)
     assert required.returncode == 1
-    assert "Stage 'g' was not handed off: there is no Prefect server" in required.stderr
+    assert "Stage 'g' was not handed off: no Prefect server is set" in required.stderr
     preferred = pipeline(root, **there_is_none)
     assert "Warning: Stage 'g' was not handed off" in preferred.stdout
     assert "g runs here instead" in preferred.stdout
@@ -563,7 +563,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
         "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
         "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
         "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
-        "unlisted": ({}, f"from '{hostile}', which this worker's owner has not listed"),
+        "unlisted": ({}, f"from '{hostile}', which is not on this worker's list"),
         "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
         "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
     }[attack]

@@ -395,18 +395,20 @@ def _link(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (_readable, "must be a file of yours with mode -rw-------, not -rw-r-----"),
+        (_readable, "must be a file of this user with mode -rw-------, not -rw-r-----"),
         (_empty, "has 0 characters that are not of the form USER:SECRET"),
         (_link, "cannot be opened"),
-        (partial(os.mkfifo, mode=0o600), "must be a file of yours with mode -rw-------, not prw-------"),
-        (Path.mkdir, "must be a file of yours"),
+        (partial(os.mkfifo, mode=0o600), "must be a file of this user with mode -rw-------, not prw-------"),
+        (Path.mkdir, "must be a file of this user"),
     ],
     ids=["readable", "empty", "link", "fifo", "directory"],
 )
 def test_another_key_is_refused(tmp_path: Path, make: Callable[[Path], None], why: str) -> None:
     """The message names the file and the remedy."""
     make(tmp_path / KEY)
-    with pytest.raises(KeyFileError, match=rf"The key {tmp_path / KEY} {why}.*; remove it, and start the server again"):
+    with pytest.raises(
+        KeyFileError, match=rf"The key {tmp_path / KEY} {why}.*; remove it with `rm -r .*`, and start the server again"
+    ):
         read_key(tmp_path)
 
 

@@ -48,9 +48,9 @@ def test_a_gain_outside_the_noise() -> None:
             "spearman",
             0.50,
             0.48,
-            "student/lee/spearman gains 0.01, 0.005 are wanted outside the noise",
+            "student/lee/spearman gains 0.01, but 0.005 are required outside the noise",
         ),
-        ("mae", 2.0, 2.0, "student/lee/mae gains 0.1, 0.005 are wanted outside the noise"),
+        ("mae", 2.0, 2.0, "student/lee/mae gains 0.1, but 0.005 are required outside the noise"),
     ],
 )
 def test_a_gain_within_the_noise(metric: str, old: float, new: float, told: str) -> None:

@@ -90,7 +90,10 @@ def test_code_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
     assert code_remote(replace(ORDER, code=workspace), clone) == workspace
     assert code_remote(replace(ORDER, code=str(tmp_path / "link")), clone) == workspace
     other = replace(ORDER, code="https://git.example.org/other.git")
-    with pytest.raises(HandoffError, match=r"code would come from 'https://git.example.org/other.git', .* not listed"):
+    with pytest.raises(
+        HandoffError,
+        match=r"code would come from 'https://git.example.org/other.git', which is not on this worker's list",
+    ):
         code_remote(other, clone)
     monkeypatch.setenv(LISTED, "https://git.example.org/first.git, https://git.example.org/other.git")
     assert code_remote(other, clone) == other.code
@@ -103,7 +106,7 @@ def test_code_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
 def test_the_clone_itself_is_not_listed(clone: Path) -> None:
     """Neither by a relative path, which git would accept, nor by an option, nor by a command."""
     for code in (".", "..", "../workspace", "--upload-pack=touch /tmp/x", "ext::sh -c touch% /tmp/x", "-"):
-        with pytest.raises(HandoffError, match=r"not listed; listed are origin, .*If you trust it"):
+        with pytest.raises(HandoffError, match=r"not on this worker's list; the list has origin, .*If you trust it"):
             code_remote(replace(ORDER, code=code), clone)
 
 
@@ -113,7 +116,8 @@ def test_data_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
     assert data_remote(replace(ORDER, remote=cache), clone) == cache
     other = replace(ORDER, remote=str(tmp_path / "elsewhere"))
     with pytest.raises(
-        HandoffError, match=r"data would come from '.*/elsewhere', .* not listed.*dvc --cd .* remote add"
+        HandoffError,
+        match=r"data would come from '.*/elsewhere', which is not on this worker's list.*dvc --cd .* remote add",
     ):
         data_remote(other, clone)
     (clone / ".dvc/config.local").write_text(f"['remote \"store\"']\n    url = {other.remote}\n", encoding="utf-8")

@@ -70,7 +70,7 @@ def test_uncommitted_code_runs(pair: Path) -> None:
         (["--set", "stages.a.value=[1"], "'stages.a.value=[1': [1 is not YAML; put a text in quotes"),
         (["--set", "stages.a.value"], "'stages.a.value' is not of the form KEY=VALUE"),
         (["--parallel", "0"], "parallel is 0; let at least 1 stage run at a time"),
-        (["--profile", "bset"], "There is no profile 'bset'"),
+        (["--profile", "bset"], "'bset' is not a profile"),
         (["--target", "e"], "dvc.yaml has no stage 'e'; the stages are a, b, c, d"),
     ],
 )

@@ -87,10 +87,10 @@ def test_rollback(models: Path) -> None:
     assert assigned(models, CHANNEL) == [one, two, four]
     assert rollback(models, CHANNEL) == (four, two)
     assert rollback(models, CHANNEL) == (two, one)
-    with pytest.raises(PromotionError, match=r"v0.0.1 is the first at production: there is none before"):
+    with pytest.raises(PromotionError, match=r"v0.0.1 is the first version at production"):
         rollback(models, CHANNEL)
     assert rollback(models, CHANNEL, "v0.0.3") == (one, three)
-    with pytest.raises(PromotionError, match=r"v0.0.3 is at production already"):
+    with pytest.raises(PromotionError, match=r"v0.0.3 is already at production"):
         rollback(models, CHANNEL, "v0.0.3")
     with pytest.raises(PromotionError, match=r"no version 'v9'; it has v0.0.1, v0.0.2, v0.0.3, v0.0.4"):
         rollback(models, CHANNEL, "v9")
@@ -102,7 +102,9 @@ def test_the_same_model_is_not_promoted_again(models: Path) -> None:
     """Neither while it is at the stage nor after somebody has rolled it back."""
     promote_model(models, "m1")
     promote_model(models, "m2")
-    with pytest.raises(PromotionError, match=r"The model is that of v0.0.2, which is at production already"):
+    with pytest.raises(
+        PromotionError, match=r"The model is the same as that of v0.0.2, which is already at production"
+    ):
         promote_model(models, "m2")
     rollback(models, CHANNEL)
     with pytest.raises(PromotionError, match=r"v0.0.2, which was at production .*promotion rollback --to v0.0.2"):
@@ -123,7 +125,7 @@ def test_the_stage_changed_in_the_meantime(models: Path) -> None:
     """The version of the comparison is no longer there."""
     one = promote_model(models, "m1")
     promote_model(models, "m2")
-    with pytest.raises(PromotionError, match=r"production went from v0.0.1 to v0.0.2 in the meantime"):
+    with pytest.raises(PromotionError, match=r"production went from v0.0.1 to v0.0.2 during the comparison"):
         promote(models, kept_run(models, "m3"), CHANNEL, instead_of=one)
     assert len(registered(models, "student")) == 2
 

@@ -63,8 +63,7 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
     first = retrain(models)
     assert (first.decision, first.reason) == (
         Decision.PROMOTED,
-        "v0.0.1 is at production. There was nothing at production to compare with. "
-        "Back: python -m flows.promotion rollback",
+        "v0.0.1 is at production. production had no version to compare with. Back: python -m flows.promotion rollback",
     )
     assert (
         git(models, "ls-tree", "--name-only", "promoted", "mine.txt", "reports/promotion.md") == "reports/promotion.md"
@@ -73,11 +72,11 @@ def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> Non
 
     again = retrain(models)
     assert again.decision is Decision.NOT_PROMOTED
-    assert "The model is that of v0.0.1, which is at production already." in again.reason
+    assert "The model is the same as that of v0.0.1, which is already at production." in again.reason
 
     worse = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.49)
     assert worse.decision is Decision.NOT_PROMOTED
-    assert "student/lee/spearman: it loses 0.01, 0.005 are allowed." in worse.reason
+    assert "student/lee/spearman: it loses 0.01, but only 0.005 are allowed." in worse.reason
     run = worse.reason.rpartition(" ")[2]
     assert "| student/lee/spearman | 0.5000 | 0.4900 | -0.01 |" in git(
         models, "show", f"refs/tags/distillery/runs/{run}:reports/promotion.md"
@@ -114,8 +113,8 @@ def test_refused_before_and_after_the_run(models: Path) -> None:
     change(models, "benchmarks", lee=LEE | {"sha256": {"lee.cor": "ffff"}})
     verdict = retrain(models, student__spearman=0.9)
     assert verdict.decision is Decision.NOT_PROMOTED
-    assert "student/lee/spearman: benchmark 'lee' is another one: sha256 differ." in verdict.reason
-    assert "To promote it nevertheless: python -m flows.promotion promote 20" in verdict.reason
+    assert "student/lee/spearman: benchmark 'lee' has changed: sha256 differ." in verdict.reason
+    assert "To promote it anyway: python -m flows.promotion promote 20" in verdict.reason
 
 
 def test_cached_throughout(models: Path) -> None:
@@ -131,7 +130,7 @@ def test_cached_throughout(models: Path) -> None:
     git(models, "merge", "--quiet", run)
     verdict = retrain(models, replace(ORDER, snapshot=None))
     assert verdict.decision is Decision.CACHED
-    assert "No stage had anything to do, so there is no new model. To promote the one that is there:" in verdict.reason
+    assert "All stages were up to date, so there is no new model. To promote the existing model:" in verdict.reason
     assert registered(models, "student") == []
 
 
@@ -140,7 +139,7 @@ def test_the_day_of_a_schedule() -> None:
     moment = datetime(2026, 11, 21, 23, tzinfo=UTC)
     assert day_in("Europe/London", moment) == date(2026, 11, 21)
     assert day_in("Asia/Tokyo", moment) == date(2026, 11, 22)
-    with pytest.raises(SettingsError, match=r"There is no timezone 'Tokio'; write it as in 'Europe/Berlin'"):
+    with pytest.raises(SettingsError, match=r"'Tokio' is not a timezone; write it as in 'Europe/Berlin'"):
         day_in("Tokio")
 
 
@@ -182,11 +181,11 @@ def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
         assert "This one waits." in third.stdout.readline()
         fourth = start(models, "--wait").communicate(timeout=LIMIT)[0]
         assert f"python -m flows.retrain (process {third.pid}, since 20" in fourth
-        assert "waits already. This one did nothing, and is lost." in fourth
+        assert "already waits. This one ends without doing anything." in fourth
         output = second.communicate(timeout=LIMIT)[0]
         assert second.returncode == 1
         assert "Skipped" in output
-        assert f"Another retraining is under way: python -m flows.retrain (process {process.pid}, since 20" in output
+        assert f"Another retraining is in progress: python -m flows.retrain (process {process.pid}, since 20" in output
         assert sorted((models / RUNS).iterdir()) == runs
         os.kill(process.pid, signal.SIGKILL)
         process.wait(LIMIT)

@@ -92,7 +92,7 @@ def test_ten_runs_at_once(workspace: Path, tmp_path: Path) -> None:
         assert [run.returncode for run in runs] == [0] * 5
         found = ended(server, 10)
     assert {run.state_name for run in found} == {"Cached"}
-    assert any(f"Waiting, since {SQLITE_RUNS} runs are under way: process " in text for text in told)
+    assert any(f"Waiting, since {SQLITE_RUNS} runs are in progress: process " in text for text in told)
     for kind in (False, True):
         assert most_at_once([run for run in found if (run.deployment_id is None) is kind]) <= SQLITE_RUNS
 

@@ -48,8 +48,8 @@ def test_quotes_in_tab_separated_files_are_characters(tmp_path: Path) -> None:
         ((GOOD + "x,y\n").encode(), r"line 4: 2 fields, expected 3"),
         ((GOOD + "caf\xe9,y,1\n").encode("latin-1"), r"line 4: .*can't decode.*iconv"),
         ((GOOD + "x,y,1\n" * 3000 + "caf\xe9,y,1\n").encode("latin-1"), r"line 3004: .*can't decode.*iconv"),
-        ((HEAD + "a,b,1\nc,d,1\n").encode(), r"every label is 1; give it pairs of label 1 and of label 0"),
-        (HEAD.encode(), r"there is no pair; give it pairs"),
+        ((HEAD + "a,b,1\nc,d,1\n").encode(), r"every label is 1; add pairs, so that both labels"),
+        (HEAD.encode(), r"there are no pairs; add pairs"),
         (b"", r"line 1: no column 'label'"),
     ],
 )
@@ -72,7 +72,7 @@ def test_a_file_to_decide_needs_no_labels(tmp_path: Path) -> None:
     path.write_text("sentence1,sentence2\na,b\n")
     assert read_unlabelled(path) == (["a"], ["b"])
     path.write_text("sentence1,sentence2\n")
-    with pytest.raises(InputError, match=r"holds no pair; give it a line for each"):
+    with pytest.raises(InputError, match=r"has no pairs; write one pair per line"):
         read_unlabelled(path)
 
 
@@ -85,10 +85,11 @@ def test_both_labels_are_validation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"), [([1] * 9 + [0] * 2, "label 0 there are 2"), ([], "label 0 there are 0")]
+    ("labels", "message"),
+    [([1] * 9 + [0] * 2, "has 2 training pairs of label 0"), ([], "has 0 training pairs of label 0")],
 )
 def test_too_few_to_hold_out_and_to_train(labels: list[int], message: str) -> None:
-    with pytest.raises(InputError, match=rf"{message} training pairs .*, and 2 are for validation"):
+    with pytest.raises(InputError, match=rf"{message} .*, and validation needs 2"):
         validation_rows(np.array(labels, np.int8), 0.2, seed=1)
 
 
@@ -134,7 +135,7 @@ def test_sets_that_do_not_fit(workspace: Path) -> None:
     with pytest.raises(SystemExit, match=r"has no set 'mrpc'"):
         pair_data_stage.main()
     configure(dataset="my/pairs")
-    with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is not a directory; make it one with train.csv"):
+    with pytest.raises(SystemExit, match=r"pairs.dataset = my/pairs is not a directory; name one with train.csv"):
         pair_data_stage.main()
     configure(also=["scored", "stsbb"])
     with pytest.raises(SystemExit, match=r"pairs.also contains 'stsbb'; the known sets of pairs are scored, stsb\."):

@@ -220,12 +220,12 @@ def test_no_model_says_why(workspace: Path, changes: dict[str, object], reason: 
 
 def test_too_few_examples(workspace: Path) -> None:
     configure(sentences=1)
-    with pytest.raises(SystemExit, match=r"1 examples, which make no batch; raise sentences"):
+    with pytest.raises(SystemExit, match=r"1 examples, too few for a batch; raise sentences"):
         simcse_stage.main()
 
 
 def test_supervised_without_sick(workspace: Path) -> None:
     write_json(BENCHMARKS / PROVENANCE, {"sets": {}, "absent": {"sick": "bring it"}, "pair_sets": []})
     configure(objective="supervised")
-    with pytest.raises(SystemExit, match=r"supervised needs the pairs of SICK, which are absent; bring the set"):
+    with pytest.raises(SystemExit, match=r"supervised needs the pairs of SICK, which are absent; add the set"):
         simcse_stage.main()

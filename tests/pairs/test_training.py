@@ -171,7 +171,7 @@ def test_too_few_pairs(directory: Path, tmp_path: Path) -> None:
     """Multiple negatives learn only from paraphrases, and a batch with a single one has no negatives."""
     run = training(directory, tmp_path / "x.safetensors", "ranking", MODERN)
     found = replace(examples(run), labels=np.eye(1, len(LABELS), dtype=np.int8)[0])
-    with pytest.raises(InputError, match=r"ranking has 1 pair\(s\) to learn from, and needs two or more"):
+    with pytest.raises(InputError, match=r"ranking has 1 training pair\(s\) and needs two or more"):
         run.run(found)
 
 

@@ -76,7 +76,7 @@ def test_an_interval_decides_and_else_the_sign() -> None:
 
 def test_the_losses_stand_first_and_the_rest_is_counted() -> None:
     finding = judged([*(Comparison(f"won {place}", 0.01) for place in range(7)), Comparison("lost", -0.02)])
-    assert finding.evidence.startswith("7 of 8 as the paper says, 1 the other way; lost −2.00, won 0 +1.00")
+    assert finding.evidence.startswith("7 of 8 agree with the paper, 1 disagree; lost −2.00, won 0 +1.00")
     assert finding.evidence.endswith(" and 2 more")
 
 
@@ -198,7 +198,7 @@ def test_one_system_that_is_better_refutes_a_superlative() -> None:
 
     claim = starting(paper_1(better), "On IMDB, MyModel has the highest")
     assert claim.verdict == NOT
-    assert "1 the other way; GloVe, F1 −4.00" in claim.evidence
+    assert "1 disagree; GloVe, F1 −4.00" in claim.evidence
 
 
 def test_other_numbers_of_reviews_are_not_compared() -> None:
@@ -304,8 +304,8 @@ def test_few_pairs_leave_a_difference_open() -> None:
     rows = [cell("minilm", "mean", ("", name), value) for name, value in (("cosine", 0.72), ("siamese", 0.725))]
     claim = starting(second.claims([replace(each, n=1725) for each in rows], []), "Siamese networks improve")
     assert claim.verdict == UNDECIDED
-    assert claim.evidence == "0 of 1 as the paper says, 0 the other way; minilm MEAN +0.50 [−2.49, 3.49]"
-    assert claim.rests_on.startswith("minilm, which are tuned on sentences already")
+    assert claim.evidence == "0 of 1 agree with the paper, 0 disagree; minilm MEAN +0.50 [−2.49, 3.49]"
+    assert claim.rests_on.startswith("minilm, which were already fine-tuned on sentences")
 
 
 # Paper 3

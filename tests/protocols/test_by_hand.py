@@ -143,7 +143,7 @@ NO_FIGURE: list[tuple[Callable[[], Any], str]] = [
     (lambda: similarity(UNIT, NAN, np.ones(2, np.float32)), "some predictions are not finite"),
     (lambda: similarity(UNIT[:1], UNIT[:1], np.ones(1, np.float32)), "1 pairs"),
     (lambda: similarity(UNIT, UNIT, np.arange(2, dtype=np.float32)), "all predictions are alike"),
-    (lambda: similarity(UNIT, UNIT[[0, 0]], np.ones(2, np.float32)), "all gold scores are alike"),
+    (lambda: similarity(UNIT, UNIT[[0, 0]], np.ones(2, np.float32)), "all human ratings are equal"),
     (lambda: pair_classification(UNIT, NAN, np.array([True, False])), "some predictions are not finite"),
     (lambda: pair_classification(UNIT, UNIT, np.array([True, False])), "all predictions are alike"),
     (lambda: pair_classification(UNIT, UNIT[[0, 0]], np.array([True, True])), "all pairs have one label"),

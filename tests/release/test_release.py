@@ -151,14 +151,14 @@ def test_worse_by_hand() -> None:
 def test_another_profile_is_refused(workspace: Path, what: str) -> None:
     if what == "student":
         student(workspace, table(), profile="demo")
-    with pytest.raises(InputError, match=r"is of the profile 'demo', and a release comes from 'best'"):
+    with pytest.raises(InputError, match=r"has the profile 'demo', but a release needs 'best'"):
         make_release(workspace, profile="best" if what == "student" else "demo")
     assert not (workspace / "released").exists()
 
 
 def test_without_benchmarks(workspace: Path) -> None:
     write_json(workspace / "benchmarks/provenance.json", {"sets": {}, "absent": {}, "pair_sets": []})
-    with pytest.raises(InputError, match=r"has no 'stsb', .*; run `make benchmarks`"):
+    with pytest.raises(InputError, match=r"lacks 'stsb', .*; run `make benchmarks`"):
         make_release(workspace)
 
 

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.domain import HELD_OUT, domain_section
 from sentence_distillery.reporting.headline import headline, rounded, sentence
 from sentence_distillery.reporting.page import SECTIONS, growth
+from sentence_distillery.reporting.sizes import read_pareto, sizes
 from stages import paths
 from stages.reporting import paper_pages, report
 from tests.workspace import ROOT, write_params
@@ -232,6 +233,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_figures(demo())
     write_results(paths.DOMAIN, held_out())
     write_json(paths.SYSTEMS, {"student": "the encoder of the run"})
+    write_json(paths.DRAWS, {"student/lee/spearman": [0.3, 0.4, 0.5]})
     write_json(SIMCSE, {"absent": None, "objective": "unsupervised", "base": "package:mini", "examples": 640})
     write_json(PAPER_STUDENT, json.loads(STUDENT.read_text()) | {"refined": "contrastive"})
     write_json(paths.PAPER1_GAINS, [])
@@ -351,7 +353,7 @@ def test_every_value_is_on_the_page(workspace: Path) -> None:
     assert (
         "The student keeps 81% of its teacher’s Spearman correlation on Lee-50 and encodes 1,700 times" in outline.text
     )
-    assert "Nothing can be claimed from these figures" in outline.text
+    assert "No claim can rest on these figures" in outline.text
     assert json.loads((paths.COUNTERS / "report.json").read_text())["kept"] == len(SECTIONS)
 
 
@@ -360,7 +362,10 @@ def test_held_out_texts_come_first(workspace: Path) -> None:
     outline = check(page())
     text = outline.text
     assert "The student finds 50.0% of the texts that its teacher puts among the ten nearest" in text
-    assert "On texts that it was not trained on, the student finds 50% of its teacher’s ten nearest and" in text
+    assert (
+        "On held-out texts, the student finds 50% (95% interval 47% to 56%) of its teacher’s ten nearest texts and"
+        in text
+    )
     assert "(95% interval 46.9 to 56.2); chance would find 7.9%." in text
     assert "Agreement with the teacher 128 texts; ×100, with 95% intervals" in text
     assert "Recall@10 ×100. student: 50.0, 95% interval 46.9 to 56.2; released: 40.0, 95% interval 36.9" in page()
@@ -378,9 +383,9 @@ def test_held_out_texts_over_seeds(workspace: Path) -> None:
 
 
 def test_no_held_out_texts(workspace: Path) -> None:
-    write_results(paths.DOMAIN, held_out(Unavailable("no text is held out: held_out.share is 0"), n=0))
+    write_results(paths.DOMAIN, held_out(Unavailable("there are no held-out texts: held_out.share is 0"), n=0))
     text = check(page()).text
-    assert "This run has no figures on held-out texts: no text is held out: held_out.share is 0." in text
+    assert "This run has no figures on held-out texts: there are no held-out texts: held_out.share is 0." in text
     assert "Agreement with the teacher" not in text
 
 
@@ -402,7 +407,7 @@ def test_own_labels(workspace: Path) -> None:
     ]
     write_results(paths.DOMAIN, [*held_out(), *own])
     text = check(page()).text
-    assert f"scored with the labels that you brought. {HOSTILE} 30 queries" in text
+    assert f"scored with your labels. {HOSTILE} 30 queries" in text
     assert "75.0 65.0 to 85.0" in text
 
 
@@ -443,7 +448,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
     write_figures(beside_paper())
     outline = check(page())
     assert "keeps 81% of its teacher’s Spearman correlation on STS-B test and encodes" in outline.text
-    assert {"Development splits", "MRPC", "bring <it>."} <= set(outline.words)
+    assert {"Validation splits", "MRPC", "bring <it>."} <= set(outline.words)
     outline = check(paper("paper1"))
     assert {"37.9", "SimCSE", "49.0", "1.343"} <= set(outline.words)
     for caption in (
@@ -455,7 +460,7 @@ def test_tables_beside_paper_1(workspace: Path) -> None:
         assert outline.words.count(caption) == 1
     assert "IMDB test, 25,000 documents" in outline.text
     assert {"71.23", "66.0", "2.0"} <= set(outline.words)  # Word2Vec's precision of both, its recall of the paper
-    assert "SimCSE was tuned here, unsupervised, from package:mini on 640 examples." in outline.text
+    assert "SimCSE was fine-tuned here, unsupervised, from package:mini on 640 examples." in outline.text
     assert "weights not available here" in outline.words
     assert "MyModel is paper 1’s student" in " ".join(outline.text.split())
 
@@ -594,7 +599,10 @@ def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
     ("rows", "expected"),
     [
         ({("student", "stsb"): 0.8, ("teacher", "stsb"): 0.8}, "The student keeps 100% of its teacher’s"),
-        ({("student", "stsb"): 0.9, ("teacher", "stsb"): 0.6}, "The student reaches 150% of its teacher’s"),
+        (
+            {("student", "stsb"): 0.9, ("teacher", "stsb"): 0.6},
+            "The student has a Spearman correlation of 90.00 on STS-B test, its teacher of 60.00.",
+        ),
         (
             {
                 (system, name): value
@@ -637,10 +645,16 @@ def test_ticks_enclose() -> None:
     assert charts.ticks(-0.3, 0.1)[0] <= -0.3
 
 
-def test_labels_keep_their_distance() -> None:
-    assert charts.spread([10, 12, 40], 17, 100) == [10, 27, 44]
-    assert charts.spread([90, 95], 17, 100) == [83, 100]
-    assert charts.spread([], 17, 100) == []
+def test_no_label_covers_another_or_a_mark() -> None:
+    """Of the kept figures, whose marks are close to each other; at the size of letters of a narrow page."""
+    kept = sizes(read_pareto(ROOT / "reports/pareto.csv"))
+    for chart in (kept["chart"], kept["speed"]):
+        labels = [
+            charts._label_box(mark.name, (mark.anchor, mark.label_x, mark.label_y), mark.ours) for mark in chart.marks
+        ]
+        marks = [(mark.x - 5, mark.y - 5, mark.x + 5, mark.y + 5) for mark in chart.marks]
+        assert sum(charts._shared(label, mark) for label in labels for mark in marks) == 0
+        assert sum(charts._shared(one, other) for one, other in combinations(labels, 2)) == 0
 
 
 def test_scatter_of_one_system() -> None:
@@ -703,12 +717,12 @@ def test_what_longer_runs_have_left(workspace: Path) -> None:
     gain = replace(focus_row("tiny", 0.2, "stsb", -0.0321, 1379), metric="pearson gain", low=-0.04, high=-0.02)
     write_results(paths.COMPONENT_RUNS / "stsb.csv", [*grid, gain])
     (_, paper_2), (_, paper_3) = (check(paper(key)).text.split("as far as the ") for key in ("paper2", "paper3"))
-    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern joined pairs", HOSTILE)):
+    for earlier, later in pairwise(("Siamese", "combined Siamese", "modern cross-encoder", HOSTILE)):
         assert f"tiny MEAN {earlier} 73.19 80.00 412 1 tiny MEAN {later} 73.19" in paper_2
     assert "Table 4: tiny, CLS, the encoder too trained" in paper_2 and "(|u-v|, u * v) 76.54" in paper_2
     assert "1,725 test pairs" in paper_2 and "weights not available here" in paper_2
     assert "tiny MEAN ranking cosine 3.45 62%" in paper_2 and "68.00 to 74.00" in paper_2  # of mrpc.json
-    assert "tiny MEAN, modern joined pairs: 73.19" in paper_2 and "tiny CLS, modern joined pairs: not run" in paper_2
+    assert "tiny MEAN, modern cross-encoder: 73.19" in paper_2 and "tiny CLS, modern cross-encoder: not run" in paper_2
     assert "−3.21 −4.00 to −2.00 1,379 1 worse" in paper_3
     assert "tiny, W_cf = 0 80.00 tiny, W_cf learnt: one 80.00" in paper_3  # and 0.5 in the grid alone
     assert "System W_cf 0 0.1 0.2" in paper_3 and "STS-B, tiny 80.00 80.00" in paper_3

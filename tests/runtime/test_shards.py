@@ -204,7 +204,7 @@ def test_a_scheduler_without_workers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     wait = Client.wait_for_workers
     monkeypatch.setattr(shards, "DASK_SECONDS", LIMIT)  # for the connection, which has to come about
     monkeypatch.setattr(Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout=0.5))
-    message = r"the scheduler there has no worker\. Start one with `dask worker tcp://"
+    message = r"the scheduler has no workers\. Start one with `dask worker tcp://"
     with scheduler(tmp_path) as (address, _), pytest.raises(InputError, match=message):
         results(square, range(3), Shards(processes=1, dask=address))
 

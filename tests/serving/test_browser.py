@@ -49,11 +49,11 @@ def test_a_persons_way(page: Page, server: Server) -> None:
     expect(page.locator("#facts")).to_contain_text("6 texts · 160 dimensions")
     expect(page.locator("#points circle")).to_have_count(len(TEXTS))
     expect(page.locator("#map-note")).to_contain_text("principal components")
-    page.get_by_label("Find texts that are alike").fill("a storm in the port, flabbergastingly 𓀀")
+    page.get_by_label("Find similar texts").fill("a storm in the port, flabbergastingly 𓀀")
     page.keyboard.press("Enter")
     expect(page.locator("#lists li").first).to_contain_text(TEXTS[0])
     expect(page.locator("#words")).to_contain_text(
-        "Not known: 𓀀. Not in the vocabulary, read in pieces: flabbergastingly"
+        "Unknown words: 𓀀. Not in the vocabulary, read as word pieces: flabbergastingly"
     )
     expect(page.locator("#marks circle.near")).to_have_count(len(TEXTS))
     page.get_by_role("button", name=TEXTS[2]).click()
@@ -67,10 +67,10 @@ def test_a_persons_way(page: Page, server: Server) -> None:
 
 def test_a_text_without_a_known_word(page: Page, server: Server) -> None:
     page.goto(server.link)
-    page.get_by_label("Find texts that are alike").fill("?!")
+    page.get_by_label("Find similar texts").fill("?!")
     page.keyboard.press("Enter")
-    expect(page.locator("#words")).to_have_text("There is no word in it.")
-    expect(page.locator("#lists")).to_have_text("None: the student knows no word of it.")
+    expect(page.locator("#words")).to_have_text("The query has no word.")
+    expect(page.locator("#lists")).to_have_text("None: the student does not know any of its words.")
 
 
 def test_the_link_has_the_key(page: Page, locked: Server) -> None:

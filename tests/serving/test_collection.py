@@ -109,7 +109,7 @@ def test_soft_labels_of_other_sentences(working_directory: Path, tmp_path: Path)
         target.write_bytes(file.read_bytes())
     labels = tmp_path / SOFT_LABELS
     (labels / "part-00000.parquet").write_bytes((labels / "part-00001.parquet").read_bytes())
-    with pytest.raises(InputError, match=r"part-00000\.parquet was not made from these sentences"):
+    with pytest.raises(InputError, match=r"part-00000\.parquet does not belong to these sentences"):
         Collection.labelled(load(), tmp_path)
     write_json(labels / TEACHER, read_json(labels / TEACHER, dict[str, Any]) | {"dimension": 7})
     with pytest.raises(InputError, match="column 'embedding' is"):

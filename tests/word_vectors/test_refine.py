@@ -125,7 +125,7 @@ def test_one_article_has_nothing_unrelated(trained: Path) -> None:
     documents = Path(datapath("lee_background.cor")).read_text(encoding="utf-8").splitlines()
     write_corpus(documents[:1])
     write_contrastive()
-    with pytest.raises(SystemExit, match=r"all in one article, so none is unrelated.*bring more text"):
+    with pytest.raises(SystemExit, match=r"all in one article, so none is unrelated.*add more text"):
         refine_stage.main()
     assert not REFINED.exists()
 
@@ -158,7 +158,7 @@ def test_no_known_sentence(trained: Path) -> None:
     for part in SENTENCES.iterdir():
         part.unlink()
     write_corpus(["Qwxz vbnm. Zzyx"])
-    with pytest.raises(SystemExit, match=r"0 of 2 sentences drawn .* there is no pair"):
+    with pytest.raises(SystemExit, match=r"0 of 2 sentences drawn .* no pair can be made"):
         refine_stage.main()
     assert not REFINED.exists()
 

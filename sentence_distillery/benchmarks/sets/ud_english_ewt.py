@@ -1,4 +1,4 @@
-"""Universal Dependencies, English Web Treebank: what the parser is trained and measured on."""
+"""Universal Dependencies, English Web Treebank: the treebank that trains and tests the parser."""
 
 from sentence_distillery.benchmarks.benchmark import GITHUB, Benchmark, pinned
 

@@ -37,7 +37,7 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run, or the kept figures of one, says about paper 1 besides its table of figures.
+    """The evidence of a run, or of its kept figures, on paper 1 besides its table of figures.
 
     Attributes:
         examples: The cosines of the example pairs, as `Examples.content` gives them.
@@ -60,7 +60,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Run:
-    """The figures of a run: those of its table by key, and what else it left behind."""
+    """The figures of a run: those of its table by key, and its other outputs."""
 
     figures: Mapping[tuple[str, str, str, str, str], float]
     reviews: Mapping[str, int]  # the number of IMDB reviews that a system was trained on, and tested on
@@ -293,7 +293,7 @@ def cheaper(run: Run) -> Finding:
     """Test whether DPCS needs less time than TF-IDF weights, fitting and vectors of all pairs together."""
     seconds = run.evidence.seconds
     if not {"tf-idf", "dpcs"} <= seconds.keys():
-        return judged([], otherwise="what the weightings cost was not measured in this run")
+        return judged([], otherwise="the cost of the weightings was not measured in this run")
     one, other = seconds["dpcs"], seconds["tf-idf"]
     text = f"{one:.3f} s with DPCS, {other:.3f} s with TF-IDF"
     return judged([Comparison("fitting and vectors", other - one, text=text)], basis="none, a median of five")
@@ -334,7 +334,7 @@ CLAIMS: tuple[tuple[str, str, Callable[[Run], Finding]], ...] = (
     (
         "Skip-gram is a better start than CBOW, GloVe and FastText",
         "section 3.1",
-        untested("the paper gives reasons and no figures; only skip-gram vectors are refined here"),
+        untested("the paper gives reasons but no figures; only skip-gram vectors are refined here"),
     ),
     (
         "RoBERTa is a better teacher than DistilBERT and DistilRoBERTa",

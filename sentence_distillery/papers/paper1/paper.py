@@ -29,7 +29,7 @@ class PaperStudent(Student):
 
 
 class Simcse(Absent):
-    """What simcse.json holds."""
+    """The content of simcse.json."""
 
     objective: str
     base: str
@@ -54,7 +54,7 @@ EachPair = Annotated[list[Words], Field(min_length=len(TABLE_1), max_length=len(
 
 
 class Examples(Content):
-    """What examples.json holds: the cosines of the paper's pairs by system, and of their words."""
+    """The content of examples.json: the cosines of the paper's pairs by system, and of their words."""
 
     cosines: dict[str, Annotated[list[Cosine | None], Field(min_length=PAIRS, max_length=PAIRS)]]
     words: dict[Literal["skip-gram", "refined"], EachPair]

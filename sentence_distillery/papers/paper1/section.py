@@ -64,7 +64,7 @@ def refinement(run: PaperStudentRun) -> claims.Refinement:
 def evidence(
     run: PaperStudentRun, examples: Mapping[str, Any], gains: Sequence[Gain], ablation: Sequence[Gain] = ()
 ) -> claims.Evidence:
-    """Gather what the claims are judged by, besides the table of figures."""
+    """Gather the evidence for the claims, besides the table of figures."""
     simcse = {} if run.simcse.get("absent") else {"SimCSE": f"{run.simcse['base']}, tuned without labels,"}
     return claims.Evidence(examples, refinement(run), gains, run.curve, ablation, run.seconds, simcse)
 
@@ -110,7 +110,7 @@ def section(
 
 
 def shown(kept: Kept) -> dict[str, Any]:
-    """Return what the page shows of a longer run."""
+    """Return the content of the page for a longer run."""
     about = evidence(kept.run, kept.examples, kept.gains, kept.ablation)
     return {
         "name": kept.name,

@@ -28,7 +28,7 @@ Strategy = tuple[str, str]  # the recipe of a start, and a strategy
 
 @dataclass(frozen=True)
 class Matrix:
-    """The accuracies of a matrix, by place and strategy, those of table 4 apart, and what comparing costs."""
+    """The accuracies of a matrix, by place and strategy, those of table 4 apart, and the cost of comparing."""
 
     cells: Mapping[tuple[Place, Strategy], Result]
     by_cosine: Mapping[tuple[Place, Strategy], Result]
@@ -69,7 +69,7 @@ def stand_ins(matrix: Matrix) -> str:
     """Name the encoders that stand in for the paper's; empty if it has those alone."""
     names = list(dict.fromkeys(encoder for encoder, _ in matrix.places if encoder not in PAPERS_ENCODERS))
     return (
-        f"{', '.join(names)}, which are tuned on sentences already, for {', '.join(PAPERS_ENCODERS.values())}"
+        f"{', '.join(names)}, which were already fine-tuned on sentences, for {', '.join(PAPERS_ENCODERS.values())}"
         * bool(names)
     )
 
@@ -171,7 +171,7 @@ def cost(matrix: Matrix) -> Finding:
             Comparison(
                 "10,000 sentences",
                 joined["runs"] - alone["runs"],
-                text=f"{joined['runs']:,.0f} runs of the encoder joined, {alone['runs']:,.0f} alone",
+                text=f"{joined['runs']:,.0f} runs of a cross-encoder, {alone['runs']:,.0f} of a bi-encoder",
             )
         ],
         basis="none, runs are counted; the paper cites 65 hours of a V100",
@@ -213,18 +213,18 @@ CLAIMS: tuple[tuple[str, str, Callable[[Matrix], Finding]], ...] = (
     ),
     ("Vectors trained by logistic regression also work by cosine", "section 4.2.2", vectors_by_cosine),
     (
-        "Fine-tuning on joined pairs is more accurate than all of them",
+        "Fine-tuned cross-encoders are more accurate than all of them",
         "table 6, section 4.2.4",
         ahead(JOINED, COSINE, SIAMESE, TRIPLET, LOGISTIC),
     ),
-    ("Joined pairs are impractical for the comparison of many sentences", "section 3.3", cost),
+    ("Cross-encoders are impractical for the comparison of many sentences", "section 3.3", cost),
     (
         "The combined approach is significantly better than each strategy alone",
         "table 7, sections 4.2.5 and 5",
         combined_better,
     ),
     (
-        "Fine-tuning on joined pairs improves the vectors themselves",
+        "Fine-tuning as a cross-encoder improves the vectors themselves",
         "table 7, section 4.2.5",
         ahead(COMBINED[0], COSINE),
     ),

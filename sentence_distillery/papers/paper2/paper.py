@@ -11,14 +11,14 @@ from sentence_distillery.reporting.page import Section
 
 
 class System(Content):
-    """What comparing all sentences costs a system."""
+    """The cost of comparing all sentences with a system."""
 
     system: Literal["joined", "alone", "student"]
     runs: Natural
 
 
 class Cost(Absent):
-    """What pair_cost.json holds."""
+    """The content of pair_cost.json."""
 
     encoder: str
     sentences: Natural
@@ -27,7 +27,7 @@ class Cost(Absent):
 
 
 def sections(outputs: Outputs) -> list[Section]:
-    """Render the matrix of this run and of longer runs, and what comparing costs."""
+    """Render the matrix of this run and of longer runs, and the cost of comparing."""
     rows = read_results(outputs.files["paraphrase_results"])
     about, cost = outputs.json("paraphrase", Paraphrase), outputs.json("pair_cost", Cost)
     return [section(rows, about, cost, outputs.files["paraphrase_runs"])]

@@ -36,11 +36,11 @@ ACCURACY, F1 = metric("accuracy"), metric("f1")
 COLUMNS = [ACCURACY, F1]
 POOLINGS = ("mean", "max", "cls")
 TABLES: dict[str, tuple[str, Strategy]] = {  # number -> title, strategy
-    "1": ("cosine of the encoders as they are", ("", "cosine")),
+    "1": ("cosine without fine-tuning", ("", "cosine")),
     "2": ("Siamese networks", ("", "siamese")),
     "3": ("triplet networks", ("", "triplet")),
     "5": ("logistic regression", ("", "logistic")),
-    "6": ("fine-tuning on joined pairs", ("combined", "pair")),
+    "6": ("fine-tuned cross-encoders", ("combined", "pair")),
 }
 COMBINED = {"cosine": "Baseline", "siamese": "Siam", "triplet": "Triplet", "logistic": "LR"}
 PAPER: list[Strategy] = [
@@ -50,17 +50,17 @@ PAPER: list[Strategy] = [
 MODERN: dict[Strategy, str] = {
     ("", "cosent"): "CoSENT",
     ("", "ranking"): "Multiple negatives ranking",
-    ("modern", "pair"): "Joined pairs",
-    ("modern", "cosine"): "Joined pairs, then cosine",
-    ("intermediate", "pair"): "Joined pairs, similarity first",
-    ("intermediate", "cosine"): "Joined pairs, similarity first, then cosine",
+    ("modern", "pair"): "Cross-encoder",
+    ("modern", "cosine"): "Cross-encoder, then cosine",
+    ("intermediate", "pair"): "Cross-encoder, similarity first",
+    ("intermediate", "cosine"): "Cross-encoder, similarity first, then cosine",
 }
 NAMES = {
     "cosine": "cosine",
     "siamese": "Siamese",
     "triplet": "triplet",
     "logistic": "logistic regression",
-    "pair": "joined pairs",
+    "pair": "cross-encoder",
     "cosent": "CoSENT",
     "ranking": "ranking",
 }
@@ -150,7 +150,7 @@ def tables(cells: Cells, pairs: int) -> list[Table]:
     for key, cell in there.items():
         if key[:2] not in PAPER or cell.seed:
             beside.setdefault(key, spelled(cell))
-    return made + ([_by_strategy("Beside the paper", size, cells, beside)] if beside else [])
+    return made + ([_by_strategy("Beyond the paper", size, cells, beside)] if beside else [])
 
 
 def _by_strategy(caption: str, size: str, cells: Cells, titles: Mapping[Key, str]) -> Table:
@@ -260,7 +260,7 @@ def curves(drawn: Sequence[Mapping[str, Any]], cells: Cells) -> list[charts.Curv
 
 
 def _detail(cell: Cell, rows: Sequence[Result]) -> dict[str, Any]:
-    """Return what the table of cells shows of one."""
+    """Return the row of a cell in the table."""
     own = rows[0].dataset
     accuracy = found(rows, "accuracy")
     return {
@@ -278,7 +278,7 @@ def _detail(cell: Cell, rows: Sequence[Result]) -> dict[str, Any]:
 
 
 def shown(rows: Sequence[Result], drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of a matrix.
+    """Return the content of the page for a matrix.
 
     Args:
         rows: Its figures.

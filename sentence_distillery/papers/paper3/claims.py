@@ -222,15 +222,15 @@ CLAIMS: tuple[tuple[str, str, Callable[[Grid], Finding]], ...] = (
     (
         "Training on NLI first is better by several points",
         "section 3.2.2",
-        untested("both versions of BERT need a model hub; MiniLM and mpnet have seen NLI before"),
+        untested("both versions of BERT need a model hub; MiniLM and mpnet were already trained on NLI"),
     ),
     (
         "Averages of BERT’s outputs are worse than those of GloVe vectors at times",
         "section 4.3",
-        untested("BERT needs a model hub; the encoders here are tuned on sentences and far ahead of GloVe"),
+        untested("BERT needs a model hub; the encoders here were fine-tuned on sentences and are far ahead of GloVe"),
     ),
     (
-        "SBERT is slightly weaker than BERT on joined pairs, and CF-BERT slightly better",
+        "SBERT is slightly weaker than BERT as a cross-encoder, and CF-BERT slightly better",
         "sections 4.3 and 4.4",
         untested("BERT needs a model hub, and no cross-encoder was scored on the test pairs"),
     ),

@@ -1,4 +1,4 @@
-"""Names in the rows of paper 3's grid, and what the interval of a gain says."""
+"""Names in the rows of paper 3's grid, and verdicts on the interval of a gain."""
 
 from sentence_distillery.component_focus.options import Order
 from sentence_distillery.evaluation.results import Result
@@ -10,7 +10,7 @@ ORDERS: dict[Order, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}
 
 
 def verdict(gain: Result) -> str:
-    """Say what the interval of a gain says."""
+    """Return the verdict on the interval of a gain."""
     assert gain.low is not None and gain.high is not None
     return "better" if gain.low > 0 else "worse" if gain.high < 0 else "no difference to be seen"
 

@@ -41,7 +41,7 @@ class Weights(Content):
 
 
 class Grid(Content):
-    """What component_focus.json holds."""
+    """The content of component_focus.json."""
 
     trees: list[Sentence]
     learnt: list[Weights]

@@ -50,7 +50,7 @@ RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained
 
 
 class LearntWeights(Content):
-    """What learnt.json holds of one kind of weight."""
+    """The content of learnt.json about one kind of weight."""
 
     kind: Kind
     weights: dict[str, float]
@@ -67,7 +67,7 @@ class LearntWeights(Content):
 
 
 class LearntFile(Absent):
-    """What learnt.json holds: the weights by task."""
+    """The content of learnt.json: the weights by task."""
 
     learnt: dict[str, list[LearntWeights]]
 
@@ -84,7 +84,7 @@ def order_of(cell: Cell) -> str:
 
 
 def series_of(cell: Cell) -> tuple[str, ...]:
-    """Return what a cell has in common with the cells of other weights."""
+    """Return the key that a cell shares with the cells of other weights."""
     return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup), order_of(cell)
 
 

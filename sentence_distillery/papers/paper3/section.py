@@ -214,7 +214,7 @@ def _place(row: Result) -> tuple[str, int, float]:
 
 
 def shown(rows: Sequence[Result], whose: str = "This run") -> dict[str, Any]:
-    """Return what the page shows of a grid: tables, figure 3, the gains, and the paper's claims."""
+    """Return the content of the page for a grid: tables, figure 3, the gains, and the paper's claims."""
     gains = [row for row in rows if is_gain(row)]
     return {
         "tables": tables(rows, whose),

@@ -46,18 +46,18 @@ function showWords(words) {
   const unknown = words.filter((word) => word.reading === "unknown");
   const cut = words.filter((word) => word.reading === "cut");
   if (unknown.length) {
-    line.append("Not known: ");
+    line.append("Unknown words: ");
     unknown.forEach((word, place) => line.append(place ? ", " : "", element("mark", word.text)));
     line.append(". ");
   }
   if (cut.length) {
-    line.append("Not in the vocabulary, read in pieces: ");
+    line.append("Not in the vocabulary, read as word pieces: ");
     cut.forEach((word, place) => {
       line.append(place ? ", " : "", element("mark", word.text), " (", element("code", word.pieces.join(" ")), ")");
     });
     line.append(". ");
   }
-  if (!unknown.length && !cut.length) line.append(words.length ? "Every word is in the vocabulary." : "There is no word in it.");
+  if (!unknown.length && !cut.length) line.append(words.length ? "Every word is in the vocabulary." : "The query has no word.");
 }
 
 function showLists(found, asked) {
@@ -74,7 +74,7 @@ function showLists(found, asked) {
 function list(title, rows, inBoth) {
   const box = element("div");
   if (title) box.append(element("h3", title));
-  if (!rows.length) box.append(element("p", "None: the student knows no word of it."));
+  if (!rows.length) box.append(element("p", "None: the student does not know any of its words."));
   const items = element("ol");
   for (const row of rows) {
     const item = element("li", "", inBoth.has(row.index) ? { class: "both" } : {});
@@ -107,7 +107,7 @@ async function showMap() {
   const share = (100 * map.explained).toFixed(0);
   at("map-note").textContent =
     `The two leading principal components (PCA) of ${map.points.length.toLocaleString("en")} texts: ${share}% of their variance. ` +
-    "Neighbours on the map need not be alike; the cosines in the list say whether they are. Click a point for its neighbours.";
+    "Neighbours on the map may differ in meaning; the cosines in the list measure similarity. Click a point for its neighbours.";
 }
 
 async function start() {

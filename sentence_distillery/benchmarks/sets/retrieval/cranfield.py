@@ -37,7 +37,7 @@ def entries(path: Path) -> Iterator[tuple[str, str, str]]:
         if line.startswith(".I"):
             found.append((place, line.removeprefix(".I").strip(), []))
         elif not found:
-            raise BadDataError(f"{place}: {line!r} stands before the first field .I.")
+            raise BadDataError(f"{place}: {line!r} comes before the first field .I.")
         else:
             found[-1][2].append(line.strip())
     for place, name, body in found:

@@ -1,0 +1,91 @@
+"""Measure the English of messages: `make lint`.
+
+    errors, log lines, printed lines      the arguments of `raise`, `log.…`, `print` and `sys.exit`
+    help of commands, parameter titles    the arguments `help`, `description` and `title`
+
+A sentence has at most 25 words, a placeholder counting as one, and none of the turns of TURNS. An offence is named with
+its file and line.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from docsite.kept import ROOT
+
+FOLDERS = ("sentence_distillery", "stages", "flows", "benchmarks", "docsite")
+WORDS = 25
+CALLS = {"print", "exit", "error", "debug", "info", "warning", "exception", "critical"}
+KEYWORDS = {"help", "description", "title"}
+TURNS = {  # pattern -> what to write
+    r"(?<![Tt]here )\b(?:is|are|was|were) no [a-z]": "'is not a', not 'is no'",
+    r"\bwhere there (?:is|are)\b": "'if there is', not 'where there is'",
+    r"\bwhat (?:it|he|they|you|one|is|was|were)\b": "a noun, not a clause with 'what'",
+    r"\bwhoever\b": "a noun, not 'whoever'",
+    r"\banew\b": "'again', not 'anew'",
+    r"\bjoined pairs?\b": "'cross-encoder', not 'joined pair'",
+}
+SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n")
+
+
+def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each message of a module, a placeholder as `_`.
+
+    >>> sorted(strings(ast.parse("log.info('Kept %s.', 3)\\nraise ValueError(f'x is {x}; give 1.')")))
+    [(1, 'Kept %s.'), (2, 'x is _; give 1.')]
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            yield from _texts(node.exc.args)
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            yield from _texts(node.args if name in CALLS else [])
+            yield from _texts([keyword.value for keyword in node.keywords if keyword.arg in KEYWORDS])
+
+
+def _texts(nodes: list[ast.expr]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+        elif isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "_" for part in node.values]
+            yield node.lineno, "".join(parts)
+
+
+def problems(text: str) -> Iterator[str]:
+    """Yield the offences of a message.
+
+    >>> list(problems("x is no directory; give one."))
+    ["write 'is not a', not 'is no'"]
+    """
+    for pattern, better in TURNS.items():
+        if re.search(pattern, text):
+            yield f"write {better}"
+    for sentence in SENTENCE.split(text):
+        if (words := len(sentence.split())) > WORDS:
+            yield f"a sentence of {words} words, at most {WORDS}; split it"
+
+
+def offences(path: Path) -> Iterator[str]:
+    """Yield each offence of a file with its line."""
+    for line, text in sorted(strings(ast.parse(path.read_text(encoding="utf-8")))):
+        for problem in problems(text):
+            yield f"{path.relative_to(ROOT)}:{line}: {problem}: '{' '.join(text.split())[:70]}'"
+
+
+def files() -> list[Path]:
+    """List the modules whose messages are checked."""
+    return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+
+
+def main() -> None:
+    found = [offence for path in files() for offence in offences(path)]
+    if found:
+        sys.exit("\n".join(found))
+    print(f"messages: {len(files())} files")
+
+
+if __name__ == "__main__":
+    main()
