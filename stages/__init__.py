@@ -2,6 +2,6 @@
 
 import os
 
-# Threads of OpenMP spin while they wait for one another. Beside two busy processes a training took 73 s so, and 31 s if
-# they sleep; alone it takes as long. No result depends on it.
+# Threads of OpenMP spin while they wait for one another: beside two busy loops a cell of component_focus took 73 s so,
+# and 31 s if they sleep. No result depends on it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

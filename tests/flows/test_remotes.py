@@ -90,13 +90,19 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
             yield "".join(f"    {name} = {value}\n" for name, value in settings.items())
 
 
-def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """fault 37: a clone pulls outputs and finds an earlier run by its key; a promotion's check sees what is there."""
-    monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    root = make_repository(tmp_path / "workspace", PAIR)
+def with_remote(root: Path, store: str) -> Path:
+    """a, then b, and a default remote with these settings."""
+    make_repository(root, PAIR)
     with (root / ".dvc/config").open("a", encoding="utf-8") as file:
         file.write(f"    remote = store\n['remote \"store\"']\n{store}")
     git(root, "commit", "--quiet", "--all", "--message", "A remote")
+    return root
+
+
+def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 37: a clone pulls outputs and finds an earlier run by its key; a promotion's check sees what is there."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = with_remote(tmp_path / "workspace", store)
     assert "Ran: a, b" in pipeline(root, "--apply").stdout
     git(root, "add", "dvc.lock")
     git(root, "commit", "--quiet", "--message", "Done")
@@ -126,10 +132,7 @@ def test_push_pull_restore_and_check(store: str, tmp_path: Path, monkeypatch: py
 def test_a_bucket_that_is_not_there(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 37: a run says so in a line with the remedy, and works without the remote; a result cannot be given."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    root = make_repository(tmp_path / "workspace", PAIR)
-    with (root / ".dvc/config").open("a", encoding="utf-8") as file:
-        file.write(f"    remote = store\n['remote \"store\"']\n{store.replace('s3://bucket', 's3://nowhere')}")
-    git(root, "commit", "--quiet", "--all", "--message", "A remote")
+    root = with_remote(tmp_path / "workspace", store.replace("s3://bucket", "s3://nowhere"))
     done = pipeline(root, "--apply")
     assert "Ran: a, b" in done.stdout, done.stdout + done.stderr
     with pytest.raises(HandoffError) as raised:
