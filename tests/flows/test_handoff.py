@@ -115,7 +115,7 @@ def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
         ):
             site.hand_off()
         offer_queue(site.clone, offered)
-        with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; there"):
+        with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; the workers are"):
             site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
         assert len(site.server.runs()) == runs
         offer_queue(site.clone, replace(offered, others={"tpu": 1}))
