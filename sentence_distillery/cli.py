@@ -543,6 +543,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     logging.basicConfig(level=logging.INFO, format=f"{options.command}: %(message)s", stream=sys.stderr)
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # for torch: spinning threads are slow beside busy processes
+    os.environ.setdefault("MKL_CBWR", "AUTO")  # the same bits wherever an array begins in memory
     run, _, extra = COMMANDS[options.command]
     try:
         run(options)

@@ -1,9 +1,11 @@
 """requirements.lock and requirements-torch.txt, from which `make` fills an empty environment."""
 
+import importlib.metadata
 import re
 import tomllib
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from tests.workspace import ROOT
@@ -36,6 +38,12 @@ def test_every_pin_but_torch_has_hashes() -> None:
     assert not unhashed
     assert "torch" not in pins("requirements.lock")
     assert list(pins("requirements-torch.txt")) == ["torch"]
+
+
+def test_every_pin_installs_on_debians_python() -> None:
+    """regression: `make` failed on Debian 12, whose Python is 3.11.2: a package of the site asked for 3.11.5."""
+    asked = {name: importlib.metadata.metadata(name).get("Requires-Python") for name in pins("requirements.lock")}
+    assert not {name: asked[name] for name in asked if not SpecifierSet(asked[name] or "").contains("3.11.2")}
 
 
 def test_extras_cover_one_another() -> None:

@@ -185,6 +185,27 @@ def test_threads_sleep_while_they_wait(given: dict[str, str], policy: str) -> No
     assert f"OMP_WAIT_POLICY = '{policy}'" in process.stderr  # as OpenMP itself has understood it
 
 
+def test_the_same_bits_wherever_an_array_begins() -> None:
+    """regression: MKL's product of a matrix and a vector depended on the addresses that NumPy had got for its arrays."""
+    code = """
+        import stages, torch
+        def placed(tensor, offset):
+            buffer = torch.empty(tensor.numel() + 32)
+            begin = (-buffer.data_ptr() // 4) % 16 + offset
+            view = buffer[begin:begin + tensor.numel()].view(tensor.shape)
+            return view.copy_(tensor)
+        torch.manual_seed(1)
+        matrix, vector = torch.randn(4096, 256), torch.randn(256, 1)
+        products = [placed(matrix, a) @ placed(vector, b) for a in range(0, 16, 3) for b in range(0, 16, 5)]
+        print(all(torch.equal(product, products[0]) for product in products))
+    """
+    others = {name: value for name, value in os.environ.items() if name != "MKL_CBWR"}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, env=others, capture_output=True, text=True
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("path", "remedy"),
     [
