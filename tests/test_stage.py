@@ -186,7 +186,7 @@ def test_threads_sleep_while_they_wait(given: dict[str, str], policy: str) -> No
 
 
 def test_the_same_bits_wherever_an_array_begins() -> None:
-    """regression: MKL's product of a matrix and a vector depended on the addresses that NumPy had got for its arrays."""
+    """regression: MKL's product of a matrix and a vector depended on the addresses of NumPy's arrays."""
     code = """
         import stages, torch
         def placed(tensor, offset):
