@@ -6,6 +6,6 @@ import os
 # and 31 s if they sleep. No result depends on it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# MKL multiplies a matrix and a vector in another order if an array is not aligned to 64 bytes, and NumPy's arrays are so
-# by chance: two runs of one stage could differ in their last bits. In this mode they do not, and it costs no time.
+# MKL multiplies a matrix and a vector in another order if an array is not aligned to 64 bytes, as NumPy's arrays are by
+# chance: two runs of one stage could differ in their last bits. In this mode they do not, and it costs no time.
 os.environ.setdefault("MKL_CBWR", "AUTO")

@@ -42,7 +42,8 @@ def test_every_pin_but_torch_has_hashes() -> None:
 
 def test_every_pin_installs_on_debians_python() -> None:
     """regression: `make` failed on Debian 12, whose Python is 3.11.2: a package of the site asked for 3.11.5."""
-    asked = {name: str(importlib.metadata.metadata(name).json.get("requires_python", "")) for name in pins("requirements.lock")}
+    about = {name: importlib.metadata.metadata(name).json for name in pins("requirements.lock")}
+    asked = {name: str(about[name].get("requires_python", "")) for name in about}
     assert not {name: asked[name] for name in asked if not SpecifierSet(asked[name]).contains("3.11.2")}
 
 
