@@ -1,19 +1,21 @@
-"""Sentences a second of the student, compared with its peers with the same vectors, in one run: `make bench`.
+"""Texts a second of an encoder, compared with its peers with the same vectors, in one run: `make bench`.
 
-    own                    this project's StaticEncoder on models/student
+    own                    this project's StaticEncoder, by default the released one
     own int8               the same in 255 levels, whose vectors differ in the third decimal
     own MLP head           the same with the MLP head of models/mlp_head, if the run has one
     model2vec              StaticModel with the same table and tokenizer, one process
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
-    teacher                its tokenizer and transformer, batches of similar length
+    teacher                its tokenizer and transformer, batches of similar length; sentences only
 
-Every system encodes the same sentences in one process, with as many threads as it starts by default. Runs alternate,
-system by system, so that a drift of the machine's speed affects all of them; the median of the runs is reported, with
-the fastest and the slowest. `own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy
-machine disturb less than the ratio of medians; both are in the file.
+Every system encodes the same sentences of the corpus in one process, with as many threads as it starts by default, and
+then the same documents, which are sentences in a row. Runs alternate, system by system, so that a drift of the
+machine's speed affects all of them; the median of the runs is reported, with the fastest and the slowest.
+`own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy machine disturb less than
+the ratio of medians; both are in the file. A process of its own encodes a long stream and says how its memory grew.
 """
 
 import argparse
+import json
 import os
 import platform
 import statistics
@@ -21,6 +23,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +44,9 @@ from stages import paths
 from stages.params import load_params
 
 SENTENCES = 60_000
+DOCUMENTS = 4_000
+DOCUMENT = 2_000  # characters, at least
+STREAM = 10_000_000
 TEACHER_SENTENCES = 500
 RUNS = 7
 LOADS = 5
@@ -54,8 +60,20 @@ def repeated(sentences: list[str], count: int) -> list[str]:
     return [sentences[index % len(sentences)] for index in range(count)]
 
 
+def documents(sentences: list[str], count: int) -> list[str]:
+    """Return `count` documents of DOCUMENT characters or more, each of sentences that follow one another."""
+    made: list[str] = []
+    stream = cycle(sentences)
+    while len(made) < count:
+        part: list[str] = []
+        while sum(map(len, part)) < DOCUMENT:
+            part.append(next(stream))
+        made.append(" ".join(part))
+    return made
+
+
 def systems(directory: Path) -> dict[str, Encode]:
-    """Return every system as a function from sentences to embeddings; all but the teacher share one table."""
+    """Return every system as a function from texts to embeddings; all but the teacher share one table."""
     params = load_params()
     own = StaticEncoder.load(directory)
     model2vec = StaticModel(own.table, own.tokenizer, normalize=True)
@@ -131,46 +149,72 @@ def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]
     return rates
 
 
+def stream_memory(directory: Path, count: int) -> dict[str, float]:
+    """Encode a stream of `count` sentences in a process of its own; return its memory on the way, and its speed."""
+    command = [sys.executable, "-m", "benchmarks.stream", str(directory), "--sentences", str(count)]
+    found: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
+    return found
+
+
 def machine() -> dict[str, object]:
-    cores = len(os.sched_getaffinity(0))
-    return {"cores": cores, "torch_threads": torch.get_num_threads(), "processor": platform.machine()}
+    """Return what the figures were measured on."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
+    models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "torch_threads": torch.get_num_threads(),
+        "processor": models[0] if models else platform.machine(),
+    }
+
+
+def compared(encoders: Mapping[str, Encode], texts: list[str], runs: int, title: str) -> dict[str, dict[str, float]]:
+    """Time the systems in turns on the same texts; the teacher has a few of them."""
+    for encode in encoders.values():
+        encode(texts[:1_000])  # warm up
+    few = min(TEACHER_SENTENCES, len(texts))
+    counts = {name: few if name == "teacher" else len(texts) for name in encoders}
+    works = {name: partial(encode, texts[: counts[name]]) for name, encode in encoders.items()}
+    rows = report(in_turns(works, track(range(runs), runs, title)), counts)
+    for name, row in rows.items():
+        print(f"{name:22} {row['median']:>12,.0f} {title}/s   own is {row['own_is_times_as_fast']:,.1f} times as fast")
+    return rows
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Sentences a second of the student, compared with its peers.")
+    parser = argparse.ArgumentParser(description="Texts a second of an encoder, compared with its peers.")
+    parser.add_argument("--model", type=Path, default=paths.RELEASED, help="directory of the encoder")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--documents", type=int, default=DOCUMENTS)
+    parser.add_argument("--stream", type=int, default=STREAM, help="sentences of the stream")
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
     try:
-        sentences = repeated(read_corpus(paths.SENTENCES), options.sentences)
-        encoders = systems(paths.STUDENT)
+        corpus = read_corpus(paths.SENTENCES)
+        sentences, long = repeated(corpus, options.sentences), documents(corpus, options.documents)
+        encoders = systems(options.model)
         difference = agreement(encoders, sentences[:2_000])
     except InputError as error:
         sys.exit(f"bench: {error}")
-    for encode in encoders.values():
-        encode(sentences[:1_000])  # warm up
-    few = min(TEACHER_SENTENCES, len(sentences))
-    counts = {name: few if name == "teacher" else len(sentences) for name in encoders}
-    works = {name: partial(encode, sentences[: counts[name]]) for name, encode in encoders.items()}
-    rows = report(in_turns(works, track(range(options.runs), options.runs, "runs")), counts)
     result = {
+        "model": str(options.model),
         "sentences": len(sentences),
         "mean_characters": round(statistics.mean(map(len, sentences)), 1),
-        "dimension": StaticEncoder.load(paths.STUDENT).dimension,
+        "dimension": StaticEncoder.load(options.model).dimension,
         "largest_difference": difference,
         "runs": options.runs,
         "machine": machine(),
-        "load_milliseconds": load_milliseconds(paths.STUDENT),
+        "load_milliseconds": load_milliseconds(options.model),
         "sentences_per_second_by_cores": scaling(encoders["own"], sentences, options.runs),
-        "sentences_per_second": rows,
+        "sentences_per_second": compared(encoders, sentences, options.runs, "sentences"),
+        "documents": len(long),
+        "mean_characters_of_documents": round(statistics.mean(map(len, long)), 1),
     }
+    static = {name: encode for name, encode in encoders.items() if name != "teacher"}
+    result["documents_per_second"] = compared(static, long, options.runs, "documents")
+    result["stream"] = stream_memory(options.model, options.stream)
     write_json(paths.BENCH, result)
-    for name, row in rows.items():
-        print(
-            f"{name:22} {row['median']:>12,.0f} sentences/s   own is {row['own_is_times_as_fast']:,.1f} times as fast"
-        )
-    print("milliseconds in a fresh process:", result["load_milliseconds"])
-    print("sentences/s by cores:", result["sentences_per_second_by_cores"])
+    for name in ("load_milliseconds", "sentences_per_second_by_cores", "stream"):
+        print(f"{name.replace('_', ' ')}: {result[name]}")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ class PairExperiment:
         data: The pairs.
         checkpoint: The path of the checkpoints, without the seed.
         combination: The features of strategy "logistic".
+        hidden_layers: Of its head.
         first: What a model learns before, if anything: an intermediate task, given the model and the seed.
     """
 
@@ -72,6 +73,7 @@ class PairExperiment:
     data: PairData
     checkpoint: Path
     combination: Combination = Combination.FIRST
+    hidden_layers: int = 0
     first: Callable[[PairModel, int], Notes] | None = None
 
     @property
@@ -121,7 +123,8 @@ class PairExperiment:
         (tokens, rows), learning, train = self.sequences, self.learning, self.data.splits["train"]
         encoder = copy.deepcopy(self.encoder)
         headed = self.crossed or self.strategy == "logistic"
-        model = PairModel(encoder, LogisticHead(encoder.dimension, self.combination, seed) if headed else None)
+        head = LogisticHead(encoder.dimension, self.combination, seed, self.hidden_layers) if headed else None
+        model = PairModel(encoder, head)
         before = self.first(model, seed) if self.first else []
         frozen = None if self.crossed else self.vectors
         if self.crossed and learning.head_epochs:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.io.options import Count, Fraction, Positive, Precision, Section, Seed, Switchable
 
+MOST_LAYERS = 3  # hidden ones of a head
 ThresholdRule = Literal["accuracy", "logistic"]
 
 
@@ -16,6 +17,7 @@ class Combination(StrEnum):
 
     FIRST = "u"
     BOTH = "u,v"
+    SUM = "u+v"
     DIFFERENCE = "|u-v|"
     PRODUCT = "u*v"
     RELATION = "|u-v|,u*v"
@@ -149,6 +151,9 @@ class Intermediate(Section):
 class Combinations(Section):
     """Paper 2's table 4: logistic regression on combinations of the vectors; which ones it has is not known."""
 
+    hidden_layers: list[Annotated[int, Field(ge=0, le=MOST_LAYERS)]] = Field(
+        min_length=1, title="numbers of hidden layers of the heads; 0 is logistic regression, the paper's choice"
+    )
     poolings: list[Literal["mean", "max", "cls"]] = Field(title="some of pair_grid.poolings; cls in the paper")
     frozen: bool = Field(
         title="true trains only the heads, in seconds; false also trains the encoder, once per combination"

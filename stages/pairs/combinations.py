@@ -1,11 +1,12 @@
 """The stage `combinations@{encoder}-{pooling}`: logistic regression on feature sets (paper 2's table 4).
 
 Reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes a cell (papers/grid/cell.py) for each
-combination to models/pairs/combinations/<encoder>-<pooling>. With `combinations.frozen` only the heads are trained, on
-vectors of the frozen encoder; otherwise each combination also fine-tunes the encoder, as in the paper.
+combination and each number of hidden layers to models/pairs/combinations/<encoder>-<pooling>. With `combinations.frozen`
+only the heads are trained, on vectors of the frozen encoder; otherwise each also fine-tunes the encoder, as in the paper.
 """
 
 import sys
+from itertools import product
 
 from sentence_distillery.io.artifacts import atomic_directory
 from sentence_distillery.pairs.cells import PairExperiment
@@ -33,10 +34,11 @@ def main() -> None:
         if frozen:
             learning = learning.model_copy(update={"head_epochs": learning.epochs})
         folds = Folds(params.pairs.folds, params.pairs.seed)
-        for number, combination in enumerate(Combination, start=1):
-            place = Place(encoder=name, start=pooling, strategy=combination.value, frozen=frozen)
+        heads = product(params.combinations.hidden_layers, Combination)
+        for number, (layers, combination) in enumerate(heads, start=1):
+            place = Place(encoder=name, start=pooling, strategy=combination.value, frozen=frozen, hidden_layers=layers)
             checkpoint = paths.PAIR_CHECKPOINTS / f"{cell}-table-4-{number}"
-            experiment = PairExperiment(start, "logistic", learning, folds, data, checkpoint, combination)
+            experiment = PairExperiment(start, "logistic", learning, folds, data, checkpoint, combination, layers)
             made = run(place, experiment.there, params.pairs.seeds, data=data.sha256, soup=False)
             write_cell(directory / str(number), made.cell)
             counters.skip(made.cell.unavailable)

@@ -84,6 +84,7 @@ def test_without_another_group_there_is_no_negative() -> None:
         ("u", [1, 2]),
         ("u,v", [1, 2, 3, 1]),
         ("|u-v|", [2, 1]),
+        ("u+v", [4, 3]),
         ("u*v", [3, 2]),
         ("|u-v|,u*v", [2, 1, 3, 2]),
         ("u,v,|u-v|,u*v", [1, 2, 3, 1, 2, 1, 3, 2]),
@@ -106,6 +107,18 @@ def test_logistic_regression() -> None:
     p = 1 / (1 + np.exp(-((u - v).abs().numpy() @ weights + bias)))
     expected = -(np.log(p[0]) + np.log(1 - p[1])) / 2
     assert loss_of("logistic", head, PairBatch(u, v, labels, labels, 0.5)).item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_hidden_layers() -> None:
+    """p = sigmoid(w . relu(W relu(V c + d) + e) + b)."""
+    head = LogisticHead(2, Combination.BOTH, seed=1, hidden_layers=2)
+    u, v = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 1.0]])
+    value = torch.tensor([[1.0, 2.0, 3.0, 1.0]])
+    layers = [module for module in head.hidden.modules() if isinstance(module, torch.nn.Linear)]
+    for layer in layers:
+        value = (value @ layer.weight.T + layer.bias).clamp(min=0)
+    assert [tuple(layer.weight.shape) for layer in layers] == [(2, 4), (2, 2)]
+    assert head(u, v).item() == pytest.approx((value @ head.linear.weight[0] + head.linear.bias).item())
 
 
 def test_a_head_depends_on_its_seed_alone() -> None:

@@ -77,6 +77,7 @@ def configure(**changes: object) -> None:
     encoders = {"tiny": teacher, "absent": teacher | {"reference": "./nowhere"}}
     modern = {"epochs": 1, "batch_size": 32, "pair_learning_rate": 0.001}
     sections: dict[str, Any] = {"encoders": encoders, "pairs": pairs, "pair_grid": grid, "metric_learning": QUICK}
+    sections["combinations"] = {"hidden_layers": [0, 1]}
     sections["intermediate"] = {"set": "samples", "epochs": 1, "learning_rate": 0.001}
     write_params(**sections | {"modern_learning": modern} | changes)
 
@@ -390,7 +391,8 @@ def test_figures_as_rows(workspace: Path) -> None:
     assert rows["tiny mean", "siamese", "accuracy"].seeds == 2
     assert rows["absent mean", "cosine", "f1"].value == Unavailable("weights not available here")
     fourth = [row for row in rows.values() if row.table == "4" and row.system == "tiny mean"]
-    assert len(fourth) == 6 * 6 and {row.seeds for row in fourth} == {2}
+    assert len(fourth) == 7 * 2 * 6 and {row.seeds for row in fourth} == {2}
+    assert {row.start for row in fourth} == {"the heads alone", "the heads alone, one hidden layer"}
     assert not any(row.metric == "seconds" for row in tested)  # they are in no output
     one = rows["tiny mean", "u,v, the heads alone", "accuracy"]
     cell = result("2", COMBINATIONS / "tiny-mean")

@@ -4,7 +4,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 HEADS, WHOLE = "the heads alone", "the encoder too"  # what table 4 trains
+_LAYERS = ("", ", one hidden layer", ", two hidden layers", ", three hidden layers")  # of its heads
+WITHOUT_LAYERS = {part + layers: part for part in (HEADS, WHOLE) for layers in _LAYERS}  # what is trained, by its name
 BY_COSINE = "{} by cosine"  # a metric of a model whose score is that of a head
+
+
+def trained_part(frozen: bool, hidden_layers: int) -> str:
+    """Name what a cell of table 4 trains.
+
+    Example:
+        >>> trained_part(True, 0), trained_part(False, 2)
+        ('the heads alone', 'the encoder too, two hidden layers')
+    """
+    return (HEADS if frozen else WHOLE) + _LAYERS[hidden_layers]
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,7 @@ class Cell:
     @property
     def name(self) -> str:
         """The strategy as the tables of results name it."""
-        if self.start in (HEADS, WHOLE):
+        if self.start in WITHOUT_LAYERS:
             return f"{self.strategy}, {self.start}"
         recipe = "" if (self.start, self.strategy) == ("combined", "pair") else self.start
         name = f"{recipe}-{self.strategy}" if recipe else self.strategy

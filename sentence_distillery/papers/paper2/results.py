@@ -28,7 +28,7 @@ from sentence_distillery.papers.grid.axes import Place, places
 from sentence_distillery.papers.grid.cell import Cell
 from sentence_distillery.papers.grid.results import not_run, over_runs, read_cells
 from sentence_distillery.papers.paper2 import cell as paper2
-from sentence_distillery.papers.paper2.cell import BY_COSINE, HEADS, WHOLE
+from sentence_distillery.papers.paper2.cell import BY_COSINE, trained_part
 
 POINTS = 41  # of a threshold curve
 DIGITS = 5  # of a score in it
@@ -172,7 +172,7 @@ def place_of(part: Cell) -> paper2.Cell:
     """Return the place of a cell in paper 2's tables; a model soup has its own place."""
     place = part.place
     pooling, _, recipe = place["start"].partition("-")
-    start = (HEADS if place["frozen"] else WHOLE) if "frozen" in place else recipe
+    start = trained_part(place["frozen"], place["hidden_layers"]) if "frozen" in place else recipe
     return paper2.Cell(place["encoder"], pooling, start, place["strategy"], MODEL_SOUP if part.soup else None)
 
 

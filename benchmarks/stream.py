@@ -1,0 +1,41 @@
+"""How much memory a long stream of sentences takes: `python -m benchmarks.stream MODEL --sentences 10000000`.
+
+The process imports nothing but the library's core, encodes the corpus of the last run again and again, and prints its
+peak memory in MB at the start, after a tenth of the sentences and at the end. `make bench` runs it.
+"""
+
+import argparse
+import json
+import resource
+import time
+from itertools import cycle, islice
+from pathlib import Path
+
+from sentence_distillery import load
+from sentence_distillery.evaluation.data import read_corpus
+from stages import paths
+
+
+def peak() -> float:
+    """Return the largest memory of this process so far, in MB."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The memory that a long stream of sentences takes.")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--sentences", type=int, required=True)
+    options = parser.parse_args()
+    model, sentences = load(options.model), read_corpus(paths.SENTENCES)
+    at_the_start, after_a_tenth, done, began = peak(), 0.0, 0, time.perf_counter()
+    for vectors in model.encode_stream(islice(cycle(sentences), options.sentences)):
+        done += len(vectors)
+        if not after_a_tenth and done >= options.sentences // 10:
+            after_a_tenth = peak()
+    rate = round(done / (time.perf_counter() - began), 1)
+    memory = {"mb_at_the_start": at_the_start, "mb_after_a_tenth": after_a_tenth, "mb_at_the_end": peak()}
+    print(json.dumps({"sentences": done, "sentences_per_second": rate} | memory))
+
+
+if __name__ == "__main__":
+    main()
