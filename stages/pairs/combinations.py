@@ -1,8 +1,8 @@
 """The stage `combinations@{encoder}-{pooling}`: logistic regression on feature sets (paper 2's table 4).
 
 Reads data/pairs and models/pairs/starts/<encoder>-<pooling>, and writes a cell (papers/grid/cell.py) for each
-combination and each number of hidden layers to models/pairs/combinations/<encoder>-<pooling>. With `combinations.frozen`
-only the heads are trained, on vectors of the frozen encoder; otherwise each also fine-tunes the encoder, as in the paper.
+combination and number of hidden layers to models/pairs/combinations/<encoder>-<pooling>. With `combinations.frozen`
+only the heads are trained, on vectors of the frozen encoder; otherwise the encoder, too, as in the paper.
 """
 
 import sys
