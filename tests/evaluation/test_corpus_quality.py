@@ -13,6 +13,7 @@ from sentence_distillery.evaluation.corpus_quality import (
     read_sample,
     read_treebank,
     score_boilerplate,
+    score_marks,
     score_splitter,
 )
 from sentence_distillery.io.artifacts import InputError
@@ -56,6 +57,13 @@ def test_figures_by_hand() -> None:
     assert inner_ends(text.text, ["One.", "Two is", "it. Three."]) == {4, 11}
     score = score_splitter(lambda _: ["One.", "Two is", "it. Three."], [text])
     assert score == {"precision": "0.5000", "recall": "0.5000", "f1": "0.5000", "n": "2", "note": ""}
+
+
+def test_the_most_that_marks_can_tell() -> None:
+    """Of three inner ends one has no mark; a quote may stand after it."""
+    text = paragraph(["Stay tuned", "No!", 'She said "Yes."', "Then left."], [" ", " ", " ", ""])
+    score = score_marks([text])
+    assert (score["precision"], score["recall"], score["f1"], score["n"]) == ("1.0000", "0.6667", "0.8000", "3")
 
 
 def test_boilerplate_by_hand() -> None:
