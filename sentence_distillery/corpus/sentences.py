@@ -10,7 +10,8 @@ A sentence may end at one of . ! ? … and the quotes or brackets that close aft
 
 The word before a full stop, if it is an abbreviation: after a title (Dr.) and before a number (Dec. 15, No. 3) it
 goes on; after another one (Inc., U.S., a.m., an initial) it ends only before a word that often begins sentences (The,
-He). A number or a letter at the beginning of a sentence numbers it (1. The).
+He). A number or a letter at the beginning of a sentence numbers it (1. The). A citation after the full stop belongs to
+the sentence that it follows (in 1805.[6] The), except in a list of references, whose first one begins with its number.
 
 Inner sentence ends of the paragraphs of UD English EWT: the corpus report compares these rules with other
 splitters. The rules were written on its training and development splits; most of the ends that they miss have no mark.
@@ -60,8 +61,10 @@ _KNOWN = NEVER_LAST | BEFORE_NUMBERS | ABBREVIATIONS
 _OPENING = "\"'“‘(["
 # For a text in which each mark is replaced by a full stop, since `re` finds one character much faster than several.
 # Possessive, and it starts only if no mark precedes, so that a long run of marks is read once.
+_CITED = r"(?: ?\[(?:\d{1,3}(?:(?:, ?|[-–])\d{1,3})*+|[a-z]|note \d+|citation needed)\])*+"
 _END = re.compile(
-    r"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)(?: +([\"'“‘(\[]*+)([^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
+    rf"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)({_CITED})"
+    r"(?: +([\"'“‘(\[]*+)(?P<first>[^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
 _NUMERAL = re.compile(r"(?:[A-Z]|[IVXLC]++)(?![\w'’.])")
 _FIRST_WORD = re.compile(r"[A-Za-z']++")
@@ -80,7 +83,7 @@ def _english(paragraph: str) -> list[str]:
     begin = 0
     for match in _END.finditer(paragraph.replace("!", ".").replace("?", ".").replace("…", ".")):
         if _is_end(paragraph, begin, match):
-            end = match.end(2)
+            end = match.end(2 if paragraph.startswith("[") else 3)
             sentences.append(paragraph[begin:end].strip())
             begin = end
     last = paragraph[begin:].strip()
@@ -89,9 +92,10 @@ def _english(paragraph: str) -> list[str]:
 
 def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     """Tell whether the sentence that begins at `begin` ends at the matched marks."""
-    _, closing, opening, first, glued = match.groups()
+    _, closing, cited, opening, first, glued = match.groups()
     if glued:
         return glued in STARTERS
+    closing += cited
     marks = text[match.start() : match.end(1)]
     small = first.islower()
     stop = match.start()
@@ -108,11 +112,11 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
 
 def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
     """Tell whether the sentence from `begin` ends at the full stop after `word`, before a capital or a digit."""
-    _, closing, _, first, _ = match.groups()
+    _, closing, cited, _, first, _ = match.groups()
     known = word.lower()
     if not word or known in NEVER_LAST:
         return not word and first.isalnum()
-    if closing:
+    if closing or cited:
         return True
     if known in BEFORE_NUMBERS and (first.isdigit() or _is_numeral(word, match)):
         return False
@@ -120,14 +124,14 @@ def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
     if (known.isdigit() or len(known) == 1) and not match.string[begin : min(start, begin + 4)].strip(" " + _OPENING):
         return False
     if known in ABBREVIATIONS or (word[-2:-1] in ("", ".") and word[-1].isalpha()):
-        follows = _FIRST_WORD.match(match.string, match.start(4))
+        follows = _FIRST_WORD.match(match.string, match.start("first"))
         return follows is not None and follows[0] in STARTERS
     return True
 
 
 def _is_numeral(word: str, match: re.Match[str]) -> bool:
     """Tell whether a letter or a Roman numeral follows the full stop after `word`, as in Fig. A; "A" may be a word."""
-    numeral = _NUMERAL.match(match.string, match.start(4))
+    numeral = _NUMERAL.match(match.string, match.start("first"))
     return numeral is not None and (numeral[0] not in ("A", "I") or word[0].isupper())
 
 

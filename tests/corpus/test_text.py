@@ -362,3 +362,21 @@ def test_a_megabyte_costs_no_more_than_news_by_far(piece: str, news_cost: float)
     sizes = pc.utf8_length(found.table["text"]).to_numpy()
     assert all(found.sentences.fault[sizes > 900])
     assert cost < 100 * news_cost
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He left in 1805.[6] The rest follows.", ["He left in 1805.[6]", "The rest follows."]),
+        ("He left in 1805. [6] The rest follows.", ["He left in 1805. [6]", "The rest follows."]),
+        ("Why?[1][2] The rest follows.", ["Why?[1][2]", "The rest follows."]),
+        ('She wrote "no." [3, 5-7] The rest follows.', ['She wrote "no." [3, 5-7]', "The rest follows."]),
+        ("He left.[citation needed] The rest follows.", ["He left.[citation needed]", "The rest follows."]),
+        ("He left [6]. The rest follows.", ["He left [6].", "The rest follows."]),
+        ("He left. [Applause] The rest follows.", ["He left.", "[Applause] The rest follows."]),
+        ("[1] The port. [2] The sea.", ["[1] The port.", "[2] The sea."]),
+    ],
+)
+def test_citations(text: str, expected: list[str]) -> None:
+    """A citation belongs to the sentence that it follows, in a list of references to the one that it begins."""
+    assert split_sentences(text, "en") == expected
