@@ -259,21 +259,37 @@ def sizes() -> list[str]:
 
 
 def speed() -> list[str]:
-    """Sentences a second of the same table in several libraries."""
+    """Texts a second of the same table in several libraries."""
     bench = record("bench")
-    names = {"own": "this library", "own int8": "this library, 8 bits", "own deep": "this library, MLP head"}
+    names = {"own": "this library", "own int8": "this library, 8 bits", "own MLP head": "this library, MLP head"}
+    long = bench["documents_per_second"]
     rows = [
-        [names.get(name, name), *(rounded(row[each]) for each in ("median", "slowest", "fastest"))]
+        [
+            names.get(name, name),
+            *(rounded(row[each]) for each in ("median", "slowest", "fastest")),
+            _times(row),
+            rounded(long[name]["median"]) if name in long else NONE,
+            _times(long[name]) if name in long else NONE,
+        ]
         for name, row in bench["sentences_per_second"].items()
     ]
-    about = bench["machine"]
+    about, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
+    heads = ["what encodes", "sentences/s", "slowest", "fastest", "own is faster", "documents/s", "own is faster"]
     return [
-        *_grid(["what encodes", "median", "slowest", "fastest"], rows),
+        *_grid(heads, rows),
         "",
-        f"Sentences a second, {bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters, "
-        f"{bench['dimension']} dimensions, {bench['runs']} runs in turns, {about['cores']} cores of "
-        f"{about['processor']}: `make bench`.",
+        f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
+        f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
+        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. A stream of "
+        f"{stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a tenth and "
+        f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the imports take {load['import']:.0f} ms, "
+        f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.0f} ms.",
     ]
+
+
+def _times(row: dict[str, float]) -> str:
+    """Show how many times as fast this library is."""
+    return f"{row['own_is_times_as_fast']:.1f} times"
 
 
 def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str, str]]) -> list[str]:
