@@ -400,3 +400,31 @@ def test_gains_with_intervals_decide_and_the_papers_order_goes_first() -> None:
     before = replace(kept, value=-0.001, low=-0.0032, high=0.001, protocol="component focus, before pooling")
     claim = starting(third.claims([kept, before]), "With the component at inference alone, too")
     assert claim.verdict == UNDECIDED and "after pooling" not in claim.evidence
+
+
+def test_the_papers_order_of_an_encoder_whose_earlier_rows_name_no_pooling() -> None:
+    """regression: both orders were judged, since rows of earlier runs leave the mean out."""
+    late = focus("minilm-l3", "stsb", 0.2, "pearson gain", -0.006, protocol="component focus, after pooling")
+    early = focus("minilm-l3", "stsb", 0.2, "pearson gain", -0.001, pooling="mean")
+    ends = {"low": -0.0032, "high": 0.001}
+    claim = starting(third.claims([replace(late, low=-0.010, high=-0.002), replace(early, **ends)]), "Trained with the")
+    assert claim.verdict == UNDECIDED and "after pooling" not in claim.evidence
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [
+        ({0.1: (0.003, 0.001, 0.005), 0.2: (0.004, 0.002, 0.006)}, REPRODUCED),
+        ({0.1: (0.0002, -0.001, 0.001), 0.2: (0.0004, -0.001, 0.002)}, UNDECIDED),
+        ({0.1: (-0.001, -0.003, 0.001), 0.2: (-0.002, -0.005, 0.001)}, UNDECIDED),
+        ({0.1: (-0.004, -0.006, -0.002), 0.2: (-0.005, -0.007, -0.003)}, NOT),
+        ({0.2: (0.003, 0.001, 0.005), 0.5: (0.009, 0.007, 0.011)}, NOT),
+    ],
+)
+def test_the_best_weight_within_the_noise_is_open(gains: dict[float, tuple[float, ...]], verdict: str) -> None:
+    """regression: a gain of 0.02 [−0.04, 0.09] at 0.1 counted for the paper's best weight near 0.2."""
+    rows = [
+        replace(focus("minilm-l3", "sick", weight, "pearson gain", value), low=low, high=high)
+        for weight, (value, low, high) in gains.items()
+    ]
+    assert starting(third.claims(rows), "The best weight is near 0.2").verdict == verdict

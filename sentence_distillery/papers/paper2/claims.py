@@ -142,11 +142,11 @@ def poolings_alike(matrix: Matrix) -> Finding:
 
 
 def features_best(matrix: Matrix) -> Finding:
-    """Test whether all features together are more accurate than each other combination."""
+    """Test whether all features together are more accurate than each other combination, without hidden layers."""
     made = []
     for (place, (trained, features)), other in matrix.features.items():
         best = matrix.features.get((place, (trained, ALL_FEATURES)))
-        if best and features != ALL_FEATURES:
+        if best and features != ALL_FEATURES and trained in (HEADS, WHOLE):
             made.append(difference(best, other, f"{place[0]} {place[1].upper()}, over ({features}), {trained}"))
     return found(made, superlative=True)
 
