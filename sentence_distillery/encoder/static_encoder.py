@@ -771,7 +771,8 @@ class StaticEncoder(Interface):
         self, words: pa.Array, ids: NDArray[np.int32], unknown: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> TokenIds:
         """Replace each unknown word, by its place, by its pieces."""
-        pieces = TokenIds.from_lists(self._pieces([words[place].as_py() for place in unknown.tolist()]))
+        distinct, kinds = _distinct(words, unknown)
+        pieces = TokenIds.from_lists(self._pieces(distinct)).take(kinds)
         lengths = np.ones(len(ids), dtype=np.int64)
         lengths[unknown] = pieces.lengths
         flat = np.repeat(ids, lengths)
@@ -807,6 +808,16 @@ def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
     bounds = np.concatenate([[0], ends]).astype(np.int32)
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(bounds), pa.py_buffer(text)), ends
+
+
+def _distinct(words: pa.Array, places: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """List the distinct words at some places, and say which of them is at each; if there are few, a word may recur."""
+    if len(words) < FEW_WORDS:
+        return [words[place].as_py() for place in places.tolist()], np.arange(len(places))
+    chosen = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
+    encoded = words.take(chosen).dictionary_encode()
+    kinds = np.frombuffer(encoded.indices.buffers()[1], dtype=np.int32, count=len(places))
+    return encoded.dictionary.to_pylist(), kinds.astype(np.int64)
 
 
 def _levels(tokens: TokenIds, weights: Floats) -> Floats:
