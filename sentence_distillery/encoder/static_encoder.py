@@ -65,7 +65,7 @@ from sentence_distillery.runtime.machine import cores
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
-STREAM_BATCH = 65_536  # texts of a stream that are held at a time
+STREAM_BATCH = 32_768  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
 EXACT = 32_767 // LEVELS  # tokens whose sum is sure to fit in 16 bits
