@@ -63,7 +63,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.runtime.machine import cores
 
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
-BATCH = 16_384  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
+BATCH = 32_768  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
