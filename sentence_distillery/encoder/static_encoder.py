@@ -440,7 +440,7 @@ class StaticEncoder(Interface):
                 its means are shorter, in the same direction. For kind paper unknown tokens count here, too.
             truncate_dim: The dimensions to keep, the first ones, before vectors are brought to unit length; as
                 sentence-transformers with normalize_embeddings=True. By default the encoder's own `truncate_dim`.
-            batch_size: Texts that a thread takes at a time; by default 2,048 to 16,384. It changes no vector.
+            batch_size: Texts that a thread takes at a time; by default 2,048 to 32,768. It changes no vector.
             show_progress_bar: Whether to count texts on the standard error; None does not.
             convert_to_numpy: Whether to return an array; if not, a list of torch tensors.
             convert_to_tensor: Whether to return one torch tensor, whatever `convert_to_numpy` says.
