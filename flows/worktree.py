@@ -31,6 +31,7 @@ from dvc.config import Config, _pack_named
 from dvc.lock import make_lock
 
 from flows.execution.config import read_config
+from flows.execution.locks import clear_lock
 from flows.execution.process import without_git
 
 RUNS = Path(".dvc/tmp/runs")
@@ -97,6 +98,7 @@ def _dvc_at_rest(root: Path) -> Iterator[None]:
     """
     temporary = root / ".dvc/tmp"
     temporary.mkdir(exist_ok=True)
+    clear_lock(temporary)
     hardlink = Config(str(root.absolute() / ".dvc"))["core"].get("hardlink_lock", False)
     with make_lock(str(temporary / "lock"), str(temporary), friendly=True, hardlink_lock=hardlink, wait=True):
         yield

@@ -26,6 +26,8 @@ from dvc.repo.reproduce import _reproduce_stage
 from dvc.stage import PipelineStage, Stage
 from dvc.stage.cache import RunCacheNotFoundError, _get_stage_hash
 
+from flows.execution.locks import locked
+from flows.execution.process import PARENT, STAGE
 from flows.execution.remedies import one_line
 
 FAILED = 255  # DVC's own status
@@ -53,7 +55,7 @@ def bring_up_to_date(repo: Repo, name: str, tell: Tell, *, force: bool, pull: bo
     Raises:
         DvcException: The stage failed, or something that it needs is missing.
     """
-    with _locked(repo), repo.scm_context():
+    with locked(repo), repo.scm_context():
         if stage is None:
             (stage,) = repo.stage.collect(name)
         with _watched(repo, tell, run=True) as did:
@@ -76,7 +78,7 @@ def restore_all(repo: Repo, stages: Sequence[Stage], ready: Collection[str], tel
     """
     made, there = set(ready), list[tuple[Stage, bool, set[str]]]()
     outputs = {out.fs_path for stage in stages for out in stage.outs} | made
-    with _locked(repo), repo.scm_context():
+    with locked(repo), repo.scm_context():
         try:
             for stage in stages:
                 inputs = {dep.fs_path for dep in stage.deps}
@@ -108,16 +110,6 @@ def _done(stage: Stage, changed: bool, did: Collection[str]) -> str:
         outcome = "Restored" if "Restored" in did and "Ran" not in did else "Ran"
     objects = (out.hash_info.value for out in stage.outs if out.use_cache and out.hash_info)
     return f"done {json.dumps([stage.addressing, outcome, *objects])}"
-
-
-@contextmanager
-def _locked(repo: Repo) -> Iterator[None]:
-    with repo.lock:
-        repo._lock_depth += 1  # or repo.pull would wait for the lock that this process holds
-        try:
-            yield
-        finally:
-            repo._lock_depth -= 1
 
 
 @contextmanager
@@ -196,6 +188,11 @@ def _reasons(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__
 
 
+def be_named(*words: str) -> None:
+    """Have DVC note this process in its file rwlock under these words, not under those of its host."""
+    sys.argv = list(words)
+
+
 def teller(descriptor: int) -> Tell:
     """Return a function that writes lines to a descriptor, which the stage's own command does not inherit."""
     os.set_inheritable(descriptor, False)
@@ -213,7 +210,9 @@ def main() -> None:
     parser.add_argument("--tell", type=int, required=True, help="descriptor of a pipe")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--pull", action="store_true")
+    parser.add_argument(PARENT, type=int, help="process that has started this one")
     options = parser.parse_args()
+    be_named(STAGE, options.name)
     os.chdir(options.directory)
     tell = teller(options.tell)
     tell(f"pid {os.getpid()}")

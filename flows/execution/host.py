@@ -20,10 +20,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from flows.execution.process import bound, end_with_parent, without_git
+from flows.execution.process import HANDOFF, HOST, STAGE, bound, end_with_parent, without_git
 
 LONGEST = 2**18  # bytes of a request
-NEEDED = ("flows.execution.dvc_stage", "flows.gpu.handoff")  # modules of the forks, loaded before the first one
+NEEDED = (STAGE, HANDOFF)  # modules of the forks, loaded before the first one
 CODE = Path(__file__).parents[2]  # where `python -m flows...` finds this code, not that of the run's directory
 
 
@@ -44,7 +44,7 @@ class Host:
         """Start the process; with a directory it loads the graph at once, otherwise after `enter`."""
         channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            command = [sys.executable, "-m", "flows.execution.host", str(theirs.fileno()), *directory]
+            command = [sys.executable, "-m", HOST, str(os.getpid()), str(theirs.fileno()), *directory]
             process = subprocess.Popen(
                 bound(command),
                 cwd=CODE,
@@ -172,17 +172,19 @@ def _fork(graph: _Graph, request: dict[str, Any], output: int, told: int) -> int
 
 
 def _call(request: dict[str, Any], told: int) -> int:
-    from flows.execution.dvc_stage import teller
+    from flows.execution.dvc_stage import be_named, teller
 
+    be_named(request["call"], *request["arguments"][:1])
     teller(told)(f"pid {os.getpid()}")
     status: int = import_module(request["call"]).run(request["arguments"])
     return status
 
 
 def _carry_out(graph: _Graph, request: dict[str, Any], told: int) -> int:
-    from flows.execution.dvc_stage import bring_up_to_date, guarded, restore_all, teller
+    from flows.execution.dvc_stage import be_named, bring_up_to_date, guarded, restore_all, teller
 
     names, pull, tell, stages = request["names"], request["pull"], teller(told), graph.stages
+    be_named(STAGE, *names[:1], *["..."] * (len(names) > 1))
     tell(f"pid {os.getpid()}")
     if request["restore"]:
         wanted = [stages[name] for name in names if name in stages]
@@ -209,7 +211,7 @@ def _reap(running: dict[int, int]) -> None:
 
 
 def main() -> None:
-    descriptor, *directory = sys.argv[1:]
+    _home, descriptor, *directory = sys.argv[1:]  # home is named for flows/execution/locks.py
     for name in NEEDED:
         import_module(name)
     with socket.socket(fileno=int(descriptor)) as channel:

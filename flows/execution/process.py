@@ -13,6 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+# The modules that are processes of a run; by these names others find them in the system's list
+STAGE, HOST, STANDBY = "flows.execution.dvc_stage", "flows.execution.host", "flows.gpu.standby"
+HANDOFF = "flows.gpu.handoff"
+PARENT = "--parent"  # option of STAGE: who has started it
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # prctl(2)
 GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git to another repository, index or object
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",

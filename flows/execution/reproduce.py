@@ -21,7 +21,7 @@ from threading import Lock
 from typing import IO, Protocol, Self, TypeVar
 
 from flows.execution.host import CODE, Host
-from flows.execution.process import bound, without_git
+from flows.execution.process import PARENT, STAGE, bound, without_git
 
 SECONDS_TO_END = 20.0  # for a stage to remove its partial files before it is killed
 REMEMBERED = 20  # last lines of a stage, for the error
@@ -152,14 +152,17 @@ def _popen(
 
 
 class _Told:
-    """The lines of dvc_stage, read from a pipe in a thread of its own until its writers have ended."""
+    """The lines of dvc_stage, read from a pipe in a thread of its own until its writers have ended.
 
-    def __init__(self, descriptor: int, begun: Callable[[], None]) -> None:
+    A fork that was killed leaves its command at work, and its output open, so its group is ended then.
+    """
+
+    def __init__(self, descriptor: int, begun: Callable[[], None], *, forked: bool = False) -> None:
         self.done: dict[str, Done] = {}
         self.ran = False
         self.pid: int | None = None
         self.status: int | None = None  # of a fork, whose host reports it
-        self._begun = begun
+        self._begun, self._forked = begun, forked
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
         self._thread.start()
@@ -179,6 +182,9 @@ class _Told:
                     self.done[name] = Done(Outcome(outcome), tuple(objects))
                 else:
                     self.status = int(rest)
+        if self._forked and self.pid is not None and (self.status is None or self.status < 0):
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGTERM)
         self._started.set()
 
     def started(self) -> int | None:
@@ -328,7 +334,7 @@ def _fork(
     """Start a fork of the host, which `ask` asks for; return None if the host is gone."""
     (reading, telling), (output, printing) = os.pipe(), os.pipe()
     lines = stack.enter_context(os.fdopen(output, encoding="utf-8", errors="replace"))
-    told = _Told(reading, begun)
+    told = _Told(reading, begun, forked=True)
 
     def start() -> _Forked:
         try:
@@ -359,7 +365,7 @@ def _execute(
     reading, telling = os.pipe()
     told = _Told(reading, limit.begin)
     options = [*(f"--{flag}" for flag, on in flags.items() if on), "--tell", str(telling)]
-    command = [sys.executable, "-m", "flows.execution.dvc_stage", *options, str(directory), name]
+    command = [sys.executable, "-m", STAGE, *options, PARENT, str(os.getpid()), str(directory), name]
     try:
         process = stack.enter_context(children.start(command, CODE, {**os.environ, **environment}, [telling]))
     finally:

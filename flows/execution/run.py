@@ -24,6 +24,7 @@ from flows.execution.cache import cache_of, forget, remove_broken, remove_damage
 from flows.execution.config import SettingsError
 from flows.execution.graph import Stage, lost, read_graph, unchanged
 from flows.execution.host import Host, start_host
+from flows.execution.locks import locked
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, NotStartedError, Outcome, StageError, reproduce, restore
 from flows.execution.settings import configure
@@ -289,7 +290,7 @@ def open_run(
 @contextmanager
 def open_in_place(root: Path, target: str, parallel: int, log: Log) -> Iterator[Run]:
     """Open a run of `target` in the workspace itself, as `dvc repro` does: it pulls nothing and keeps nothing else."""
-    with Repo(str(root)) as repo:
+    with Repo(str(root)) as repo, locked(repo, log):
         stages = read_graph(repo, target)
         settled = unchanged(repo, stages)
         cache = cache_of(repo)

@@ -42,6 +42,7 @@ from dvc.stage.serialize import to_single_stage_lockfile
 from dvc_data.hashfile.hash_info import HashInfo
 
 from flows.execution.host import Host
+from flows.execution.locks import locked
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
@@ -255,6 +256,8 @@ def opened(directory: Path, remote: str | None) -> Iterator[Repo]:
     """Open the repository in `directory`, and make that the working directory, as DVC requires."""
     settings = {"core": {"remote": "handoff"}, "remote": {"handoff": {"url": remote}}} if remote else {}
     with contextlib.chdir(directory), Repo(str(directory), config=settings, _wait_for_lock=True) as repo:
+        with locked(repo):
+            pass  # nothing is left of an earlier step that was killed
         yield repo
 
 
