@@ -1,14 +1,10 @@
-"""DVC remotes as the flows use them: S3 by moto's server, SSH by asyncssh's, both on loopback.
-
-They need `pip install dvc-s3 dvc-ssh 'moto[server]'`, which the environment of the other tests does not have.
-"""
+"""DVC remotes as the flows use them: S3 by moto's server, SSH by asyncssh's, both on loopback."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -75,9 +71,6 @@ def serving(program: str, *arguments: str) -> Iterator[str]:
 @pytest.fixture(params=["s3", "ssh"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The lines of .dvc/config for a remote."""
-    for name in {"s3": ("dvc_s3", "moto"), "ssh": ("dvc_ssh",)}[request.param]:
-        if find_spec(name) is None:
-            pytest.skip(f"{name} is not installed; docs/operations.md names the packages")
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     if request.param == "s3":
