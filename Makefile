@@ -33,7 +33,7 @@ HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
 $(READY): requirements.lock requirements-torch.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
-	@echo "Installing some 280 packages into .venv, 3.1 GB: a few minutes."
+	@echo "Installing some 320 packages into .venv, 3.3 GB: a few minutes."
 	python3 -m venv .venv
 	grep -oE '^[A-Za-z0-9_.-]+==[^ ;]+' requirements.lock > .venv/pins.txt
 	pip install --quiet --disable-pip-version-check --no-compile --constraint .venv/pins.txt uv --requirement requirements-torch.txt

@@ -129,7 +129,7 @@ def test_a_killed_process_within_a_run(struck: str, workspace: Path, begun: Path
         family = processes(run)
         family[struck].kill()
         assert run.wait(LIMIT) == 0, (workspace / ".dvc/tmp/log").read_text(encoding="utf-8")
-        assert has_ended(family["command"])
+        wait_until(lambda: has_ended(family["command"]), "the command has ended")
     log = (workspace / ".dvc/tmp/log").read_text(encoding="utf-8")
     assert "Attempt 1 of 2 of a has failed" in log
     assert (workspace / "b.txt").read_text(encoding="utf-8") == "wholeb 1\n"

@@ -199,12 +199,12 @@ class SSHFileSystem(FileSystem):
 def test_a_plugin_that_is_missing(pair: Path) -> None:
     """One line with the remedy, in place of a traceback."""
     with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
-        file.write("    remote = store\n['remote \"store\"']\n    url = s3://bucket/store\n")
+        file.write("    remote = store\n['remote \"store\"']\n    url = gs://bucket/store\n")
     done = pipeline(pair)
     assert done.returncode == 1
     assert re.fullmatch(
-        r"pipeline: The DVC remote 'store' cannot be used\. ImportError on \S+: s3 is supported, but requires 'dvc-s3' "
-        r"to be installed\. Install it: pip install dvc-s3\n",
+        r"pipeline: The DVC remote 'store' cannot be used\. ImportError on \S+: gs is supported, but requires 'dvc-gs' "
+        r"to be installed\. Install it: pip install dvc-gs\n",
         done.stderr.splitlines(keepends=True)[-1],
     )
     assert "Traceback" not in done.stderr
