@@ -25,6 +25,7 @@ from docsite.kept import ROOT, Run, published, record, run, size
 from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.reporting.publish import comment_of, table
+from sentence_distillery.reporting.tables import label
 
 CHART = ROOT / "docs/images/quality.svg"
 TABLE = re.compile(
@@ -129,8 +130,33 @@ def comparison() -> list[str]:
         "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
         "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
         "[reports/published.csv](reports/published.csv). "
-        "The rest is measured by `python -m benchmarks.suite FROM`, or by `make pareto` (student, GloVe, speed).",
+        "The rest is measured by `python -m benchmarks.suite FROM`, or by `make pareto` (student, GloVe, speed). "
+        f"The 95 % interval of `released` is {_wide(peers, 'stsb', 'mean', 'spearman')} wide in STS-B's Spearman, "
+        f"{_wide(peers, 'sick', 'mean', 'spearman')} in SICK-R's and {_wide(peers, *search)} on SciFact; "
+        "[the results](docs/reference/results.md) have that of each encoder.",
     ]
+
+
+def _wide(peers: Run, *figure: str) -> str:
+    """Return how wide the interval of the released encoder is, in points."""
+    ends = peers.interval("released", *figure)
+    return NONE if ends is None else f"{ends[1] - ends[0]:.0f} points"
+
+
+def intervals() -> list[str]:
+    """Each encoder's figure and 95 % interval on the sets of pairs with ratings and of searches."""
+    found = run("suite/suite")
+    columns = [(name, kind) for kind in KINDS if kind.title in ("STS", "retrieval") for name in kind.sets]
+    rows = [
+        [system, *(_within(found, system, name, kind.protocol, kind.metric) for name, kind in columns)]
+        for system in dict.fromkeys(key[0] for key in found.rows)
+    ]
+    return _grid(["encoder", *(label(name) for name, _ in columns)], rows)
+
+
+def _within(found: Run, *figure: str) -> str:
+    value, ends = found.value(*figure), found.interval(*figure)
+    return NONE if value is None or ends is None else f"{value:.1f} [{ends[0]:.1f}, {ends[1]:.1f}]"
 
 
 def suite() -> list[str]:
@@ -365,6 +391,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "medical": medical,
     "probes": probes,
     "suite": suite,
+    "intervals": intervals,
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: _rate(size("released")),

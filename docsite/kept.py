@@ -45,6 +45,11 @@ class Run:
         row = self.rows.get((system, dataset, protocol, metric))
         return None if row is None or row.spread is None or row.seeds < 2 else 100 * row.spread
 
+    def interval(self, system: str, dataset: str, protocol: str, metric: str) -> tuple[float, float] | None:
+        """Return the ends of the 95 % interval times 100, None if the run has none."""
+        row = self.rows.get((system, dataset, protocol, metric))
+        return None if row is None or row.low is None or row.high is None else (100 * row.low, 100 * row.high)
+
 
 @cache
 def run(name: str, several_seeds: bool = False) -> Run:
