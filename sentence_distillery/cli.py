@@ -345,7 +345,7 @@ def _encode_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs=2, metavar="TEXT")
+    parser.add_argument("texts", nargs=2, metavar="TEXT", help="the two texts to compare")
     _model_argument(parser)
 
 
