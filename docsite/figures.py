@@ -24,6 +24,7 @@ from docsite.chart import chart
 from docsite.kept import ROOT, Run, published, record, run, size
 from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.reporting.intervals import spearman_interval
 from sentence_distillery.reporting.publish import comment_of, table
 from sentence_distillery.reporting.tables import label
 
@@ -34,6 +35,7 @@ TABLE = re.compile(
 FIGURE = re.compile(r"(?<!`)(<!-- figure: (?P<name>[\w -]+) -->).*?(<!-- end -->)")
 NONE = "–"
 LABELLED = ("full", "accuracy")
+TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
 DOMAIN_FIGURES = {
     "recall@1": ("neighbours", "recall_at_1"),
     "recall@10": ("neighbours", "recall_at_10"),
@@ -100,7 +102,6 @@ def _hundred(text: str | None) -> float | None:
 def comparison() -> list[str]:
     """Our encoders, their peers, the teacher and a word search on public sets."""
     peers = run("suite/suite")
-    search = ("scifact", "search", "ndcg_at_10")
     head = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
     own = [
         _measured("**released**, 160 dimensions", peers, "released", size("released")),
@@ -119,7 +120,7 @@ def comparison() -> list[str]:
         _published("static-retrieval-mrl-en-v1"),
         _published("static-similarity-mrl-multilingual-v1"),
         _sized("GloVe, mean of 50 dimensions", size("GloVe")),
-        ["BM25, a word search", NONE, NONE, NONE, _one(peers.value("BM25", *search)), NONE],
+        ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
         _sized(
             "all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", "scifact", "search", "ndcg_at_10")
         ),
@@ -131,16 +132,13 @@ def comparison() -> list[str]:
         "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
         "[reports/published.csv](reports/published.csv). "
         "The rest is measured by `python -m benchmarks.suite FROM`, or by `make pareto` (student, GloVe, speed). "
-        f"The 95 % interval of `released` is {_wide(peers, 'stsb', 'mean', 'spearman')} wide in STS-B's Spearman, "
-        f"{_wide(peers, 'sick', 'mean', 'spearman')} in SICK-R's and {_wide(peers, *search)} on SciFact; "
-        "[the results](docs/reference/results.md) have that of each encoder.",
+        "A dash means that this project has no such figure.",
+        "",
+        "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
+        "queries if `benchmarks.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright "
+        "2000). Published figures of SciFact have no interval, since their queries' figures are not published. "
+        "[The results](docs/reference/results.md) have more sets.",
     ]
-
-
-def _wide(peers: Run, *figure: str) -> str:
-    """Return how wide the interval of the released encoder is, in points."""
-    ends = peers.interval("released", *figure)
-    return NONE if ends is None else f"{ends[1] - ends[0]:.0f} points"
 
 
 def intervals() -> list[str]:
@@ -199,18 +197,34 @@ KINDS = (
 
 def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:
     pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
-    search = _one(peers.value(system, "scifact", "search", "ndcg_at_10"))
-    return [title, _megabytes(row), *pairs, search, _rate(row)]
+    return [title, _megabytes(row), *pairs, _search(peers, system), _rate(row)]
+
+
+def _search(peers: Run, system: str) -> str:
+    figure = (system, "scifact", "search", "ndcg_at_10")
+    return _one(peers.value(*figure)) + _ends(peers.interval(*figure))
 
 
 def _pair(run: Run, system: str, dataset: str) -> str:
-    return _two(*(run.value(system, dataset, "mean", metric) for metric in ("pearson", "spearman")))
+    figures = [run.value(system, dataset, "mean", metric) for metric in ("pearson", "spearman")]
+    return _two(*figures) + _ends(run.interval(system, dataset, "mean", "spearman"))
+
+
+def _ends(ends: tuple[float, float] | None) -> str:
+    """Show an interval on a line of its own."""
+    return "" if ends is None else f"<br>[{ends[0]:.1f}, {ends[1]:.1f}]"
+
+
+def _bounded(dataset: str, pearson: float | None, spearman: float | None) -> str:
+    """Show two correlations, and the interval of the second by the number of test pairs."""
+    ends = None if spearman is None else spearman_interval(spearman / 100, TEST_PAIRS[dataset])
+    return _two(pearson, spearman) + _ends(None if ends is None else (100 * ends[0], 100 * ends[1]))
 
 
 def _sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
     figures = (
-        _two(*(_number(row[f"{dataset}/test/{metric}"]) for metric in ("pearson", "spearman")))
-        for dataset in ("stsb", "sick")
+        _bounded(dataset, *(_number(row[f"{dataset}/test/{metric}"]) for metric in ("pearson", "spearman")))
+        for dataset in TEST_PAIRS
     )
     return [title, _megabytes(row), *figures, _one(search), _rate(row)]
 
@@ -218,8 +232,8 @@ def _sized(title: str, row: dict[str, str], search: float | None = None) -> list
 def _published(system: str) -> list[str]:
     row = published(system)
     figures = (
-        _two(*(_hundred(row.get(f"{dataset}/{metric}")) for metric in ("pearson", "spearman")))
-        for dataset in ("stsb", "sick")
+        _bounded(dataset, *(_hundred(row.get(f"{dataset}/{metric}")) for metric in ("pearson", "spearman")))
+        for dataset in TEST_PAIRS
     )
     return [f"{system} †", _megabytes(row), *figures, _one(_hundred(row.get("scifact/ndcg_at_10"))), NONE]
 

@@ -57,4 +57,6 @@ def linked(link: re.Match[str], place: str, files: Files) -> str:
     if files.get_file_from_path(page) is not None:
         relative = posixpath.relpath(page, posixpath.dirname(place) or ".")
         return f"{link['image']}[{link['text']}]({relative}{link['anchor'] or ''})"
-    return f"{link['text']} (`{file}`)" if (ROOT / file).exists() else link[0]
+    if not (ROOT / file).exists():
+        return link[0]
+    return f"`{file}`" if link["text"].strip("`") == file else f"{link['text']} (`{file}`)"

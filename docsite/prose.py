@@ -28,7 +28,8 @@ SHORT = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|no|fig)\.", re.IGNORECASE)
 
 def pages() -> list[Path]:
     """Return every page of the documentation."""
-    names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "models/released/README.md")
+    names = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+    names += ["models/released/README.md", "models/released_search/README.md"]
     return [ROOT / name for name in names] + sorted((ROOT / "docs").rglob("*.md"))
 
 

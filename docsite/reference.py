@@ -43,6 +43,8 @@ SHARED = {
     "strategies": "strategies of training on pairs",
     "inputs": "files of articles, for `source: files`",
     "sites": "sites to crawl, for `source: web`",
+    "task": "type of task, which decides how encoders are scored",
+    "columns": "the file's column for each field of the task",
 }
 
 

@@ -345,7 +345,7 @@ def _encode_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _similarity_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("texts", nargs=2, metavar="TEXT")
+    parser.add_argument("texts", nargs=2, metavar="TEXT", help="the two texts to compare")
     _model_argument(parser)
 
 
@@ -385,7 +385,7 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         help="train further on passages and add a lexical channel: better for search, worse for rating similarity",
     )
     parser.add_argument("--epochs", type=int, help="passes over the text (default: 5 to 20, by its size)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="seed of the training's random draws (1)")
     parser.add_argument(
         "--working-directory", type=Path, help="directory that keeps finished steps, so that a run can resume"
     )

@@ -4,13 +4,14 @@ The sets are STS-B test and SICK test if anything was scored on them, and Lee-50
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sentence_distillery.evaluation.results import Result, is_speed
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.intervals import spearman_interval
 from sentence_distillery.reporting.tables import title, unique
 
 HEADLINE = (("stsb", "test"), ("sick", "test"))
@@ -18,6 +19,7 @@ FALLBACK = (("lee", "test"),)
 STUDENT, TEACHER = "student", "teacher"
 
 Found = tuple[float, float, float]  # a figure and the ends of its interval
+Ends = tuple[float, float]  # of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Headline:
     quality: dict[str, list[float | None]]
     speed: dict[str, float]
     fallback: bool = False  # whether the sets are those of FALLBACK
-    intervals: Sequence[tuple[float, float] | None] = ()  # of the student on each set, 95 %, x 100
+    intervals: Mapping[str, Sequence[Ends | None]] = field(default_factory=dict)  # of each system on each set, x 100
 
     @property
     def systems(self) -> list[str]:
@@ -36,6 +38,11 @@ class Headline:
 
     def scores(self, system: str) -> list[float | None]:
         return self.quality.get(system) or [None] * len(self.sets)
+
+    def interval(self, system: str, place: int) -> Ends | None:
+        """Return the interval of a system's figure on the set at `place`, None without a figure."""
+        known = self.intervals.get(system)
+        return known[place] if known else None
 
     def shares(self, system: str) -> list[float | None]:
         """Return the share of its teacher's quality for each set; None unless both are above 0."""
@@ -56,30 +63,40 @@ def headline(
     Args:
         rows: Its figures.
         sets: The content of provenance.json on each set.
-        draws: The content of draws.json, from which the student's intervals come.
+        draws: The content of draws.json, from which the student's intervals come; those of the other systems come from
+            the number of pairs.
     """
-    by_set: dict[tuple[str, str], dict[str, float]] = {}
+    by_set: dict[tuple[str, str], dict[str, Result]] = {}
     speed = {}
     for row in rows:
-        value = row.number
-        if value is not None and (row.protocol, row.metric) == ("mean", "spearman"):
-            by_set.setdefault((row.dataset, row.split), {})[row.system] = value * 100
-        elif value and is_speed(row):
-            speed[row.system] = value
+        if row.number is not None and (row.protocol, row.metric) == ("mean", "spearman"):
+            by_set.setdefault((row.dataset, row.split), {})[row.system] = row
+        elif row.number and is_speed(row):
+            speed[row.system] = row.number
     known = [place for place in HEADLINE if place in by_set]
     places = known or [place for place in FALLBACK if place in by_set]
-    systems = unique(system for place in places for system in by_set[place])
-    quality = {system: [by_set[place].get(system) for place in places] for system in systems}
-    intervals = [_interval((draws or {}).get(f"{STUDENT}/{name}/spearman")) for name, _ in places]
+    found = {
+        system: [by_set[place].get(system) for place in places]
+        for system in unique(system for place in places for system in by_set[place])
+    }
+    quality = {system: [_hundred(row) for row in each] for system, each in found.items()}
+    intervals = {system: [_interval(row, draws or {}) for row in each] for system, each in found.items()}
     return Headline([title(*place, sets) for place in places], quality, speed, not known, intervals)
 
 
-def _interval(draws: Sequence[float] | None) -> tuple[float, float] | None:
-    """Return the ends of the interval that holds 95 % of the draws, x 100."""
-    if not draws:
+def _hundred(row: Result | None) -> float | None:
+    return None if row is None or row.number is None else row.number * 100
+
+
+def _interval(row: Result | None, draws: Mapping[str, Sequence[float]]) -> Ends | None:
+    """Return the interval of a figure x 100, from its draws if the run has them, otherwise from the number of pairs."""
+    if row is None or row.number is None:
         return None
-    low, high = np.percentile(draws, (2.5, 97.5)) * 100
-    return float(low), float(high)
+    if drawn := draws.get(f"{row.system}/{row.dataset}/{row.metric}"):
+        low, high = np.percentile(drawn, (2.5, 97.5))
+        return 100 * float(low), 100 * float(high)
+    ends = spearman_interval(row.number, row.n)
+    return None if ends is None else (100 * ends[0], 100 * ends[1])
 
 
 def sentence(figures: Headline) -> str:
@@ -108,7 +125,7 @@ def sentence(figures: Headline) -> str:
 def _both(figures: Headline, place: int) -> str:
     """Give both correlations on a set on which the student's is the higher one."""
     own, teacher = figures.scores(STUDENT)[place], figures.scores(TEACHER)[place]
-    interval = figures.intervals[place] if figures.intervals else None
+    interval = figures.interval(STUDENT, place)
     ends = f" (95% interval {interval[0]:.1f} to {interval[1]:.1f})" if interval else ""
     return f"has a Spearman correlation of {own:.2f}{ends} on {figures.sets[place]}, its teacher of {teacher:.2f}"
 

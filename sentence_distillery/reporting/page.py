@@ -19,11 +19,12 @@ from sentence_distillery.io.artifacts import finite, given, read_rows, unreadabl
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section
 from sentence_distillery.reporting.headline import headline, opening, panels, rounded, sentence
-from sentence_distillery.reporting.sizes import sizes
+from sentence_distillery.reporting.sizes import kept_speed, sizes
 from sentence_distillery.syntax.drawing import Drawing
 
 PACKAGE = "sentence_distillery.reporting"
 SECTIONS = {
+    "reading": "How to read this",
     "domain": "Quality on your text",
     "quality": "Quality, speed and size",
     "results": "Results",
@@ -31,7 +32,6 @@ SECTIONS = {
     "corpus": "The corpus",
     "benchmarks": "Benchmarks",
     "samples": "Samples",
-    "reading": "How to read this",
 }
 CURVE_TITLES = {  # column -> title, factor
     "mean_kl": ("Mean KL divergence", 1.0),
@@ -44,6 +44,8 @@ CURVE_TITLES = {  # column -> title, factor
     "dev_spearman": ("Spearman ×100, validation pairs", 100.0),
     "dev_mae": ("MAE, validation pairs", 1.0),
 }
+
+BYTES = {"float32": 4, "float16": 2, "int8": 1}  # of a number of the table
 
 Readers = dict[str, Callable[[str], object]]  # of the columns of a table
 TRIALS: Readers = {"tokens": int, "dimension": str, "precision": str, "megabytes": finite, "recall_at_10": finite}
@@ -179,6 +181,8 @@ def context(run: RunReport) -> dict[str, Any]:
     return {
         "profile": run.profile,
         "student": run.student,
+        "megabytes": megabytes(run.student),
+        "kept_speed": kept_speed(run.pareto, run.student["dimension"]),
         "domain": domain,
         "figures": figures,
         "speeds": speeds(run.rows),
@@ -201,6 +205,12 @@ def context(run: RunReport) -> dict[str, Any]:
         "absent": run.provenance["absent"],
         "overlaps": overlaps(sets),
     }
+
+
+def megabytes(student: Mapping[str, Any]) -> float | None:
+    """Return the size of a student's table of token vectors, None for an unknown type of numbers."""
+    size = BYTES.get(student.get("embedding_dtype", "float32"))
+    return None if size is None else student["vocabulary"] * student["token_dimension"] * size / 1e6
 
 
 def speeds(rows: Sequence[Result]) -> dict[str, tuple[tables.Figure, int]]:

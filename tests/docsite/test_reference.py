@@ -3,7 +3,7 @@
 import yaml
 
 from docsite.graph import columns, graph, needs, stages
-from docsite.reference import command_line, parameters, stage_pages
+from docsite.reference import GENERATED, command_line, parameters, stage_pages
 from sentence_distillery import cli
 from tests.workspace import ROOT
 
@@ -42,3 +42,8 @@ def test_every_stage_and_what_it_needs() -> None:
     assert all(place[other] < place[name] for name, others in needs().items() for other in others)
     picture, page = graph(), stage_pages()
     assert all(f'href="#{name}"' in picture and f"## {name}\n" in page for name in stages())
+
+
+def test_every_parameter_and_argument_has_a_meaning() -> None:
+    for page in GENERATED.values():
+        assert [line for line in page().splitlines() if line.startswith("|") and line.endswith("|  |")] == []

@@ -23,6 +23,7 @@ from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.domain import HELD_OUT, domain_section
 from sentence_distillery.reporting.headline import headline, rounded, sentence
+from sentence_distillery.reporting.intervals import spearman_interval
 from sentence_distillery.reporting.page import SECTIONS, growth
 from sentence_distillery.reporting.sizes import read_pareto, sizes
 from stages import paths
@@ -370,7 +371,7 @@ def test_held_out_texts_come_first(workspace: Path) -> None:
     assert "Agreement with the teacher 128 texts; ×100, with 95% intervals" in text
     assert "Recall@10 ×100. student: 50.0, 95% interval 46.9 to 56.2; released: 40.0, 95% interval 36.9" in page()
     sections = [dict(attributes).get("id") for tag, attributes in outline.tags if tag == "section"]
-    assert sections[:2] == ["domain", "quality"]
+    assert sections[:3] == ["reading", "domain", "quality"]
 
 
 def test_held_out_texts_over_seeds(workspace: Path) -> None:
@@ -601,7 +602,7 @@ def test_a_broken_curve(workspace: Path, text: str, reason: str) -> None:
         ({("student", "stsb"): 0.8, ("teacher", "stsb"): 0.8}, "The student keeps 100% of its teacher’s"),
         (
             {("student", "stsb"): 0.9, ("teacher", "stsb"): 0.6},
-            "The student has a Spearman correlation of 90.00 on STS-B test, its teacher of 60.00.",
+            "The student has a Spearman correlation of 90.00 (95% interval 48.1 to 98.4) on STS-B test, its teacher",
         ),
         (
             {
@@ -619,6 +620,45 @@ def test_sentence(workspace: Path, rows: dict[tuple[str, str], float], expected:
     results = [Result(system, name, "test", "mean", "spearman", value, 9) for (system, name), value in rows.items()]
     write_figures(results)
     assert sentence(headline(read_results(paths.RESULTS), {})).startswith(expected)
+
+
+def test_every_headline_figure_has_an_interval(workspace: Path) -> None:
+    """The student's is that of its draws, which differs here from that of the number of pairs."""
+    write_json(paths.DRAWS, {"student/lee/spearman": [0.1 + each / 1000 for each in range(1000)]})
+    found = headline(read_results(paths.RESULTS), {}, {"student/lee/spearman": [0.1, 0.2, 0.3]})
+    assert found.interval("student", 0) == pytest.approx((10.5, 29.5))
+    assert found.interval("teacher", 0) == pytest.approx(
+        tuple(100 * end for end in spearman_interval(0.5045, 1225) or ())
+    )
+    assert found.interval("nobody", 0) is None
+    table = page().split("<caption><span><strong>Quality")[1].partition("</table>")[0]
+    figures = re.findall(r'<td class="n">\d+\.\d\d\s+<small class="published">(.*?)</small>', table)
+    assert len(figures) == 2 and all(re.fullmatch(r"\d+\.\d to \d+\.\d", each) for each in figures)
+    assert "12.5 to 107.4" in table  # of the draws
+
+
+def test_the_formula_agrees_with_the_bootstrap() -> None:
+    """Of every encoder on both sets of rated pairs, within 0.3 points of 100, as the page says."""
+    kept = read_results(ROOT / "reports/runs/suite/suite.csv")
+    rows = [row for row in kept if row.dataset in ("stsb", "sick") and row.metric == "spearman" and row.low is not None]
+    assert len(rows) > 10
+    for row in rows:
+        assert row.number is not None
+        assert spearman_interval(row.number, row.n) == pytest.approx((row.low, row.high), abs=0.003)
+
+
+@pytest.mark.parametrize(("value", "n"), [(1.0, 50), (-1.0, 50), (0.5, 3)])
+def test_no_interval(value: float, n: int) -> None:
+    assert spearman_interval(value, n) is None
+
+
+def test_the_head_says_how_large_and_how_fast(workspace: Path) -> None:
+    text = check(page()).text
+    assert "6.0 MB" in text and "Speed, from another run" not in text
+    head, *rows = PARETO.splitlines()
+    timed = [f"{head},sentences_per_second", *(f"{row},{348_996.1 + place}" for place, row in enumerate(rows))]
+    paths.PARETO.write_text("\n".join(timed) + "\n")
+    assert "350,000 sentences a second with 256 dimensions" in page()
 
 
 def test_sentence_of_speed_alone(workspace: Path) -> None:
