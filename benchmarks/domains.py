@@ -212,7 +212,8 @@ def figures(
     for task in tasks:
         rows.append(scored_on_labels(name, encoder, task))
         if isinstance(task.texts, tuple) and not isinstance(encoder, Unavailable):
-            rows.append(replace(rows[-1], protocol="full_tuned", value=tuned_accuracy(encoder, task.texts)))
+            tuned = tuned_accuracy(encoder, task.texts)
+            rows.append(replace(rows[-1], protocol="full_tuned", value=tuned, low=None, high=None))
     return (replace(row, seed=seed) for row in rows)
 
 
