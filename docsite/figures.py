@@ -356,7 +356,8 @@ def banking77() -> list[str]:
         "released": "the released encoder",
         "model2vec": "model2vec of the same teacher",
     }
-    labels = {"77 intents, C = 1": ("intents", *LABELLED), "C chosen": ("intents", "full_tuned", "accuracy")}
+    general = {"STS-B": ("stsb", "mean", "spearman")}
+    labels = {"77 intents": ("intents", *LABELLED), "the same, C chosen": ("intents", "full_tuned", "accuracy")} | general
     return _domain("banking77", titles, labels)
 
 
