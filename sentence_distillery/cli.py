@@ -82,6 +82,7 @@ def distill(options: argparse.Namespace) -> None:
         vocabulary=options.vocabulary,
         table_precision=options.precision,
         for_search=options.for_search,
+        start_from=options.start_from,
         working_directory=options.working_directory,
     )
     save_with_card(encoder, options.output)
@@ -367,6 +368,12 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="only write the texts for the teacher to a .parquet file, to embed them elsewhere",
+    )
+    parser.add_argument(
+        "--start-from",
+        metavar="ENCODER",
+        help="released, or the directory of an encoder, whose token vectors training starts from; released keeps more "
+        "general English (default: the teacher's embeddings of words)",
     )
     parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
     parser.add_argument(

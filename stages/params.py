@@ -55,6 +55,7 @@ from sentence_distillery.syntax.options import Syntax
 from sentence_distillery.word_vectors.options import Contrastive, Fasttext, Refine, Repulsion, Skipgram
 
 PARAMS = Path("params.yaml")
+RELEASED = "released"  # the encoder that comes with the library, which git tracks
 
 
 class Seeds(Section):
@@ -146,6 +147,16 @@ class Params(Section):
                 "fine_tuned_teacher.enabled and fine_tuned_student.enabled to false"
             )
         return self
+
+    @field_validator("student")
+    @classmethod
+    def _start_is_tracked(cls, student: Student) -> Student:
+        if student.start_from not in (None, RELEASED):
+            raise ValueError(
+                f"start_from is {student.start_from!r}, but only {RELEASED} and null are known here, since DVC would "
+                "not see another encoder change; `sentence-distillery distill --start-from` takes any"
+            )
+        return student
 
     @field_validator("combinations")
     @classmethod
@@ -334,6 +345,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
     making.add_argument(
         "--prompt", help="prompt before every text that the teacher embeds (default: the one in its files)"
+    )
+    making.add_argument(
+        "--start-from",
+        choices=[RELEASED],
+        help="encoder whose token vectors training starts from (the teacher's embeddings of words)",
     )
     making.add_argument("--language", default="en", help="ISO 639-1 code; other languages are dropped (en)")
     options = parser.parse_args(arguments)

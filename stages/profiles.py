@@ -126,6 +126,7 @@ class Own:
         text_column: The column that has the text, in files with columns.
         language: ISO 639-1 code; documents in other languages are dropped.
         prompt: What the teacher puts before every text, "" for nothing; None is the default of its files.
+        start_from: An encoder whose token vectors training starts from; None: the teacher's embeddings of words.
     """
 
     texts: Path
@@ -134,6 +135,7 @@ class Own:
     text_column: str = "text"
     language: str = "en"
     prompt: str | None = None
+    start_from: str | None = None
 
 
 def new(name: str, own: Own) -> tuple[Path, int]:
@@ -158,6 +160,7 @@ def new(name: str, own: Own) -> tuple[Path, int]:
         "crawl": {"source": "files", "inputs": [texts]},
         "clean": {"language": own.language},
         "teacher": teacher,
+        **({"student": {"start_from": own.start_from}} if own.start_from else {}),
         **{section: {"enabled": False} for section in ("mlp_head", "fine_tuned_teacher", "fine_tuned_student")},
     }
     if path.exists() and plain(_read(path)) != content:

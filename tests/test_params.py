@@ -93,6 +93,12 @@ def test_encoders_are_named_once(tmp_path: Path) -> None:
     assert (first.name, first.reference, first.sha256) == ("teacher L3", *pin(small))
 
 
+def test_the_encoder_to_start_from_is_tracked(tmp_path: Path) -> None:
+    assert load(tmp_path, composed("demo", "student.start_from=released")).student.start_from == "released"
+    with pytest.raises(InputError, match=r"start_from is 'models/mine', but only released and null are known here"):
+        load(tmp_path, composed("demo", "student.start_from=models/mine"))
+
+
 def pin(encoder: Teacher) -> tuple[str, str | None]:
     return encoder.reference, encoder.sha256
 

@@ -23,6 +23,7 @@ from sentence_distillery.distillation.options import SearchStudent, Size, SoftLa
 from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
+from sentence_distillery.distillation.start import refuse_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
@@ -37,6 +38,7 @@ from sentence_distillery.runtime.progress import progress
 
 # The defaults of `distill`, which are those of conf/base.yaml.
 STUDENT = Student(
+    start_from=None,
     dimension=256,
     epochs=None,
     batch_size=None,
@@ -80,6 +82,7 @@ def distill(
     texts: str | Path | Iterable[str | Path],
     teacher: AnyTeacher,
     *,
+    start_from: str | Path | None = STUDENT.start_from,
     dimension: int = STUDENT.dimension,
     epochs: int | None = STUDENT.epochs,
     working_directory: str | Path | None = None,
@@ -121,6 +124,9 @@ def distill(
             layers and the default prompt that its files name; without modules.json, as a mean over its tokens. Also a
             function from a list of texts to (texts, dimension) numbers, itself or as "module:function"; and a Parquet
             file of vectors that were made elsewhere, with the columns text and vector (`texts_to_embed` lists which).
+        start_from: An encoder whose token vectors training starts from: "released", or the directory of a static
+            encoder without a layer after its sum. The student then keeps more of what that one knows, such as general
+            English, and may have another dimension and teacher. None starts from the teacher's embeddings of words.
         dimension: Of the student's vectors, at most the teacher's.
         epochs: Passes over the sentences; None makes as many as 1,600 steps need, from 5 to 20.
         working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
@@ -181,6 +187,7 @@ def distill(
     """
     student = _options(
         STUDENT,
+        start_from=None if start_from is None else str(start_from),
         dimension=dimension,
         epochs=epochs,
         batch_size=batch_size,
@@ -206,6 +213,8 @@ def distill(
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
         raise InputError(f"held_out = {held_out} needs a working_directory, which keeps these texts; name one.")
+    if student.start_from:
+        refuse_start(StaticEncoder.load(student.start_from))
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     with progress(show_progress), _working(working_directory) as directory:
@@ -228,7 +237,7 @@ def distill(
         if trials:
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
-        made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences)
+        made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences, student.start_from)
     return StaticEncoder(encoder.tokenizer, encoder.stored, step=encoder.step, made_from=made_from)
 
 

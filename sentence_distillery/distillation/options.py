@@ -30,6 +30,9 @@ class SoftLabels(Section):
 
 
 class Student(Section):
+    start_from: Annotated[str, Field(min_length=1)] | None = Field(
+        title="encoder whose token vectors training starts from: released; null: the teacher's embeddings of words"
+    )
     dimension: Count = Field(
         title="dimension of the vectors: number of principal components of the teacher's embeddings"
     )

@@ -7,7 +7,7 @@ the texts. An interrupted run resumes after its last complete shard, and for a l
 embedded. A finished run removes the shards that it did not use.
 
 A teacher that is a file of vectors may lack some texts. Their soft labels are zero: no student is trained on such a
-sentence, and the vector of such a word is estimated from the sentences (distillation/estimates.py).
+sentence, and the vector of such a word is estimated from the sentences (distillation/start.py).
 """
 
 import hashlib

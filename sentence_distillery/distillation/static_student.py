@@ -4,10 +4,8 @@
     loss       = (1 - cos(student(S), teacher(S))) + relational_weight * KL(teacher's neighbours || student's)
 
 The teacher's embeddings are first projected on their leading principal directions, which sets the student's dimension
-and keeps most of the cosines. Each token starts from the teacher's embedding of it, less the mean of all tokens, which
-carries no information about a word, times a / (a + p(w)). So frequent words start small (Arora et al. 2017), and a word
-that the corpus lacks keeps a sensible vector. Token weights need no separate parameter: the length of x_w is the weight
-of w.
+and keeps most of the cosines. Training starts from the vectors of distillation/start.py. Token weights need no separate
+parameter: the length of x_w is the weight of w.
 """
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from torch import Tensor, nn
 from sentence_distillery.io.ragged import Floats, TokenIds
 from sentence_distillery.training.losses import distillation_loss
 
-SMOOTHING = 1e-3  # a of the initial weights
 ROWS = 20_000  # soft labels turned to float32 at a time
 
 
@@ -47,13 +44,6 @@ def project(targets: NDArray[np.float16], directions: Floats) -> NDArray[np.floa
 
 def _slices(count: int) -> Iterator[slice]:
     return (slice(start, start + ROWS) for start in range(0, count, ROWS))
-
-
-def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
-    """Compute the (1 + words, dimension) start: zero for the unknown token, then (vector - mean) * a / (a + p)."""
-    weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
-    start = (vectors - vectors.mean(axis=0)) * weights[:, None]
-    return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
 
 
 class StaticStudent(nn.Module):

@@ -15,7 +15,6 @@ from torch import nn
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
-from sentence_distillery.distillation.estimates import with_estimates
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.passages import READ
@@ -29,13 +28,8 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.distillation.static_student import (
-    StaticLoss,
-    StaticStudent,
-    initial_table,
-    principal_directions,
-    project,
-)
+from sentence_distillery.distillation.start import initial_table, started_from, with_estimates
+from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent, principal_directions, project
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, atomic_file, read_json, read_table, table_parts
@@ -179,7 +173,7 @@ def watching(encoder: StaticEncoder, embed: Embed, pairs: PairSet | None) -> Wat
 def train_static(
     params: Student, corpus: LabelledCorpus, counters: Counters, checkpoint: Path, development: PairSet | None = None
 ) -> TrainedStudent:
-    """Train a static student: start from the teacher's vectors of words, project the soft labels, train.
+    """Train a static student: start from vectors of words, project the soft labels, train.
 
     Args:
         params: how to train.
@@ -205,6 +199,9 @@ def train_static(
     vectors = embedding_array(words["embedding"]) @ directions
     vectors = with_estimates(vectors, words["word"].to_pylist(), labelled.tokens, targets)
     start = initial_table(vectors, words["count"].to_numpy())
+    if params.start_from:
+        other = StaticEncoder.load(params.start_from)
+        start = started_from(other, words["word"].to_pylist(), start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(
@@ -306,10 +303,17 @@ def write_curve(target: Path, curve: Curve) -> None:
 
 
 def card(
-    profile: str | None, language: str, seed: int, epochs: int, teacher: Mapping[str, Any], sentences: int
+    profile: str | None,
+    language: str,
+    seed: int,
+    epochs: int,
+    teacher: Mapping[str, Any],
+    sentences: int,
+    start_from: str | None = None,
 ) -> dict[str, object]:
     """Return the origin of the student, for its config.json and model card; `profile` is None outside the pipeline."""
-    return {
+    about = {"start_from": start_from} if start_from else {}
+    return about | {
         "profile": profile,
         "language": language,
         "teacher": dict(teacher),

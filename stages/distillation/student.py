@@ -33,7 +33,13 @@ def main() -> None:
         if development:
             counters.details["development"] = f"{development.name}/{development.split}"
         made_from = card(
-            params.name, params.clean.language, params.student.seed, len(trained.curve), corpus.teacher, counters.kept
+            params.name,
+            params.clean.language,
+            params.student.seed,
+            len(trained.curve),
+            corpus.teacher,
+            counters.kept,
+            params.student.start_from,
         )
         encoder, trials = made_to_size(trained.encoder, params.size, *corpus.texts())
         write_trials(SIZES, trials)

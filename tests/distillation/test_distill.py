@@ -103,6 +103,13 @@ def test_the_bytes_of_the_stages(tiny: Path) -> None:
     assert sorted(each.name for each in kept.iterdir()) == ["sentences", "shards", "soft_labels", "student.safetensors"]
 
 
+def test_started_from_another_encoder(tiny: Path) -> None:
+    """By name as the stage does it, and from the directory of the same encoder."""
+    expected = through_the_stages(tiny, [], student={"start_from": "released"})
+    assert saved(distill(TEXTS, tiny, start_from="released", **SMALL)) == expected
+    assert saved(distill(TEXTS, tiny, start_from=ROOT / "models/released", **SMALL)) == expected
+
+
 def test_what_evaluation_scores_on_is_left_out(tiny: Path) -> None:
     """fault 18: by fingerprints, as the stage `clean` leaves it out."""
     evaluated = SENTENCES[::3]
@@ -344,6 +351,7 @@ def test_no_teacher(teacher: Any, error: type[Exception], message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"start_from": "nowhere"}, "'nowhere' is not a directory on this machine"),
         ({"dimension": 0}, "dimension = 0: Input should be greater than or equal to 1"),
         ({"epochs": 0, "batch_size": 1}, "epochs = 0: .*; batch_size = 1: "),
         ({"precision": "float16"}, "precision = 'float16': Input should be 'float32' or 'bfloat16'"),

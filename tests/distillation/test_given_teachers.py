@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sentence_distillery import cli
 from sentence_distillery.corpus.schema import ARTICLES
 from sentence_distillery.distillation.distill import distill, texts_to_embed
-from sentence_distillery.distillation.estimates import with_estimates
+from sentence_distillery.distillation.start import with_estimates
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.held_out import reference_of
 from sentence_distillery.domain.measures import Reference

@@ -5,7 +5,12 @@ import pytest
 import torch
 
 from sentence_distillery.distillation import static_student as static
-from sentence_distillery.distillation.static_student import StaticStudent, initial_table, principal_directions, project
+from sentence_distillery.distillation.start import initial_table, started_from
+from sentence_distillery.distillation.static_student import StaticStudent, principal_directions, project
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 TARGETS = (np.random.default_rng(0).normal(size=(40, 6)) * [9, 5, 3, 2, 1, 0.5] + 1).astype(np.float16)
 
@@ -42,6 +47,42 @@ def test_initial_table_by_hand() -> None:
 def test_counts_of_zero() -> None:
     vectors = np.array([[1, 3], [3, 5]], dtype=np.float32)
     np.testing.assert_array_equal(initial_table(vectors, np.array([0, 0])), [[0, 0], [-1, -1], [1, 1]])
+
+
+RANDOM = np.random.default_rng(1)
+WORDS = [f"word{number}" for number in range(50)]
+PERFECT: Floats = RANDOM.normal(size=(51, 4)).astype(np.float32) * (np.arange(51) > 0)[:, None]
+TURNED: Floats = PERFECT @ np.linalg.qr(RANDOM.normal(size=(6, 6)))[0][:4].astype(np.float32)  # in six dimensions
+SENTENCES = TokenIds.from_lists(RANDOM.integers(1, 41, size=5).tolist() for _ in range(3_000))  # 10 words are unseen
+
+
+def other(**changes: object) -> StaticEncoder:
+    """An encoder that has all words but the first, in another order."""
+    return StaticEncoder(static_tokenizer([UNKNOWN, *WORDS[:0:-1]]), TURNED[[0, *range(50, 1, -1)]], **changes)  # type: ignore[arg-type]
+
+
+def test_a_start_from_another_student() -> None:
+    """It has another dimension and other ids; its sums are the targets, turned. So its vectors are found again."""
+    before = RANDOM.normal(size=(51, 4)).astype(np.float32)
+    start = started_from(other(), WORDS, before, SENTENCES, SENTENCES.sums(PERFECT).astype(np.float16))
+    cosines = (unit_rows(start) * unit_rows(PERFECT)).sum(axis=1)
+    assert cosines[2:].min() > 0.99  # the unseen ones, too
+    np.testing.assert_array_equal(start[:2], before[:2])  # the unknown token, and the word that it lacks
+    lengths = [np.median(np.linalg.norm(table[2:41], axis=1)) for table in (start, before)]
+    assert lengths[0] == pytest.approx(lengths[1], rel=1e-5)
+
+
+def test_no_start_from_another_language() -> None:
+    with pytest.raises(InputError, match=r"The text has no token of the encoder to start from; give another one"):
+        started_from(other(), ["Hafen"], np.ones((2, 4), np.float32), TokenIds.from_lists([[1]]), TARGETS[:1, :4])
+
+
+@pytest.mark.parametrize("layer", ["linear", "hidden"])
+def test_no_start_from_a_student_with_a_layer(layer: str) -> None:
+    weights = np.ones((6, 6), np.float32)
+    deep = other(**{layer: (weights, weights[0] if layer == "linear" else weights)})
+    with pytest.raises(InputError, match=r"The encoder to start from has a layer after its sum of token vectors"):
+        started_from(deep, WORDS, PERFECT, SENTENCES, SENTENCES.sums(PERFECT).astype(np.float16))
 
 
 def test_the_student_sums_token_vectors() -> None:

@@ -232,6 +232,21 @@ def test_a_loss_that_is_not_finite(workspace: Path, kind: Kind, rate: float) -> 
     assert files(kind.directory) == before
 
 
+def test_started_from_the_released_encoder(workspace: Path) -> None:
+    """Its vectors have 160 dimensions, those of this student 6; the card names it, and each start has its own bytes."""
+    student_params()
+    student_stage.main()
+    plain = files(STUDENT)
+    student_params(start_from="released")
+    student_stage.main()
+    started = files(STUDENT)
+    assert started["model.safetensors"] != plain["model.safetensors"]
+    assert b"| started from | token vectors of `released` |" in started["README.md"]
+    assert b"started from" not in plain["README.md"]
+    student_stage.main()
+    assert files(STUDENT) == started
+
+
 def test_a_collapsed_student(workspace: Path) -> None:
     """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
     student_params()

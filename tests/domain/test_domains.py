@@ -35,13 +35,14 @@ def test_a_domain(source: Path) -> None:
     torch.set_num_threads(threads)
     rows = read_results(Path("reports/runs/domains/banking77.csv"))
     means = [row for row in rows if row.seed is None]
-    metrics = [("full", "accuracy"), *METRICS]
+    metrics = [("full", "accuracy"), ("full_tuned", "accuracy"), *METRICS]
     assert {(row.protocol, row.metric) for row in rows} == set(metrics)
-    seeds = {("student", None), ("student", 1), ("student", 2), ("released", 1)}
+    seeds = {(name, seed) for name in ("student", "student from released") for seed in (None, 1, 2)}
+    seeds.add(("released", 1))
     assert {(row.system, row.seed) for row in rows} == seeds
     assert all(row.seeds == 2 and row.spread is not None for row in means)
-    (accuracy,) = [row for row in means if row.metric == "accuracy"]
-    own = [row.number for row in rows if row.system == "student" and row.seed and row.metric == "accuracy"]
+    (accuracy,) = [row for row in means if (row.system, row.protocol, row.metric) == ("student", "full", "accuracy")]
+    own = [row.number for row in rows if row.system == "student" and row.seed and row.protocol == "full"]
     assert accuracy.number == pytest.approx(sum(value or 0.0 for value in own) / 2, abs=1e-4)
     student = Path("domains-work/banking77/student-1/model.safetensors")
     written = student.stat().st_mtime_ns

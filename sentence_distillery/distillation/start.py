@@ -1,0 +1,150 @@
+"""The token vectors that a student's training starts from: the teacher's, estimates, or those of another student.
+
+Each token starts from the teacher's embedding of it, less the mean of all tokens, which carries no information about a
+word, times a / (a + p(w)). So frequent words start small (Arora et al. 2017), and a word that the corpus lacks keeps a
+sensible vector.
+
+A word that the teacher did not embed has an estimate from the sentences that have it:
+
+    x_w = m + n / (n + 2) * (s_w - s)
+
+s_w is the mean soft label of the n sentences with the word w, s that of all sentences, and m the mean of the words that
+the teacher did embed, or s if it embedded none. A rare word says little about itself, hence the factor. A piece that no
+sentence has gets the mean of the words that are cut into it, and m if there is none.
+
+docs/how-to/choose-a-teacher.md has what came of it.
+
+With another student as the start, each token that both have starts from its vector there, x'_w, which may have another
+dimension and another teacher. Ridge regression on the corpus' sentences finds the map to this student's space:
+
+    x_w = c x'_w M      M minimises sum_S || M^T u_S - t_S ||^2 + || M ||^2, with unit sums u_S and unit targets t_S
+
+c makes the vectors as long as those that they replace, in the median.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
+from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
+
+SMOOTHING = 1e-3  # a of the initial weights
+SHRINKAGE = 2.0
+ROWS = 20_000  # sentences whose labels are float32 at a time
+
+
+def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Compute the (1 + words, dimension) start: zero for the unknown token, then (vector - mean) * a / (a + p)."""
+    weights = SMOOTHING / (SMOOTHING + counts / max(counts.sum(), 1))
+    start = (vectors - vectors.mean(axis=0)) * weights[:, None]
+    return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
+
+
+def refuse_start(student: StaticEncoder) -> None:
+    """Raise InputError if no student can start from this one's token vectors."""
+    if student.linear is not None or student.hidden is not None:
+        raise InputError("The encoder to start from has a layer after its sum of token vectors; give one without.")
+
+
+def started_from(
+    student: StaticEncoder, words: list[str], start: Floats, tokens: TokenIds, targets: NDArray[np.float16]
+) -> Floats:
+    """Replace the vectors of the tokens that another student has by the vectors of that student.
+
+    Args:
+        student: The other one, whose vectors are plain sums.
+        words: Words and pieces; the token id of a word is its place plus one.
+        start: (1 + words, dimension) float32, the vectors to replace.
+        tokens: Token ids of the sentences.
+        targets: (sentences, dimension) float16, their soft labels, projected.
+
+    Returns:
+        (1 + words, dimension) float32, of the length of `start` in the median.
+
+    Raises:
+        InputError: The student has a layer after its sum, or the sentences have none of its tokens.
+
+    Example:
+        >>> other = StaticEncoder(static_tokenizer([UNKNOWN, "storm", "gale"]), np.float32([[0, 0], [1, 0], [1, 1]]))
+        >>> start = np.float32([[0, 0], [3, 4], [5, 0], [1, 0]])
+        >>> tokens, targets = TokenIds.from_lists([[1]]), np.float16([[0, 2]])
+        >>> started_from(other, ["storm", "gale", "port"], start, tokens, targets)
+        array([[0., 0.],
+               [0., 5.],
+               [0., 5.],
+               [1., 0.]], dtype=float32)
+    """
+    refuse_start(student)
+    vocabulary = student.tokenizer.get_vocab()
+    places = np.array([UNKNOWN_ID, *(vocabulary.get(word, UNKNOWN_ID) for word in words)])
+    shared = places != UNKNOWN_ID
+    found = student.table[places] * shared[:, None]
+    rows = range(min(ROWS, len(tokens)))
+    sums, wanted = unit_rows(tokens.take(rows).sums(found)), unit_rows(targets[: len(rows)].astype(np.float32))
+    mapped = found @ np.linalg.solve(sums.T @ sums + np.eye(sums.shape[1], dtype=np.float32), sums.T @ wanted)
+    compared = mapped.any(axis=1) & (np.bincount(tokens.ids, minlength=len(start)) > 0)
+    if not compared.any():
+        raise InputError("The text has no token of the encoder to start from; give another one, or none.")
+    before, after = (np.median(np.linalg.norm(each[compared], axis=1)) for each in (start, mapped))
+    return np.where(shared[:, None], mapped * (before / after), start).astype(np.float32)
+
+
+def with_estimates(vectors: Floats, words: list[str], tokens: TokenIds, targets: NDArray[np.float16]) -> Floats:
+    """Fill the zero rows of word vectors.
+
+    Args:
+        vectors: (words, dimension) float32, the teacher's, projected; zero rows are unknown.
+        words: Words and pieces; the token id of a word is its place plus one.
+        tokens: Token ids of the sentences.
+        targets: (sentences, dimension) float16, their soft labels, projected.
+
+    Returns:
+        (words, dimension) float32; the same array if no row is zero.
+
+    Example:
+        >>> tokens = TokenIds.from_lists([[1], [1], [2]])
+        >>> targets = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float16)
+        >>> found = with_estimates(np.zeros((2, 2), np.float32), ["storm", "port"], tokens, targets)
+        >>> bool(found[0, 0] > found[0, 1] and found[1, 1] > found[1, 0])
+        True
+    """
+    known = vectors.any(axis=1)
+    if known.all():
+        return vectors
+    sums, counts = _sums(len(words) + 1, tokens, targets)
+    middle = targets.mean(axis=0, dtype=np.float32)
+    centre = vectors[known].mean(axis=0) if known.any() else middle
+    seen = counts > 0
+    filled: Floats = vectors.copy()
+    estimated = np.flatnonzero(~known & seen)
+    factors = counts[estimated] / (counts[estimated] + SHRINKAGE)
+    offsets = sums[estimated] / counts[estimated, None] - middle
+    filled[estimated] = centre + factors[:, None] * offsets
+    unseen = np.flatnonzero(~known & ~seen)
+    evident = np.flatnonzero(known | seen)
+    filled[unseen] = _of_pieces(
+        [words[row] for row in unseen], [words[row] for row in evident], filled[evident], centre
+    )
+    return filled
+
+
+def _sums(size: int, tokens: TokenIds, targets: NDArray[np.float16]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return for each word the sum of the labels of its occurrences, and their number, the unknown token apart."""
+    from scipy.sparse import csr_array  # few teachers lack words
+
+    sums = np.zeros((size, targets.shape[1]), dtype=np.float32)
+    for start in range(0, len(tokens), ROWS):
+        part = tokens.span(start, min(start + ROWS, len(tokens)))
+        has = csr_array((np.ones(len(part.ids), np.float32), part.ids, part.offsets), shape=(len(part), size))
+        sums += has.T @ targets[start : start + ROWS].astype(np.float32)
+    return sums[1:], np.bincount(tokens.ids, minlength=size)[1:]
+
+
+def _of_pieces(pieces: list[str], words: list[str], vectors: Floats, centre: Floats) -> Floats:
+    """Return for each piece the mean of the words that are cut into it, or `centre`."""
+    tokenizer = static_tokenizer([UNKNOWN, *pieces])
+    cut = TokenIds.from_lists(encoding.ids for encoding in tokenizer.encode_batch(words))
+    sums, counts = _sums(len(pieces) + 1, cut, vectors.astype(np.float16))
+    return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centre).astype(np.float32)
