@@ -13,6 +13,7 @@ from typing import Any
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.papers.paper2 import rates
 from sentence_distillery.papers.paper2.cell import BY_COSINE, Cell
 from sentence_distillery.papers.paper2.claims import claims
 from sentence_distillery.reporting import charts
@@ -65,6 +66,7 @@ NAMES = {
     "ranking": "ranking",
 }
 NOT_ASKED = Unavailable("not run")
+RATES = "rates"  # the directory of searched learning rates below that of the kept matrices
 PACKAGE, SHARED = "sentence_distillery.papers.paper2", "sentence_distillery.papers"
 
 
@@ -197,14 +199,16 @@ def matrix_of(rows: Sequence[Result]) -> dict[Cell, list[Result]]:
 
 
 def kept(directory: Path) -> list[dict[str, Any]]:
-    """Read the matrices that `publish --matrix` has kept: heat map, tables, and kept curves and orders."""
+    """Read the matrices that `publish --matrix` has kept: heat map, tables, curves, orders, and searched rates."""
     matrices = []
     for path in sorted(directory.glob("*.csv")):
         rows = read_results(path)
         about = path.with_suffix(".json")
         drawn = read_json(about, Drawn) if about.exists() else {"curves": [], "orders": []}
         name = {"file": path.as_posix(), "dataset": label(rows[0].dataset)}
-        matrices.append({**name, "claims": claims(rows, []), **shown(rows, drawn)})
+        tried = directory / RATES / path.name
+        searched = rates.table(read_results(tried)) if tried.exists() else None
+        matrices.append({**name, "claims": claims(rows, []), "rates": searched, **shown(rows, drawn)})
     return matrices
 
 
