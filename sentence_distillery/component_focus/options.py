@@ -55,6 +55,9 @@ class ComponentTraining(ScoredTraining):
     order: Order = Field(
         title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors"
     )
+    prepositional_objects: bool = Field(
+        title="true: as table 2 of paper 3 defines a component; false: as the parse of its table 3 leaves it"
+    )
     label_weight: Positive = Field(
         title="weight of the cross-entropy of the labels in tasks with +labels, relative to the loss on ratings"
     )

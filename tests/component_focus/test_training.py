@@ -70,6 +70,7 @@ PARAMS = ComponentTraining(
     seeds=[1],
     pooling="mean",
     order="before_pooling",
+    prepositional_objects=True,
     label_weight=1.0,
     epochs=2,
     batch_size=2,

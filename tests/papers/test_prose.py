@@ -13,7 +13,7 @@ import pytest
 
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.papers.paper2.cell import HEADS
-from sentence_distillery.papers.paper3.gains import AFTER, UNTRAINED, order_of
+from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
@@ -190,6 +190,7 @@ def focus(encoder: str, task: str, weight: float, metric: str, trained: bool, or
         and row.pooling in ("", "mean")
         and " by " not in row.protocol
         and not row.protocol.startswith("trained on train")
+        and DIRECT not in row.protocol
     ]
     assert len(found) < 2, (encoder, task, weight, metric, trained)
     return found[0] if found else None

@@ -2,7 +2,8 @@
 
 A gain is that over W_cf = 0 on the same pairs, with its interval over 2,000 paired draws of the pairs, seeds together.
 The paper prints figures without intervals: there a gain is the difference of two rows, and its sign decides. Only STS-B
-and SICK count. Of an encoder with gains in both orders of adding and pooling those in the paper's order are judged.
+and SICK count, with components as table 2 defines them. Of an encoder with gains in both orders of adding and pooling
+those in the paper's order are judged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from itertools import pairwise
 
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.claims import PAIRED, Claim, Comparison, Finding, judge, judged, untested
-from sentence_distillery.papers.paper3.gains import AFTER, GAIN, UNTRAINED, order_of, series_name
+from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, GAIN, UNTRAINED, order_of, series_name
 from sentence_distillery.reporting.tables import label
 
 TASKS = ("sick", "stsb")
@@ -45,7 +46,8 @@ class Grid:
 
 def claims(rows: Sequence[Result]) -> list[Claim]:
     """Judge every claim of sections 3 to 5 by the rows of a grid."""
-    known = [row for row in rows if row.dataset in TASKS and row.number is not None and row.seed is None]
+    own = [row for row in rows if row.dataset in TASKS and DIRECT not in row.protocol]
+    known = [row for row in own if row.number is not None and row.seed is None]
     figures = [row for row in known if row.low is None and not row.metric.endswith("gain")]
     gains = [row for row in known if row.metric.endswith("gain")]
     return judge(CLAIMS, Grid(figures, gains or list(plain_gains(figures))), stand_ins(figures))

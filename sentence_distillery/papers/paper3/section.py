@@ -11,7 +11,7 @@ from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results
 from sentence_distillery.papers.paper3.claims import CLAIMED, claims
-from sentence_distillery.papers.paper3.gains import AFTER, GAIN, UNTRAINED, order_of, series_name, verdict
+from sentence_distillery.papers.paper3.gains import DIRECT, GAIN, UNTRAINED, differences, order_of, series_name, verdict
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -135,11 +135,7 @@ def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
 def series(row: Result) -> str:
     """Name a row without its weight: the encoder, the model soup or untrained, and an order that is not the paper's."""
     kinds = [str(row.seed)] if row.seed is not None else [UNTRAINED] if row.strategy == UNTRAINED else []
-    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *_another_order(row)])
-
-
-def _another_order(row: Result) -> list[str]:
-    return [AFTER] if order_of(row) == AFTER else []
+    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *differences(row)])
 
 
 def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
@@ -152,15 +148,15 @@ def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
         replace(
             row,
             dataset=f"{label(row.dataset)}, {_protocol(row)}" if row.dataset in several else row.dataset,
-            system=", ".join([row.system, *_another_order(row)]),
+            system=", ".join([row.system, *differences(row)]),
         )
         for row in rows
     ]
 
 
 def _protocol(row: Result) -> str:
-    """Return the protocol without the order of adding and pooling."""
-    return row.protocol.removesuffix(f", {order_of(row)}")
+    """Return the protocol without the order of adding and pooling, and without the kind of component."""
+    return row.protocol.removesuffix(f", {order_of(row)}").removesuffix(f", {DIRECT}")
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
