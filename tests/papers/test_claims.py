@@ -289,10 +289,10 @@ def paper_2_rows() -> list[Result]:
 def test_paper_2_reproduces_paper_2() -> None:
     found = second.claims(paper_2_rows(), COST)
     untested = [claim.text for claim in found if claim.verdict == UNTESTED]
-    assert len(untested) == 1
+    assert len(untested) == 2
     others = verdicts([claim for claim in found if claim.text not in untested])
     assert others == dict.fromkeys(others, REPRODUCED)
-    assert len(others) >= 10
+    assert len(others) == 13
     assert not any(claim.rests_on for claim in found)
 
 
@@ -367,7 +367,7 @@ def test_paper_3_reproduces_paper_3() -> None:
     found = third.claims(paper_3_rows())
     others = verdicts([claim for claim in found if claim.verdict != UNTESTED])
     assert others == dict.fromkeys(others, REPRODUCED)
-    assert len(others) == 11
+    assert len(others) == 13
 
 
 def test_every_claim_of_paper_3_can_fail() -> None:
@@ -379,10 +379,11 @@ def test_every_claim_of_paper_3_can_fail() -> None:
     }
 
     def turned(each: Result) -> Result:
-        """Lose what a weight gains; other poolings win, and distances are far off."""
+        """Lose what a weight gains, and lag behind others; other poolings win, and distances are far off."""
         if _odd(each):
             return replace(each, value=0.95 if each.pooling else 0.5)
-        return replace(each, value=2 * base[each.encoder, each.dataset, each.metric] - (each.number or 0))
+        behind = 0.2 if each.strategy == TRAINED else 0.0
+        return replace(each, value=2 * base[each.encoder, each.dataset, each.metric] - (each.number or 0) - behind)
 
     assert REPRODUCED not in verdicts(third.claims([turned(each) for each in rows])).values()
 
