@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.claims import PAIRED, Claim, Comparison, Finding, judge, judged, untested
-from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, GAIN, UNTRAINED, order_of, series_name
+from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, GAIN, TRAINED, UNTRAINED, order_of, series_name
 from sentence_distillery.reporting.tables import label
 
 TASKS = ("sick", "stsb")
@@ -212,13 +212,15 @@ def distances(grid: Grid) -> Finding:
 
 
 def _at(grid: Grid, weight: float, metric: str) -> dict[tuple[str, str], Result]:
-    """Return a figure at a weight by the name of its encoder and its set; both orders are one at 0."""
-    rows = paper_order([row for row in grid.figures if (row.weight, row.metric) == (weight, metric)])
+    """Return a figure at a weight by the name of its encoder, trained or not, and its set."""
+    found: dict[tuple[str, str], Result] = {}
+    rows = [row for row in grid.figures if (row.weight, row.metric) == (weight, metric)]
     plain = [row for row in rows if " by " not in row.protocol and not row.protocol.startswith("trained on")]
-    kinds = {
-        row: f"{series_name(row.encoder, row.pooling)}{', untrained' * (row.strategy == UNTRAINED)}" for row in plain
-    }
-    return {(kinds[row], row.dataset): row for row in reversed(plain)}
+    for kind in (TRAINED, UNTRAINED):
+        for row in paper_order([row for row in plain if row.strategy == kind]):
+            name = series_name(row.encoder, row.pooling) + f", {UNTRAINED}" * (kind == UNTRAINED)
+            found.setdefault((name, row.dataset), row)
+    return found
 
 
 def ahead_of_use(grid: Grid) -> Finding:
