@@ -13,7 +13,7 @@ import pytest
 
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.papers.paper2.cell import HEADS
-from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED, order_of
+from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
@@ -250,6 +250,23 @@ def test_the_grids_over_the_weights() -> None:
                     assert close(gain, kept, 2), (row, kept)
                 compared += 1
     assert compared == 120
+
+
+def test_gains_without_prepositional_objects() -> None:
+    (table,) = (table for table in tables() if table.head[0] == "encoder and set")
+    for row in table.rows:
+        encoder, name = row[0].split(", ")
+        where = {"encoder": SYSTEMS[encoder], "dataset": SETS[name], "weight": 0.2, "strategy": UNTRAINED}
+        protocols = [f"component focus, {kind}{order}" for order in (BEFORE, AFTER) for kind in ("", f"{DIRECT}, ")]
+        for cell, protocol in zip(row[1:], protocols, strict=True):
+            kept = [each for each in rows(FOCUS) if each.pooling in ("", "mean") and each.protocol == protocol]
+            (gain,) = (
+                each
+                for each in kept
+                if each.metric == "pearson gain" and all(getattr(each, name) == value for name, value in where.items())
+            )
+            assert close(numbers(cell), gain_of(gain), 2), (row, protocol, gain_of(gain))
+    assert len(table.rows) == 4
 
 
 # Paper 1
