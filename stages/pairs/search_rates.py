@@ -17,7 +17,7 @@ from sentence_distillery.pairs.data import load_pair_data
 from sentence_distillery.pairs.options import Combination
 from sentence_distillery.pairs.starts import Start
 from sentence_distillery.pairs.thresholds import Folds
-from sentence_distillery.papers.paper2 import rates
+from sentence_distillery.papers.paper2 import rate_search, rates
 from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.papers.paper2.section import RATES
 from sentence_distillery.reporting.publish import comment_of, machine
@@ -61,7 +61,7 @@ def main() -> None:
         data, seed = load_pair_data(paths.PAIRS), params.pairs.seeds[0]
         found = []
         for rate in given.rates:
-            found.append(rates.tried(lambda rate: experiment(given, params, rate), rate, seed))
+            found.append(rate_search.tried(lambda rate: experiment(given, params, rate), rate, seed))
             log.info("%s at %g: %s on the validation pairs", given.strategy, rate, found[-1].validation)
             counters.keep()
         start = "combined" if given.strategy == CROSSED else ""

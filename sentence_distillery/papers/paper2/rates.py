@@ -1,12 +1,11 @@
-"""Search the learning rates that paper 2 leaves open, on the validation pairs.
+"""The learning rates that paper 2 leaves open, searched on the validation pairs (rate_search.py).
 
 Each rate trains a model of a cell, with the settings of `metric_learning` and one seed. The highest accuracy on the
 validation pairs chooses; of equals the lower rate. Only the model that is chosen is told what it comes to on the test
 pairs. A rate at which the loss is not finite has no figure.
 """
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,15 +14,11 @@ import numpy as np
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.pairs.cells import PairExperiment
 from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting.tables import Figure, Table, figure, metric, unique
-from sentence_distillery.training.trainer import DivergedError
 
 RATE = "learning rate {:g}"  # the protocol of a row
 DIVERGED = Unavailable("the loss was not finite")
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -34,19 +29,6 @@ class Tried:
     validation: float | Unavailable
     figures: dict[str, float]
     right: Any = None  # which test pairs it decided as people did, (pairs,)
-
-
-def tried(build: Callable[[float], PairExperiment], rate: float, seed: int) -> Tried:
-    """Train a model at a rate, or resume from its checkpoint."""
-    experiment = build(rate)
-    try:
-        model, notes = experiment.trained(seed)
-    except DivergedError as error:
-        log.warning("%s", error)
-        return Tried(rate, DIVERGED, {})
-    predictions, figures = experiment.scored(model, notes)
-    test = predictions["test"]
-    return Tried(rate, figures["validation"], figures, np.asarray(test["predicted"] == test["label"]))
 
 
 def best(each: Sequence[Tried]) -> Tried | None:

@@ -3,7 +3,8 @@
 from sentence_distillery.component_focus.options import Order
 from sentence_distillery.evaluation.results import Result
 
-TRAINED, UNTRAINED = "component focus", "untrained"  # strategies
+TRAINED, UNTRAINED, CROSSED = "component focus", "untrained", "cross-encoder"  # strategies
+RATINGS = "component focus"  # a protocol: the cosine of two sentences with their components
 GAIN = "{} gain"  # over W_cf = 0, as a metric
 BEFORE, AFTER = "before pooling", "after pooling"  # how a sentence and its component are added, last in a protocol
 ORDERS: dict[Order, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}

@@ -41,12 +41,12 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.papers.grid.axes import Place
 from sentence_distillery.papers.grid.cell import TEST, Cell, Run, table_of
 from sentence_distillery.papers.grid.results import over_runs
-from sentence_distillery.papers.paper3.gains import DIRECT, GAIN, ORDERS, TRAINED, UNTRAINED, series_name
+from sentence_distillery.papers.paper3.gains import DIRECT, GAIN, ORDERS, RATINGS, TRAINED, UNTRAINED, series_name
 from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
-RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained on train"  # protocols
+FOLDS, TRAIN = "ten folds, penalty within", "trained on train"  # protocols
 
 
 class LearntWeights(Content):
