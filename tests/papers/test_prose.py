@@ -334,7 +334,13 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
     stsb, sick = (best("skip-gram", each, 5) for each in ("stsb", "sick"))
     after, there = (best("refined", each, 5) for each in ("stsb", "sick"))
     assert after.spread is not None
+    entailed = [focus("USE multilingual v3", "sick", weight, "accuracy", False) for weight in (0.0, 0.2)]
+    gained = gain_of(focus("USE multilingual v3", "sick", 0.2, "accuracy gain", False))
     return {
+        "use": (
+            r"Its SICK-E\s+goes from (\S+) to (\S+), a gain of (\S+) \[(\S+), (\S+)\];",
+            spoken(*(hundred(each) or 0 for each in entailed)) + spoken(*(each or 0 for each in gained), digits=2),
+        ),
         "siamese": (
             r"Siamese before the cosine baseline holds\s+with L6 only \(L3: (\S+), (\S+), (\S+) points\)",
             signs,
