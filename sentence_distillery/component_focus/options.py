@@ -18,8 +18,8 @@ class ComponentFocus(Section):
         min_length=1,
         title="sets of rated pairs (stsb and sick in the paper); +labels adds a loss on labels, +augmented adds pairs",
     )
-    weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
-        min_length=1, title="values of W_cf; 0.0 is SBERT; one, roles and gate learn it together with the encoder"
+    weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "tags", "gate"]] = Field(
+        min_length=1, title="values of W_cf; 0.0 is SBERT; one, roles, tags and gate learn it with the encoder"
     )
 
     functions: dict[str, Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]] = Field(

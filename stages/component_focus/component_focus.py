@@ -30,7 +30,7 @@ def arguments() -> Place:
         "task", help="set of rated pairs with train, dev and test, with or without +labels or +augmented"
     )
     parser.add_argument(
-        "weight", type=weight_of, help="weight of the component, or the way to learn it: one, roles, gate"
+        "weight", type=weight_of, help="weight of the component, or the way to learn it: one, roles, tags, gate"
     )
     return Place(vars(parser.parse_args()))
 

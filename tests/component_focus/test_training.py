@@ -120,6 +120,24 @@ def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncode
     assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
 
 
+def test_the_words_of_a_part_of_speech_are_a_part_of_their_own(encoder: PairEncoder) -> None:
+    """As a loop over the parts adds them, with weights that differ."""
+    found, weights = laid_out(encoder, "tags"), Weights("tags", encoder.dimension, "after_pooling")
+    there = {name: place for name, place in zip(weights.names, found.parts[0].tolist(), strict=True) if place != NONE}
+    assert there == {"ADJ": 7, "NOUN": 8, "VERB": 9, "DET": 10}
+    expected = [encoder.tokens([words]).ids[0] for words in ("cold", "dog water", "drinks", "the the")]
+    assert found.tokens.ids[7:] == expected
+    encoder.eval()
+    assert weights.values is not None
+    with torch.inference_mode():
+        weights.values.copy_(torch.arange(len(weights.names)) / 100)
+        vectors = encoder(found.tokens.take(np.array([0, *there.values()])))
+        by_hand = vectors[0] + sum(
+            weights.learnt()[name] * vector for name, vector in zip(there, vectors[1:], strict=True)
+        )
+        assert torch.allclose(focused(encoder, found, np.array([0]), weights)[0], by_hand, atol=1e-5)
+
+
 @pytest.mark.parametrize("pooling", Pooling)
 def test_equation_1(data: TokenizedTask, encoder: PairEncoder, tiny: Path, pooling: Pooling) -> None:
     """emb_S = emb_basic + W_cf emb_cf, each part encoded alone; token by token before pooling, as a loop has it."""
