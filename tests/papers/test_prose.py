@@ -5,6 +5,7 @@ the way they follow from a table. What the page says is "recorded only here" can
 """
 
 import functools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from dataclasses import dataclass
 import pytest
 
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
+from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
+from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
+from sentence_distillery.papers.paper1.gains import between, read_gains
 from sentence_distillery.papers.paper2.cell import HEADS
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
@@ -373,6 +377,13 @@ def test_cells_trained_in_the_papers_order() -> None:
     assert len(table.rows) == 6
 
 
+def ablated(one: str, other: str, digits: int) -> list[str]:
+    """The gain of a part of paper 1's method over another under the mean, in points, with its interval."""
+    gain = between(read_gains(RUNS / "paper1/ablation.json"), (one, "mean"), (other, "mean"), "pearson")
+    assert gain
+    return spoken(*(100 * value for value in (gain.gain, gain.low, gain.high)), digits=digits)
+
+
 def spoken(*values: float, digits: int = 1) -> list[str]:
     return [f"{value:.{digits}f}".replace("-", "−") for value in values]
 
@@ -385,9 +396,20 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
     stsb, sick = (best("skip-gram", each, 5) for each in ("stsb", "sick"))
     after, there = (best("refined", each, 5) for each in ("stsb", "sick"))
     assert after.spread is not None
+    parser = json.loads((ROOT / "models/syntax/scores.json").read_text(encoding="utf-8"))
     entailed = [focus("USE multilingual v3", "sick", weight, "accuracy", False) for weight in (0.0, 0.2)]
     gained = gain_of(focus("USE multilingual v3", "sick", 0.2, "accuracy gain", False))
     return {
+        "ablation": (
+            r"of Pearson \((\S+) \[(\S+), (\S+)\] under the mean.*?it gains nothing \((\S+) \[(\S+), (\S+)\]\)",
+            ablated(KLD, NEITHER, 2) + ablated(BOTH, DISTILLED, 2),
+        ),
+        "parser": (r"LAS (\S+) on UD English", spoken(parser["test"]["LAS"])),
+        "distillation": (r"distillation gains (\S+) \[(\S+), (\S+)\]\.", ablated(DISTILLED, NEITHER, 0)),
+        "our loss": (
+            r"gains (\S+) alone and (\S+) in addition to distillation",
+            ablated(CONTRASTIVE, NEITHER, 0)[:1] + ablated(BOTH_CONTRASTIVE, DISTILLED, 0)[:1],
+        ),
         "use": (
             r"Its SICK-E\s+goes from (\S+) to (\S+), a gain of (\S+) \[(\S+), (\S+)\];",
             spoken(*(hundred(each) or 0 for each in entailed)) + spoken(*(each or 0 for each in gained), digits=2),
