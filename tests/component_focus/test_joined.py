@@ -1,5 +1,6 @@
 """Cross-encoders of paper 3: a small one learns what is in the other sentence."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,17 @@ import numpy as np
 import pytest
 import yaml
 
-from sentence_distillery.benchmarks.data import PairSet, Split
+from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.component_focus.options import ComponentTraining
+from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.pairs.options import ModernLearning
 from sentence_distillery.papers.paper3.joined import Joined, rows
 from sentence_distillery.papers.paper3.section import series, tables
+from stages import paths
+from stages.benchmarks import benchmarks
+from stages.component_focus import joined as stage
 from tests.pairs.small import reference, write_encoder
-from tests.workspace import ROOT
+from tests.workspace import ROOT, write_params
 
 SECTIONS: dict[str, Any] = yaml.safe_load((ROOT / "conf/base.yaml").read_text(encoding="utf-8"))
 LEFT = ["the storm", "the dog", "a woman", "water", "the police"]
@@ -55,3 +60,29 @@ def test_its_rows_stand_beside_those_of_bi_encoders() -> None:
     assert {(row.system, series(row), row.weight) for row in found} == {("tiny, cross-encoder", "tiny CLS", None)}
     (table,) = tables(found)
     assert [name for name, _ in table.blocks[-1][1]] == ["tiny, cross-encoder"]
+
+
+def test_the_command_keeps_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the sample pairs, with two seeds; the first line says how they were made."""
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/samples").symlink_to(ROOT / "data/samples")
+    write_encoder(Path("tiny"), "bert")
+    teacher = {"reference": "tiny", "revision": None, "sha256": None, "maximum_length": 32}
+    training = {"epochs": 1, "seeds": [1, 2]}
+    write_params(encoders={"tiny": teacher}, component_training=training, benchmarks={"sets": ["samples"]})
+    benchmarks.main()
+    monkeypatch.setattr(sys, "argv", ["joined", "tiny", "samples"])
+    stage.main()
+    (file,) = paths.COMPONENT_RUNS.glob("*.csv")
+    assert file.name == "samples.csv"
+    found = read_results(file)
+    assert [(row.metric, row.seeds, row.strategy) for row in found] == [
+        ("pearson", 2, "cross-encoder"),
+        ("spearman", 2, "cross-encoder"),
+    ]
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith(
+        "# python -m stages.component_focus.joined tiny samples, component_training.precision=float32;"
+    )
+    assert {row.n for row in found} == {len(BenchmarkData(paths.BENCHMARKS).pairs("samples", "test").sentences1)}
