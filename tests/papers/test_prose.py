@@ -16,6 +16,7 @@ from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_resu
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
+from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name
 from sentence_distillery.papers.paper2.cell import HEADS
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
@@ -24,6 +25,7 @@ DOCS = sorted((ROOT / "docs").glob("paper*.md"))
 RUNS = ROOT / "reports/runs"
 NUMBER = r"[−+-]?\d+\.\d+"
 MRPC, FOCUS, BEST = "paraphrase/mrpc.csv", "component_focus/sick-stsb.csv", "best.csv"
+CHAIN = "paper1/china-daily.csv"
 
 
 @functools.cache
@@ -395,6 +397,24 @@ def test_the_ablation() -> None:
             assert close(numbers(cell), expected, 1), (row, expected)
 
 
+def test_the_chain_as_printed() -> None:
+    """Ours beside the paper's own figures."""
+    (table,) = (table for table in tables() if table.head[0] == "system")
+    for row in table.rows:
+        where = {"system": our_name(row[0]), "split": "test"}
+        for place, protocol in enumerate(("mean", "tf-idf", "dpcs")):
+            cell = {"dataset": "stsb", "protocol": protocol, **where}
+            pearson, spearman, mae = (one(CHAIN, metric=metric, **cell) for metric in ("pearson", "spearman", "mae"))
+            assert close(numbers(row[1 + 2 * place])[:2], [hundred(pearson), hundred(spearman)], 1), row
+            assert mae and close(numbers(row[1 + 2 * place])[2:], [mae.number], 2), row
+            theirs = PAPER_1[row[0], protocol]
+            assert close(numbers(row[2 + 2 * place])[:2], [100 * theirs.pearson, 100 * theirs.spearman], 1), row
+            assert close(numbers(row[2 + 2 * place])[2:], [theirs.mae], 2), row
+        f1 = one(CHAIN, dataset="imdb", protocol="sgd", metric="f1", **where)
+        assert close(numbers(row[7]), [hundred(f1)], 1) and float(row[8]) == 100 * PAPER_1_SENTIMENT[row[0]].f1, row
+    assert [row[0] for row in table.rows] == ["Word2Vec", "GloVe", "FastText", "MyModel"]
+
+
 # Sentences
 
 
@@ -434,6 +454,13 @@ def test_cells_trained_in_the_papers_order() -> None:
     assert len(table.rows) == 6
 
 
+def chain(system: str) -> float:
+    """Pearson of the chain as printed under the mean, in points."""
+    found = hundred(one(CHAIN, system=system, dataset="stsb", split="test", protocol="mean", metric="pearson"))
+    assert found is not None
+    return found
+
+
 def ablated(one: str, other: str, digits: int) -> list[str]:
     """The gain of a part of paper 1's method over another under the mean, in points, with its interval."""
     gain = between(read_gains(RUNS / "paper1/ablation.json"), (one, "mean"), (other, "mean"), "pearson")
@@ -462,6 +489,11 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
             ablated(KLD, NEITHER, 2) + ablated(BOTH, DISTILLED, 2),
         ),
         "parser": (r"LAS (\S+) on UD English", spoken(parser["test"]["LAS"])),
+        "chain": (
+            r"it is (\S+) points of Pearson ahead of Word2Vec\s+under the mean, and in the paper (\S+)\.",
+            spoken(chain("paper student") - chain("skip-gram"), digits=0)
+            + spoken(100 * (PAPER_1["MyModel", "mean"].pearson - PAPER_1["Word2Vec", "mean"].pearson), digits=0),
+        ),
         "distillation": (r"distillation gains (\S+) \[(\S+), (\S+)\]\.", ablated(DISTILLED, NEITHER, 0)),
         "our loss": (
             r"gains (\S+) alone and (\S+) in addition to distillation",
