@@ -27,7 +27,7 @@ from sentence_distillery.io.artifacts import read_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.syntax.components import component
+from sentence_distillery.syntax.components import component, without_obliques
 from sentence_distillery.syntax.trees import Tree
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ def spearman(predicted: Floats, ratings: NDArray[np.float32]) -> float:
     """Compute Spearman, to choose by; -1 if it is not available."""
     found = correlations(predicted, ratings)["spearman"]
     return -1.0 if isinstance(found, Unavailable) else found
+
+
+def analysed(trees: dict[str, Tree], prepositional_objects: bool) -> dict[str, Tree]:
+    """Return the trees from which components are taken: without prepositional objects if they are not wanted."""
+    return trees if prepositional_objects else {text: without_obliques(tree) for text, tree in trees.items()}
 
 
 def parts_of(tree: Tree, kind: str) -> dict[str, str]:

@@ -18,8 +18,8 @@ class ComponentFocus(Section):
         min_length=1,
         title="sets of rated pairs (stsb and sick in the paper); +labels adds a loss on labels, +augmented adds pairs",
     )
-    weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "gate"]] = Field(
-        min_length=1, title="values of W_cf; 0.0 is SBERT; one, roles and gate learn it together with the encoder"
+    weights: list[Annotated[float, Field(ge=0.0)] | Literal["one", "roles", "tags", "gate"]] = Field(
+        min_length=1, title="values of W_cf; 0.0 is SBERT; one, roles, tags and gate learn it with the encoder"
     )
 
     functions: dict[str, Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]] = Field(
@@ -54,6 +54,9 @@ class ComponentTraining(ScoredTraining):
     pooling: Literal["mean", "max", "cls"]
     order: Order = Field(
         title="before_pooling adds token outputs, as in section 3.2.1 of paper 3; after_pooling adds pooled vectors"
+    )
+    prepositional_objects: bool = Field(
+        title="true: as table 2 of paper 3 defines a component; false: as the parse of its table 3 leaves it"
     )
     label_weight: Positive = Field(
         title="weight of the cross-entropy of the labels in tasks with +labels, relative to the loss on ratings"

@@ -6,6 +6,7 @@
     a number    S_1 is the component of S, and w_1 = W_cf is fixed (equation 1)
     one         the same, w_1 is learnt
     roles       S_1, S_2, S_3 are the subjects, the predicates and the objects in it; w_1, w_2 and w_3 are learnt
+    tags        S_k are the words of S with the universal part of speech k, as the paper's future work has it
     gate        S_1 is the component, and w_1 = b + g e(S) / |e(S)| is each sentence's own; b and g are learnt
 
 Section 3.2.1 of paper 3 adds the outputs for the tokens, h_i, and then pools them; equation 1 and section 3.1 can also
@@ -13,7 +14,7 @@ be read as a sum of pooled vectors. A component has fewer tokens than its senten
 what is missing at the end counts as 0. So the mean is e(S) + sum_k w_k m_k / m e(S_k), for m and m_k tokens: half the
 weight if the component is half as long. The first token, CLS, is the same either way.
 
-Learnt weights start at 0. frozen_weights.py is for frozen encoders, and for parts of speech; it adds pooled vectors.
+Learnt weights start at 0. frozen_weights.py is for frozen encoders; it adds pooled vectors.
 """
 
 from typing import Literal, get_args
@@ -25,10 +26,13 @@ from torch import Tensor, nn
 from sentence_distillery.component_focus.options import Order
 from sentence_distillery.syntax.components import Role
 
-Learning = Literal["one", "roles", "gate"]
+Learning = Literal["one", "roles", "tags", "gate"]
 Weight = float | Learning
 
 ROLES: tuple[Role, ...] = get_args(Role)
+OPEN = ("ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB")
+CLOSED = ("ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ")
+TAGS: tuple[str, ...] = (*OPEN, *CLOSED, "PUNCT", "SYM", "X")
 RATE = 50.0  # how much faster than the encoder the weights learn
 
 
@@ -44,7 +48,7 @@ class Weights(nn.Module):
         super().__init__()
         self.weight = weight
         self.order = order
-        self.names: tuple[str, ...] = ROLES if weight == "roles" else ("component",)
+        self.names: tuple[str, ...] = {"roles": ROLES, "tags": TAGS}.get(str(weight), ("component",))
         self.values = nn.Parameter(torch.zeros(len(self.names))) if isinstance(weight, str) else None
         self.gate = nn.Parameter(torch.zeros(dimension)) if weight == "gate" else None
 

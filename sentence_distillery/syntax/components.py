@@ -12,6 +12,9 @@ The paper names relations of the Stanford Parser. In Universal Dependencies they
                                            noun's own is nmod, which the paper's table 1 leaves out: "in a crowd" there
     the relation's head                    a predicate: the verb, or in "the bag is black" the adjective
 
+The parse of the paper's table 3 has no pobj: there a prepositional object is nmod, as in version 1 of Universal
+Dependencies. `without_obliques` makes such a tree, whose component has no prepositional objects.
+
 Words that negate are kept as well, n't and n’t as "not". If there is neither a subject nor an object, nouns (NN*) take
 their place and verbs (VB*) that of the predicates, in the order of the sentence. If there are none of these either, the
 component is the whole sentence, so that it is never empty. Words are in the order of the relations: predicate by
@@ -24,7 +27,7 @@ predicate, its subjects, itself, its objects, and each word's negation before it
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentence_distillery.syntax.trees import Tree
@@ -80,6 +83,16 @@ def component(tree: Tree) -> Component:
         roles, route = dict.fromkeys(range(len(tree.tokens)), "predicate"), "whole"
     roles = _with_negations(tree, roles)
     return Component([_word(tree, row) for row in roles], list(roles), list(roles.values()), route)
+
+
+def without_obliques(tree: Tree) -> Tree:
+    """Return the tree with the relations of version 1, in which an oblique is a modifier (nmod).
+
+    >>> tree = Tree(["He", "sits", "there"], ["he", "sit", "there"], [], [], [2, 0, 2], ["nsubj", "root", "obl"])
+    >>> without_obliques(tree).relations
+    ['nsubj', 'root', 'nmod']
+    """
+    return replace(tree, relations=["nmod" if each in OBLIQUE else each for each in tree.relations])
 
 
 def _by_relations(tree: Tree) -> dict[int, Role]:

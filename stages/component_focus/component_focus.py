@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.cells import Inputs
+from sentence_distillery.component_focus.cells import Inputs, analysed
 from sentence_distillery.component_focus.training import experiment
 from sentence_distillery.component_focus.weights import weight_of
 from sentence_distillery.io.artifacts import atomic_directory
@@ -30,7 +30,7 @@ def arguments() -> Place:
         "task", help="set of rated pairs with train, dev and test, with or without +labels or +augmented"
     )
     parser.add_argument(
-        "weight", type=weight_of, help="weight of the component, or the way to learn it: one, roles, gate"
+        "weight", type=weight_of, help="weight of the component, or the way to learn it: one, roles, tags, gate"
     )
     return Place(vars(parser.parse_args()))
 
@@ -44,10 +44,12 @@ def main() -> None:
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
         teacher, options = params.encoders[place["encoder"]], params.component_training
         checkpoint = paths.COMPONENT_CHECKPOINTS / place.name
-        task, weight, trees = place["task"], place["weight"], read_trees(paths.TREES)
+        task, weight = place["task"], place["weight"]
+        trees = analysed(read_trees(paths.TREES), options.prepositional_objects)
         build = partial(experiment, teacher, task, weight, options, inputs, trees, checkpoint, counters)
         cell = run(place, build, options.seeds if options.enabled else []).cell
-        cell = replace(cell, place=Place(place, order=options.order, pooling=options.pooling))
+        how = {name: getattr(options, name) for name in ("order", "pooling", "prepositional_objects")}
+        cell = replace(cell, place=Place(place | how))
         counters.skip(cell.unavailable)
         write_cell(target, cell)
 

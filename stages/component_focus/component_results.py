@@ -8,7 +8,7 @@ from typing import Any
 
 from sentence_distillery.benchmarks.bootstrap import DRAWS
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.cells import Inputs
+from sentence_distillery.component_focus.cells import Inputs, analysed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.functions import Embed, load_function
 from sentence_distillery.evaluation.results import write_results
@@ -23,6 +23,7 @@ from sentence_distillery.papers.paper3.results import (
     learnt_weights,
     series_of,
     shown,
+    with_components,
 )
 from sentence_distillery.syntax.trees import read_trees
 from stages import paths
@@ -31,8 +32,10 @@ from stages.stage import stage
 
 def main() -> None:
     with stage("component_results", unit="cells") as (params, counters):
-        focus, trees = params.component_focus, read_trees(paths.TREES)
-        frozen = Frozen(Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), trees, focus)
+        focus, training = params.component_focus, params.component_training
+        trees = read_trees(paths.TREES)
+        components = analysed(trees, training.prepositional_objects)
+        frozen = Frozen(Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), components, focus)
         grid = places(encoder=focus.encoders, task=focus.tasks, weight=focus.weights)
         cells = [part for place in grid for part in read_cell(paths.COMPONENT_FOCUS / place.name).parts()]
         functions: dict[str, Embed] = {"student": StaticEncoder.load(paths.STUDENT).encode}
@@ -42,7 +45,7 @@ def main() -> None:
         learnt = learnt_weights(functions, frozen, paths.COMPONENT_FOCUS, counters)
         cells += [cell for cell, _ in learnt]
         series: dict[tuple[str, ...], list[Cell]] = {}
-        for cell in cells:
+        for cell in (with_components(cell, training.prepositional_objects) for cell in cells):
             counters.drop(cell.unavailable.reason) if cell.unavailable else counters.keep()
             series.setdefault(series_of(cell), []).append(cell)
         groups = series.values()
@@ -54,7 +57,6 @@ def main() -> None:
             | {"kind": said.kind, "step": said.step, "weights": said.weights}
             for cell, said in learnt
         ]
-        training = params.component_training
         about |= {"draws": DRAWS, "epochs": training.epochs if training.enabled else 0, "seeds": training.seeds}
         write_json(paths.COMPONENT_REPORT, about)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.cells import LEARNT, Inputs, benchmarks_of
+from sentence_distillery.component_focus.cells import LEARNT, Inputs, analysed, benchmarks_of
 from sentence_distillery.component_focus.frozen_weights import embed_with, learn_all
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import NO_WEIGHTS, AbsentModelError, load_encoder
@@ -30,7 +30,8 @@ def main() -> None:
         inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
         try:
             encoder = PairEncoder(load_encoder(params.encoders[name]), Pooling(params.component_training.pooling))
-            embed, trees = partial(embed_with, encoder), read_trees(paths.TREES)
+            embed = partial(embed_with, encoder)
+            trees = analysed(read_trees(paths.TREES), params.component_training.prepositional_objects)
             tasks = benchmarks_of(params.component_focus.tasks, inputs.benchmarks)
             learnt = {task: learn_all(task, embed, trees, inputs, counters) for task in tasks}
         except AbsentModelError as error:

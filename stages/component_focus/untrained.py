@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import get_args
 
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.component_focus.cells import Inputs
+from sentence_distillery.component_focus.cells import Inputs, analysed
 from sentence_distillery.component_focus.options import Order
 from sentence_distillery.encoders.functions import load_function
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
@@ -26,7 +26,14 @@ from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.papers.grid.cell import Cell
-from sentence_distillery.papers.paper3.results import Frozen, at_inference, cell_figures, gains_over_none, series_of
+from sentence_distillery.papers.paper3.results import (
+    Frozen,
+    at_inference,
+    cell_figures,
+    gains_over_none,
+    series_of,
+    with_components,
+)
 from sentence_distillery.papers.paper3.untrained import cells, encoded
 from sentence_distillery.reporting.publish import keep_matrix
 from sentence_distillery.syntax.trees import read_trees
@@ -46,12 +53,16 @@ def arguments() -> argparse.Namespace:
         "--weights", type=float, nargs="+", required=True, help="weights of the component; 0.0 must be among them"
     )
     parser.add_argument("--labelled", type=float, nargs="*", default=[], help="weights with which SICK-E is scored")
+    parser.add_argument(
+        "--direct-objects", action="store_true", help="components without prepositional objects, as in table 3's parse"
+    )
     return parser.parse_args()
 
 
 def scored(name: str, given: argparse.Namespace, params: Params, counters: Counters) -> Iterator[Cell]:
     """Yield the cells of an encoder."""
-    inputs, trees = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS), read_trees(paths.TREES)
+    inputs = Inputs(BenchmarkData(paths.BENCHMARKS), paths.AUGMENTED_PAIRS)
+    trees = analysed(read_trees(paths.TREES), not given.direct_objects)
     if name in params.component_focus.functions:
         focus = params.component_focus.model_copy(update={"weights": given.weights})
         embed = load_function(params.component_focus.functions[name])
@@ -69,7 +80,8 @@ def main() -> None:
     with stage("component_focus_untrained", unit="sentences") as (params, counters):
         for name in given.encoders:
             series: dict[tuple[str, ...], list[Cell]] = {}
-            for cell in scored(name, given, params, counters):
+            for each in scored(name, given, params, counters):
+                cell = with_components(each, not given.direct_objects)
                 series.setdefault(series_of(cell), []).append(cell)
             rows = [row for group in series.values() for cell in group for row in cell_figures(cell)]
             rows += [gain for group in series.values() for gain in gains_over_none(group)]

@@ -39,11 +39,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Keep the figures of a run of paper 1's chain.")
     parser.add_argument("name", help="name of the files")
     parser.add_argument(
-        "--command", help="command that made the run (default: the profile and `dvc repro paper_pages`)"
+        "--command",
+        help="command that made the run (default: the profile and `dvc repro evaluate repulsion paper1_results`)",
     )
     given = parser.parse_args()
     try:
-        command = given.command or f"python -m stages.params use {load_params().name}; dvc repro paper_pages"
+        command = (
+            given.command
+            or f"python -m stages.params use {load_params().name}; dvc repro evaluate repulsion paper1_results"
+        )
         comment = f"{command}; {datetime.date.today().isoformat()}; {machine()}"
         rows = [*read_results(paths.PAPER1_RESULTS)]
         for further in (paths.RESULTS, paths.PAPER1_SPEEDS, paths.SPEEDS):

@@ -22,6 +22,7 @@ from sentence_distillery.papers.grid.axes import Place
 from sentence_distillery.papers.grid.cell import SCHEMA, SOUP, TEST, Cell, Run, read_cell, table_of, write_cell
 from sentence_distillery.papers.paper3 import results as focus
 from sentence_distillery.papers.paper3 import section as paper_3
+from sentence_distillery.papers.paper3.claims import claims
 from sentence_distillery.papers.paper3.gains import UNTRAINED, verdict
 from sentence_distillery.papers.paper3.results import cell_figures, gains
 from sentence_distillery.syntax.trees import Tree
@@ -101,6 +102,22 @@ def test_the_order_of_adding_and_pooling_keeps_series_apart() -> None:
     assert [row.system for row in rows] == ["tiny, W_cf = 0.2", "tiny MAX, W_cf = 0.2"]
     assert [paper_3.series(row) for row in rows] == ["tiny, after pooling", "tiny MAX"]
     assert focus.series_of(after) != focus.series_of(before)
+
+
+def test_components_of_another_kind_keep_series_apart() -> None:
+    """Without prepositional objects: shown under a name of their own, and no claim counts them."""
+    cells = [replace(cell, place=Place(cell.place, task="stsb")) for cell in (outcome(0.0, 0.5), outcome(0.2, 0.1))]
+    direct = [focus.with_components(cell, prepositional_objects=False) for cell in cells]
+    assert focus.series_of(direct[1]) != focus.series_of(cells[1])
+    assert focus.series_of(focus.with_components(cells[1], prepositional_objects=True)) == focus.series_of(cells[1])
+    rows = [*cell_figures(direct[1]), *focus.gains_over_none(direct)]
+    assert {paper_3.series(row) for row in rows} == {"tiny, without prepositional objects, after pooling"}
+    assert [row.protocol for row in rows[:3:2]] == [
+        "component focus, without prepositional objects, after pooling",
+        "ten folds, penalty within, without prepositional objects, after pooling",
+    ]
+    assert {claim.verdict for claim in claims(rows)} == {"not tested"}
+    assert "reproduced" in {claim.verdict for claim in claims(focus.gains_over_none(cells))}
 
 
 def test_a_learnt_weight_is_no_place_on_the_grid() -> None:

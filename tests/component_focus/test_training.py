@@ -70,6 +70,7 @@ PARAMS = ComponentTraining(
     seeds=[1],
     pooling="mean",
     order="before_pooling",
+    prepositional_objects=True,
     label_weight=1.0,
     epochs=2,
     batch_size=2,
@@ -117,6 +118,24 @@ def test_subject_predicate_and_object_are_parts_of_their_own(encoder: PairEncode
     assert found.parts[0].tolist() == [7, 8, 9]
     assert found.tokens.ids[7:] == [encoder.tokens([word]).ids[0] for word in ("dog", "drinks", "water")]
     assert set(found.parts[1:].ravel().tolist()) == {NONE}  # nobody has parsed the others
+
+
+def test_the_words_of_a_part_of_speech_are_a_part_of_their_own(encoder: PairEncoder) -> None:
+    """As a loop over the parts adds them, with weights that differ."""
+    found, weights = laid_out(encoder, "tags"), Weights("tags", encoder.dimension, "after_pooling")
+    there = {name: place for name, place in zip(weights.names, found.parts[0].tolist(), strict=True) if place != NONE}
+    assert there == {"ADJ": 7, "NOUN": 8, "VERB": 9, "DET": 10}
+    expected = [encoder.tokens([words]).ids[0] for words in ("cold", "dog water", "drinks", "the the")]
+    assert found.tokens.ids[7:] == expected
+    encoder.eval()
+    assert weights.values is not None
+    with torch.inference_mode():
+        weights.values.copy_(torch.arange(len(weights.names)) / 100)
+        vectors = encoder(found.tokens.take(np.array([0, *there.values()])))
+        by_hand = vectors[0] + sum(
+            weights.learnt()[name] * vector for name, vector in zip(there, vectors[1:], strict=True)
+        )
+        assert torch.allclose(focused(encoder, found, np.array([0]), weights)[0], by_hand, atol=1e-5)
 
 
 @pytest.mark.parametrize("pooling", Pooling)

@@ -32,7 +32,7 @@ from sentence_distillery.pairs.thresholds import RULES, Folds, cross_validated
 from sentence_distillery.pairs.training import Examples, Notes, PairModel, Training
 from sentence_distillery.papers.grid import cell as grid
 from sentence_distillery.papers.grid.results import NOT_RUN
-from sentence_distillery.papers.paper2 import cost
+from sentence_distillery.papers.paper2 import cost, rates
 from sentence_distillery.papers.paper2.cell import Cell
 from sentence_distillery.reporting.publish import keep_matrix
 from stages import paths
@@ -45,6 +45,7 @@ from stages.pairs import (
     pair_embeddings,
     pair_results,
     paraphrase,
+    search_rates,
 )
 from stages.pairs import predict as predict_stage
 from stages.paths import COMBINATIONS, PAIR_COST, PAIRS, PARAPHRASE_REPORT, PARAPHRASER, STARTS
@@ -483,3 +484,60 @@ def test_what_comparing_sentences_costs(workspace: Path, monkeypatch: pytest.Mon
     assert [entry["system"] for entry in timed] == list(systems)
     for entry in timed:
         assert entry["seconds"] == pytest.approx(entry["runs"] / entry["per_second"] + entry["comparison"])
+
+
+# Learning rates
+
+
+@pytest.fixture(scope="module")
+def searched(matrix: Path) -> list[Result]:
+    """Rates of a cross-encoder, 0.005 among them, which is that of the matrix; then those of a bi-encoder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(matrix)
+        run(search_rates, "tiny", "mean", "pair", "0.005", "1e30", "0.1")
+        run(search_rates, "tiny", "mean", "siamese", "0.002")
+        (file,) = (paths.PARAPHRASE_RUNS / "rates").glob("*.csv")
+        command = file.read_text(encoding="utf-8").splitlines()[0]
+        assert command.count("stages.pairs.search_rates tiny mean") == 2
+        return read_results(file)
+
+
+def rate_rows(rows: list[Result], strategy: str, split: str) -> dict[str, Result]:
+    found = [row for row in rows if (row.strategy, row.split, row.metric) == (strategy, split, "accuracy")]
+    return {row.protocol.removeprefix("learning rate "): row for row in found}
+
+
+def test_each_rate_is_judged_on_validation_pairs(searched: list[Result], workspace: Path) -> None:
+    """The matrix' own rate comes to what its cell comes to; a rate far too high has a reason and is not chosen."""
+    tried, cell = rate_rows(searched, "pair", "validation"), result("tiny-mean-combined", STARTS)
+    assert list(tried) == ["0.005", "0.1", "1e+30"]
+    assert tried["0.005"].number == pytest.approx(cell.there[0].figures["validation"], abs=1e-4)
+    assert tried["1e+30"].value == rates.DIVERGED
+    (chosen,) = rate_rows(searched, "pair", "test").values()
+    assert tried[chosen.protocol.removeprefix("learning rate ")].number == max(
+        row.number or 0 for row in tried.values()
+    )
+    assert chosen.low is not None and chosen.number is not None and chosen.low <= chosen.number
+
+
+def test_a_search_leaves_those_of_other_strategies(searched: list[Result]) -> None:
+    assert [len(rate_rows(searched, name, "validation")) for name in ("pair", "siamese")] == [3, 1]
+    again = rates.merged(searched, [row for row in searched if row.strategy == "siamese"])
+    assert len(again) == len(searched)
+
+
+def test_the_table_of_rates(searched: list[Result]) -> None:
+    table = rates.table(searched)
+    assert table and [title for title, _ in table.blocks] == ["tiny MEAN, pair", "tiny MEAN, siamese"]
+    assert [name for name, _ in table.blocks[0][1]] == [
+        "learning rate 0.005",
+        "learning rate 0.1",
+        "learning rate 1e+30",
+    ]
+    assert table.notes == [rates.DIVERGED.reason] and rates.table([]) is None
+
+
+def test_of_equal_rates_the_lowest_is_chosen() -> None:
+    tried = [rates.Tried(rate, accuracy, {}) for rate, accuracy in ((0.01, 0.7), (0.001, 0.7), (0.1, 0.6))]
+    assert rates.best(tried) == tried[1]
+    assert rates.best([rates.Tried(1.0, rates.DIVERGED, {})]) is None

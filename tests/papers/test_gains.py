@@ -16,7 +16,8 @@ from sentence_distillery.papers.paper1 import ablation
 from sentence_distillery.papers.paper1.claims import BOTH, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import Cosines, between, read_gains
 from sentence_distillery.papers.paper1.kept import ABLATION, keep, read_kept
-from sentence_distillery.papers.paper1.section import PaperStudentRun, shown
+from sentence_distillery.papers.paper1.published import TABLE_1
+from sentence_distillery.papers.paper1.section import PaperStudentRun, ablation_table, shown
 
 SIZE = 120
 SCORES = np.random.default_rng(3).uniform(0, 5, SIZE).astype(np.float32)
@@ -114,7 +115,8 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
     rows = [
         Result("paper student", "stsb", "test", "mean", metric, 0.5, SIZE) for metric in ("pearson", "spearman", "mae")
     ]
-    examples: dict[str, Any] = {"cosines": {}, "words": {}}
+    words = [{"rows": ["storm", "the"], "columns": ["port"], "cosines": [[0.5], [None]]}] * len(TABLE_1)
+    examples: dict[str, Any] = {"cosines": {}, "words": {"skip-gram": words, "refined": words}}
     keep(tmp_path, "small", "made by hand", rows, run, examples, list(seen.gains()))
     write_results(tmp_path / f"{ABLATION}.csv", ablation.rows(found(), PAIRS, {"tf-idf": 2.0, "dpcs": 1.0}))
     gains = list(ablation.gains(found(), PAIRS))
@@ -127,4 +129,11 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
     assert verdicts["Both methods together are better than each alone"] == "reproduced"
     assert verdicts["DPCS is cheaper than TF-IDF weights"] == "reproduced"
     assert verdicts["Training improves fast at first and then stays"] == "reproduced"
-    assert about["ablation"].caption == "Neither part of the method, one, or both"
+    titles = [heat_map.title for pair in about["heat_maps"] for heat_map in pair]
+    assert titles[:2] == ["Figure 2: before refinement", "Figure 2: after refinement"] and len(titles) == 4
+
+
+def test_the_table_of_the_ablation() -> None:
+    table = ablation_table(list(ablation.rows(found(), PAIRS, {"mean": 0.5})))
+    assert table and table.caption == "Neither part of the method, one, or both"
+    assert ablation_table([]) is None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sentence_distillery.syntax.components import component
+from sentence_distillery.syntax.components import component, without_obliques
 from sentence_distillery.syntax.trees import Tree
 
 MakeTree = Callable[[str], Tree]
@@ -33,6 +33,13 @@ def test_table_3_where_the_stanford_parser_found_no_verb(tree: MakeTree) -> None
     found = component(tree("A/DT/2/det man/NN/0/root attacks/NNS/2/dep a/DT/5/det woman/NN/2/dep"))
     assert found.text == "man attacks woman"
     assert found.route == "tags"
+
+
+def test_without_prepositional_objects(tree: MakeTree) -> None:
+    """As the parse of table 3 has them, nmod; a direct object stays."""
+    found = tree("A/DT/2/det man/NN/3/nsubj plays/VBZ/0/root guitar/NN/3/obj in/IN/7/case the/DT/7/det park/NN/3/obl")
+    assert component(found).text == "man plays guitar park"
+    assert component(without_obliques(found)).text == "man plays guitar"
 
 
 @pytest.mark.parametrize(

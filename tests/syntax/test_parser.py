@@ -1,9 +1,15 @@
 """The bundled models in use, and every kind of invalid text or model."""
 
+import hashlib
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +19,7 @@ import stanza
 import torch
 
 from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.runtime.cache import VARIABLE
 from sentence_distillery.syntax.components import component
 from sentence_distillery.syntax.packed import unpack
 from sentence_distillery.syntax.parser import (
@@ -122,18 +129,85 @@ def test_models_that_are_not_there(model: str, message: str, tmp_path: Path, mon
         models_of(model)
 
 
-def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
-    """Write the files that `hub` fetches and `path` may name: resources.json, and one for each processor's packages."""
+def write_stanza(directory: Path) -> dict[str, Any]:
+    """Write a file for each processor's packages, as Stanza has them, and return what resources.json says of them."""
     about: dict[str, Any] = {"lang_name": "English", "packages": {"default": dict.fromkeys(PROCESSORS, "small")}}
     for name in (*PROCESSORS, PRETRAIN):
-        target = tmp_path / "en" / name / "small.pt"
+        target = directory / name / "small.pt"
         target.parent.mkdir(parents=True)
         torch.save(unpack(BUNDLED / f"{name}.safetensors"), target)
         needs = [{"model": PRETRAIN, "package": "small"}] if name in ("pos", "depparse") else []
-        about[name] = {"small": {"md5": "", "dependencies": needs}}
-    write_json(tmp_path / "resources.json", {"en": about})
+        about[name] = {"small": {"md5": hashlib.md5(target.read_bytes()).hexdigest(), "dependencies": needs}}
+    return about
+
+
+def test_a_directory_as_stanza_downloads_it(parser: Parser, tmp_path: Path) -> None:
+    """The files that `hub` fetches and `path` may name: resources.json, and one for each processor's packages."""
+    write_json(tmp_path / "resources.json", {"en": write_stanza(tmp_path / "en")})
     texts = ["A man attacks a woman", "He doesn't run."]
     assert load_parser.__wrapped__(tmp_path, 60).parse(texts) == parser.parse(texts)
+
+
+class Served(SimpleHTTPRequestHandler):
+    """Serves a directory without a word."""
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """The directory that a hub on loopback serves as Stanza's, and its address."""
+    directory = tmp_path / "served"
+    directory.mkdir()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Served, directory=str(directory)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    version = stanza.resources.common.DEFAULT_RESOURCES_VERSION
+    about = write_stanza(directory / f"stanza-en/{version}")
+    url = f"{address}/stanza-{{lang}}/{{resources_version}}/{{filename}}"
+    write_json(directory / f"resources_{version}.json", {"en": about, "url": url})
+    yield directory, address
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+FROM_HUB = """
+from sentence_distillery.syntax.parser import load_parser
+from stages.syntax.parse import models_of
+directory = models_of("hub")
+print(directory)
+print(load_parser(directory, 60).parse(["He doesn't run."]))
+"""
+
+
+def from_hub(cache: Path, address: str) -> "subprocess.CompletedProcess[str]":
+    """Parse with the hub's models in a new process, as Stanza reads its address once, when it is imported."""
+    settings = {"STANZA_RESOURCES_URL": address, VARIABLE: str(cache), "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, "-c", FROM_HUB], env=os.environ | settings, capture_output=True, text=True)
+
+
+def test_stanzas_models_of_the_hub(hub: tuple[Path, str], parser: Parser, tmp_path: Path) -> None:
+    """They are fetched into the cache, parse as those that were put there, and are not asked for again."""
+    served, address = hub
+    first = from_hub(tmp_path / "cache", address)
+    directory, trees = first.stdout.splitlines()[-2:]
+    assert Path(directory).is_relative_to(tmp_path / "cache"), first.stderr
+    assert trees == str(parser.parse(["He doesn't run."]))
+    shutil.rmtree(served)
+    assert from_hub(tmp_path / "cache", address).stdout.splitlines()[-2:] == [directory, trees]
+
+
+def test_a_model_of_the_hub_that_is_not_what_it_says(hub: tuple[Path, str], tmp_path: Path) -> None:
+    """fault 24: nothing of it stays in the cache."""
+    served, address = hub
+    (file,) = served.rglob("depparse/small.pt")
+    file.write_bytes(file.read_bytes()[:-1])
+    found = from_hub(tmp_path / "cache", address)
+    assert "Stanza's English models are not in" in found.stderr and "Set syntax.model to bundled" in found.stderr
+    assert not list((tmp_path / "cache").rglob("*.pt"))
 
 
 def test_a_damaged_model(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def read_kept(directory: Path) -> list[Kept]:
     """
     gains, rows = read_ablation(directory)
     seconds = seconds_of(rows)
-    return [_read(path, seconds, gains, rows) for path in sorted(directory.glob("*.csv")) if path.stem != ABLATION]
+    return [_read(path, seconds, gains) for path in sorted(directory.glob("*.csv")) if path.stem != ABLATION]
 
 
 def read_ablation(directory: Path) -> tuple[list[Gain], list[Result]]:
@@ -61,7 +61,7 @@ def seconds_of(rows: Sequence[Result]) -> dict[str, float]:
     return {row.protocol: row.number for row in rows if row.metric == "seconds" and row.number is not None}
 
 
-def _read(path: Path, seconds: dict[str, float], ablation: list[Gain], rows: list[Result]) -> Kept:
+def _read(path: Path, seconds: dict[str, float], ablation: list[Gain]) -> Kept:
     about = path.with_suffix(".json")
     content = read_json(about, dict[str, Any])
     try:
@@ -69,4 +69,4 @@ def _read(path: Path, seconds: dict[str, float], ablation: list[Gain], rows: lis
         gains = TypeAdapter(list[Gain]).validate_python(content["gains"])
     except (KeyError, TypeError, ValidationError) as error:
         raise unreadable(about, f"it is not a kept run of paper 1: {error}") from error
-    return Kept(path.stem, comment_of(path), read_results(path), run, content["examples"], gains, ablation, rows)
+    return Kept(path.stem, comment_of(path), read_results(path), run, content["examples"], gains, ablation)

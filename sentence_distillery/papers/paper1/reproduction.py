@@ -127,7 +127,7 @@ def table_2(examples: Mapping[str, Any]) -> Table:
         ours = [_on_five(_cosine(examples["cosines"][name], place)) for name in systems]
         lines.append((f"{row.sentence1} — {row.sentence2}", [[cell] for cell in (*paper, *ours)]))
     groups = [
-        ("People", [Metric("gold")]),
+        ("Gold score", [Metric("human rating")]),
         ("Paper", [Metric("best other"), Metric("MyModel")]),
         ("This run", [Metric(name) for name in systems]),
     ]

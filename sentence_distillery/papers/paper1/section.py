@@ -48,7 +48,6 @@ class Kept:
     examples: Mapping[str, Any]
     gains: Sequence[Gain]
     ablation: Sequence[Gain]
-    ablation_rows: Sequence[Result]
 
 
 def refinement(run: PaperStudentRun) -> claims.Refinement:
@@ -118,7 +117,7 @@ def shown(kept: Kept) -> dict[str, Any]:
         "claims": claims.claims(kept.rows, about, teachers(kept.run.student)),
         "tables": reproduction.tables(kept.rows, {}),
         "examples": [reproduction.table_1(kept.examples), reproduction.table_2(kept.examples)],
-        "ablation": ablation_table(kept.ablation_rows),
+        "heat_maps": reproduction.heat_maps(kept.examples),
         "curves": training(kept.run.curve),
     }
 

@@ -13,7 +13,9 @@ from typing import Any
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.unavailable import Unavailable
-from sentence_distillery.papers.paper2.cell import BY_COSINE, Cell
+from sentence_distillery.pairs.options import Combination
+from sentence_distillery.papers.paper2 import rates
+from sentence_distillery.papers.paper2.cell import BY_COSINE, WITHOUT_LAYERS, Cell
 from sentence_distillery.papers.paper2.claims import claims
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.contents import Drawn
@@ -65,6 +67,8 @@ NAMES = {
     "ranking": "ranking",
 }
 NOT_ASKED = Unavailable("not run")
+COMBINATIONS = [each.value for each in Combination]  # of table 4
+RATES = "rates"  # the directory of searched learning rates below that of the kept matrices
 PACKAGE, SHARED = "sentence_distillery.papers.paper2", "sentence_distillery.papers"
 
 
@@ -174,13 +178,22 @@ def column(encoder: str, pooling: str) -> str:
 
 
 def table_4(cells: Cells, pairs: int) -> list[Table]:
-    """Make table 4, logistic regression on combinations, for each encoder, pooling and trained part."""
-    groups: dict[str, list[tuple[str, list[Sequence[Result]]]]] = {}
+    """Make table 4, logistic regression on combinations, for each place: a column for each part that is trained."""
+    places: dict[str, dict[Strategy, Sequence[Result]]] = {}
     for cell, rows in cells.items():
-        name = f"({cell.strategy.replace(',', ', ').replace('*', ' * ')})"
-        caption = f"Table 4: {cell.encoder}, {cell.pooling.upper()}, {cell.start} trained"
-        groups.setdefault(caption, []).append((name, [rows]))
-    return [table(caption, f"{pairs:,} test pairs", rows, ["Head"], "Vectors") for caption, rows in groups.items()]
+        places.setdefault(column(cell.encoder, cell.pooling), {})[cell.start, cell.strategy] = rows
+    made = []
+    for place, own in places.items():
+        trained = sorted(unique(start for start, _ in own), key=list(WITHOUT_LAYERS).index)
+        names = sorted(unique(features for _, features in own), key=lambda name: rank(name, COMBINATIONS))
+        lines = [(spaced(name), [own.get((start, name), []) for start in trained]) for name in names]
+        made.append(table(f"Table 4: {place}", f"{pairs:,} test pairs", lines, trained, "Vectors"))
+    return made
+
+
+def spaced(features: str) -> str:
+    """Write a combination as the paper does."""
+    return f"({features.replace(',', ', ').replace('*', ' * ')})"
 
 
 def by_number(rows: Sequence[Result]) -> list[Table]:
@@ -196,15 +209,17 @@ def matrix_of(rows: Sequence[Result]) -> dict[Cell, list[Result]]:
     return gathered([row for row in rows if row.table != "4"])
 
 
-def kept(directory: Path) -> list[dict[str, Any]]:
-    """Read the matrices that `publish --matrix` has kept: heat map, tables, and kept curves and orders."""
+def kept(directory: Path, cost: Sequence[Mapping[str, float | str]] = ()) -> list[dict[str, Any]]:
+    """Read the matrices that `publish --matrix` has kept: heat map, tables, curves, orders, and searched rates."""
     matrices = []
     for path in sorted(directory.glob("*.csv")):
         rows = read_results(path)
         about = path.with_suffix(".json")
         drawn = read_json(about, Drawn) if about.exists() else {"curves": [], "orders": []}
         name = {"file": path.as_posix(), "dataset": label(rows[0].dataset)}
-        matrices.append({**name, "claims": claims(rows, []), **shown(rows, drawn)})
+        tried = directory / RATES / path.name
+        searched = rates.table(read_results(tried)) if tried.exists() else None
+        matrices.append({**name, "claims": claims(rows, cost), "rates": searched, **shown(rows, drawn)})
     return matrices
 
 
@@ -327,7 +342,7 @@ def section(rows: Sequence[Result], about: Mapping[str, Any], cost: Mapping[str,
         **shown(rows, about),
         "claims": claims(rows, cost["systems"]),
         "cost": cost,
-        "kept": kept(directory),
+        "kept": kept(directory, cost["systems"]),
     }
     content = rendered("paper2.html", {"paraphrase": values}, PACKAGE, SHARED)
     return Section("paper2", "Paper 2 and this run", content)

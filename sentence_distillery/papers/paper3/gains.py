@@ -3,10 +3,13 @@
 from sentence_distillery.component_focus.options import Order
 from sentence_distillery.evaluation.results import Result
 
-TRAINED, UNTRAINED = "component focus", "untrained"  # strategies
+TRAINED, UNTRAINED, CROSSED = "component focus", "untrained", "cross-encoder"  # strategies
+RATINGS = "component focus"  # a protocol: the cosine of two sentences with their components
 GAIN = "{} gain"  # over W_cf = 0, as a metric
 BEFORE, AFTER = "before pooling", "after pooling"  # how a sentence and its component are added, last in a protocol
 ORDERS: dict[Order, str] = {"before_pooling": BEFORE, "after_pooling": AFTER}
+
+DIRECT = "without prepositional objects"  # in a protocol, before that: components as in the parse of table 3
 
 
 def verdict(gain: Result) -> str:
@@ -18,6 +21,11 @@ def verdict(gain: Result) -> str:
 def order_of(row: Result) -> str:
     """Return how a sentence and its component were added."""
     return AFTER if row.protocol.endswith(AFTER) else BEFORE
+
+
+def differences(row: Result) -> list[str]:
+    """Name what differs from the paper's section 3.2.1 and table 2: the components, or the order."""
+    return [DIRECT] * (DIRECT in row.protocol) + [AFTER] * (order_of(row) == AFTER)
 
 
 def series_name(encoder: str, pooling: str) -> str:

@@ -41,12 +41,12 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.papers.grid.axes import Place
 from sentence_distillery.papers.grid.cell import TEST, Cell, Run, table_of
 from sentence_distillery.papers.grid.results import over_runs
-from sentence_distillery.papers.paper3.gains import GAIN, ORDERS, TRAINED, UNTRAINED, series_name
+from sentence_distillery.papers.paper3.gains import DIRECT, GAIN, ORDERS, RATINGS, TRAINED, UNTRAINED, series_name
 from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
-RATINGS, FOLDS, TRAIN = "component focus", "ten folds, penalty within", "trained on train"  # protocols
+FOLDS, TRAIN = "ten folds, penalty within", "trained on train"  # protocols
 
 
 class LearntWeights(Content):
@@ -83,9 +83,19 @@ def order_of(cell: Cell) -> str:
     return ORDERS[order]
 
 
+def how_added(cell: Cell) -> str:
+    """Say which component a cell adds if it is not that of table 2, and in which order."""
+    return ", ".join([DIRECT] * (not cell.place.get("prepositional_objects", True)) + [order_of(cell)])
+
+
+def with_components(cell: Cell, prepositional_objects: bool) -> Cell:
+    """Return the cell with its kind of components in its place."""
+    return replace(cell, place=Place(cell.place | {"prepositional_objects": prepositional_objects}))
+
+
 def series_of(cell: Cell) -> tuple[str, ...]:
     """Return the key that a cell shares with the cells of other weights."""
-    return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup), order_of(cell)
+    return cell.place["encoder"], cell.place["task"], strategy_of(cell), str(cell.soup), how_added(cell)
 
 
 def row_of(cell: Cell, metric: str, values: Sequence[Figure]) -> Result:
@@ -99,7 +109,7 @@ def row_of(cell: Cell, metric: str, values: Sequence[Figure]) -> Result:
         system=", ".join([series_name(encoder, pooling), *kind, f"W_cf {named}"]),
         dataset=task,
         split=TEST,
-        protocol=f"{FOLDS if labels else RATINGS}, {order_of(cell)}",
+        protocol=f"{FOLDS if labels else RATINGS}, {how_added(cell)}",
         metric=metric,
         value=0.0,
         n=0 if cell.unavailable else cell.column("rating").shape[1],
@@ -131,7 +141,7 @@ def _other(cell: Cell, name: str) -> Result:
     metric, _, distance = name.partition(" by ")
     row = row_of(cell, metric, [run.figures[name] for run in cell.there])
     protocol = f"{RATINGS} by {distance}" if distance else TRAIN
-    return replace(row, protocol=f"{protocol}, {order_of(cell)}")
+    return replace(row, protocol=f"{protocol}, {how_added(cell)}")
 
 
 def gains(base: Cell, cell: Cell, counts: Floats) -> list[Result]:

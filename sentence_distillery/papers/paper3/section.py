@@ -11,7 +11,17 @@ from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results
 from sentence_distillery.papers.paper3.claims import CLAIMED, claims
-from sentence_distillery.papers.paper3.gains import AFTER, GAIN, UNTRAINED, order_of, series_name, verdict
+from sentence_distillery.papers.paper3.gains import (
+    CROSSED,
+    DIRECT,
+    GAIN,
+    RATINGS,
+    UNTRAINED,
+    differences,
+    order_of,
+    series_name,
+    verdict,
+)
 from sentence_distillery.reporting import charts
 from sentence_distillery.reporting.page import Section, rendered
 from sentence_distillery.reporting.tables import (
@@ -119,7 +129,7 @@ def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
     """
     made = []
     rows = [row for row in rows if not is_gain(row)]
-    listed = [row for row in rows if isinstance(row.weight, str) or row.weight in (0.0, CLAIMED)]
+    listed = [row for row in rows if not isinstance(row.weight, float) or row.weight in (0.0, CLAIMED)]
     for title, metrics in (("Table 5: relatedness", ("pearson", "spearman")), ("Table 6: entailment", ("accuracy",))):
         mine = [row for row in listed if row.metric in metrics]
         if mine:
@@ -135,11 +145,7 @@ def tables(rows: Sequence[Result], whose: str = "This run") -> list[Table]:
 def series(row: Result) -> str:
     """Name a row without its weight: the encoder, the model soup or untrained, and an order that is not the paper's."""
     kinds = [str(row.seed)] if row.seed is not None else [UNTRAINED] if row.strategy == UNTRAINED else []
-    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *_another_order(row)])
-
-
-def _another_order(row: Result) -> list[str]:
-    return [AFTER] if order_of(row) == AFTER else []
+    return ", ".join([series_name(row.encoder, row.pooling), *kinds, *differences(row)])
 
 
 def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
@@ -152,15 +158,17 @@ def _in_groups(rows: Sequence[Result], known: Sequence[Result]) -> list[Result]:
         replace(
             row,
             dataset=f"{label(row.dataset)}, {_protocol(row)}" if row.dataset in several else row.dataset,
-            system=", ".join([row.system, *_another_order(row)]),
+            system=", ".join([row.system, *differences(row)]),
         )
         for row in rows
     ]
 
 
 def _protocol(row: Result) -> str:
-    """Return the protocol without the order of adding and pooling."""
-    return row.protocol.removesuffix(f", {order_of(row)}")
+    """Return the protocol without the order of adding and pooling, and without the kind of component."""
+    if row.strategy == CROSSED:
+        return RATINGS
+    return row.protocol.removesuffix(f", {order_of(row)}").removesuffix(f", {DIRECT}")
 
 
 def _grid_table(title: str, lines: list[tuple[str, dict[float, float]]]) -> Table:
