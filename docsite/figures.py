@@ -366,7 +366,7 @@ def medical() -> list[str]:
 
 
 def probes() -> list[str]:
-    """What an encoder cannot tell apart."""
+    """The pairs that an encoder cannot tell apart."""
     summary = record("probes")["summary"]
     kinds = [kind for kind in summary["student"] if kind not in ("paper 1", "all but control")]
     rows = [

@@ -39,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is generated, and turn links to files into links to pages."""
+    """Fill in the generated parts, and turn links to files into links to pages."""
     place = page.file.src_uri
     pieces = FENCE.split(markdown)
     pieces[::2] = [LINK.sub(lambda link: linked(link, place, files), piece) for piece in pieces[::2]]

@@ -19,7 +19,7 @@ FOLDERS = ("sentence_distillery", "stages", "flows", "benchmarks", "docsite")
 WORDS = 25
 CALLS = {"print", "exit", "error", "debug", "info", "warning", "exception", "critical"}
 KEYWORDS = {"help", "description", "title"}
-TURNS = {  # pattern -> what to write
+TURNS = {  # pattern -> the better wording
     r"(?<![Tt]here )\b(?:is|are|was|were) no [a-z]": "'is not a', not 'is no'",
     r"\bwhere there (?:is|are)\b": "'if there is', not 'where there is'",
     r"\bwhat (?:it|he|they|you|one|is|was|were)\b": "a noun, not a clause with 'what'",

@@ -94,7 +94,7 @@ def dead_links(path: Path) -> Iterator[str]:
 
 
 def problems(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a page."""
+    """Yield the faults of a page."""
     name = path.relative_to(ROOT).as_posix()
     text = path.read_text(encoding="utf-8")
     if (mean := mean_words(text)) > MEAN_WORDS:
