@@ -74,7 +74,7 @@ def command_line() -> str:
 
 def _usage(command: argparse.ArgumentParser) -> list[str]:
     usage = " ".join(command.format_usage().removeprefix("usage: ").replace("[-h] ", "").split())
-    return ["```text", *textwrap.wrap(usage, 100, subsequent_indent="    ", break_on_hyphens=False), "```"]
+    return ["```output", *textwrap.wrap(usage, 88, subsequent_indent="    ", break_on_hyphens=False), "```"]
 
 
 def _arguments(command: argparse.ArgumentParser) -> Iterator[str]:
