@@ -24,7 +24,7 @@ WORDS = 25
 CALLS = {"print", "exit", "error", "debug", "info", "warning", "exception", "critical"}
 KEYWORDS = {"help", "description", "title"}
 TURNS = {  # pattern -> the better wording
-    r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer|better)[a-z]": "'is not a', not 'is no'",
+    r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer|better|larger|worse)[a-z]": "'is not a', not 'is no'",
     r"\bwhere there (?:is|are)\b": "'if there is', not 'where there is'",
     r"\bwhat (?:it|he|they|you|one|is|was|were)\b": "a noun, not a clause with 'what'",
     r"\b(?:whoever|whatever)\b": "a noun, not 'whoever' or 'whatever'",
@@ -83,12 +83,17 @@ def problems(text: str) -> Iterator[str]:
     >>> list(problems("x is no directory; give one."))
     ["write 'is not a', not 'is no'"]
     """
-    for pattern, better in TURNS.items():
-        if re.search(pattern, text):
-            yield f"write {better}"
+    yield from turns(text)
     for sentence in SENTENCE.split(text):
         if (words := len(sentence.split())) > WORDS:
             yield f"a sentence of {words} words, at most {WORDS}; split it"
+
+
+def turns(text: str) -> Iterator[str]:
+    """Yield the better wording for each turn of TURNS in a text."""
+    for pattern, better in TURNS.items():
+        if re.search(pattern, text):
+            yield f"write {better}"
 
 
 def offences(path: Path) -> Iterator[str]:
