@@ -69,8 +69,10 @@ def _whole_figures(text: str) -> str:
 
     >>> _whole_figures("84.7 / 84.8, 84.5 / 84.6").split(" ")
     ['84.7\\xa0/\\xa084.8,', '84.5\\xa0/\\xa084.6']
+    >>> _whole_figures("Pearson / Spearman")
+    'Pearson / Spearman'
     """
-    text = re.sub(r" ([/±]) ", "\xa0\\1\xa0", text)
+    text = re.sub(r"(?<=[\d–>]) ([/±]) (?=[\d–−<])", "\xa0\\1\xa0", text)
     return re.sub(r"\[[^\]<]*\]", lambda interval: interval[0].replace(" ", "\xa0"), text)
 
 
