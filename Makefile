@@ -6,7 +6,7 @@
 # make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
-# make bench       sentences a second beside model2vec, sentence-transformers and the teacher
+# make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses a worse one
 # make release-search  the one for search, models/released_search, from texts and sets of FROM="<directory> ..."
@@ -63,7 +63,7 @@ distil: $(READY)
 	@echo "The encoder is in models/student, the report is reports/index.html."
 
 # The tests run in processes side by side; threads within each would only wait for one another. Byte code is kept, or
-# each of the hundreds of processes that the tests start would compile the project anew.
+# each of the hundreds of processes that the tests start would compile the project again.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 python -m pytest --numprocesses 3 --dist loadfile \
   --no-loadscope-reorder --durations 12
 test: $(READY)

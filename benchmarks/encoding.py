@@ -157,7 +157,7 @@ def stream_memory(directory: Path, count: int) -> dict[str, float]:
 
 
 def machine() -> dict[str, object]:
-    """Return what the figures were measured on."""
+    """Return the machine that the figures were measured on."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     return {

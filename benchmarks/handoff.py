@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 def make_workspace(root: Path) -> None:
-    """Make a repository with one stage for a worker, and a clone of it beside it."""
+    """Make a repository with one stage for a worker, and a clone of it next to it."""
     root.mkdir()
     stage = {"cmd": "echo ${value} > out.txt", "outs": ["out.txt"], "meta": {"resources": "gpu"}}
     (root / "dvc.yaml").write_text(yaml.safe_dump({"stages": {"g": {**stage, "deps": ["input.txt"]}}}))

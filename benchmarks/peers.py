@@ -88,7 +88,7 @@ def teacher(task: TaskSet) -> Encoder:
 
 
 def model2vec(task: TaskSet) -> Encoder | Unavailable:
-    """Distil the teacher by model2vec, or load what an earlier run made."""
+    """Distil the teacher by model2vec, or load the model of an earlier run."""
     return distilled(as_teacher(TEACHER, None, LENGTH), 256)
 
 

@@ -102,6 +102,7 @@ def _hundred(text: str | None) -> float | None:
 def comparison() -> list[str]:
     """Our encoders, their peers, the teacher and a word search on public sets."""
     peers = run("suite/suite")
+    place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
     head = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
     own = [
         _measured("**released**, 160 dimensions", peers, "released", size("released")),
@@ -131,7 +132,8 @@ def comparison() -> list[str]:
         "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
         "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
         "[reports/published.csv](reports/published.csv). "
-        "The rest is measured by `python -m benchmarks.suite FROM`, or by `make pareto` (student, GloVe, speed). "
+        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        "teacher, speed; two cores). "
         "A dash means that this project has no such figure.",
         "",
         "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
@@ -374,7 +376,7 @@ def medical() -> list[str]:
 
 
 def probes() -> list[str]:
-    """What an encoder cannot tell apart."""
+    """The pairs that an encoder cannot tell apart."""
     summary = record("probes")["summary"]
     kinds = [kind for kind in summary["student"] if kind not in ("paper 1", "all but control")]
     rows = [

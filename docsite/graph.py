@@ -43,7 +43,7 @@ class Stage:
     axes: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield a Markdown list of what it runs, reads and writes."""
+        """Yield a Markdown list of its command, its inputs and its outputs."""
         yield f"- command: `{self.command}`" + (" (profits from a GPU)" if self.gpu else "")
         if self.axes:
             yield f"- one stage for each of: {', '.join(f'`{axis}`' for axis in self.axes)}"

@@ -27,6 +27,9 @@ FROM_ROOT = {page: source for source, page in ROOT_PAGES.items()}
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 MARK = re.compile(r"<!-- generated: ([\w ]+) -->")
 FENCE = re.compile(r"(^```.*?^```$)", re.S | re.M)
+CELL = re.compile(r"(<t[dh](?P<right> style=\"text-align: right;\")?[^>]*>)(?P<text>.*?)(?=</t[dh]>)", re.S)
+COMMANDS = re.compile(r"(?<=<div class=\"language-sh highlight\">).*?</code>", re.S)
+NAME = re.compile(r"\b(?:STS-B|SICK-[RE])\b")
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.S)
 
 
@@ -39,11 +42,44 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Fill in what is generated, and turn links to files into links to pages."""
+    """Fill in the generated parts, and turn links to files into links to pages."""
     place = page.file.src_uri
     pieces = FENCE.split(markdown)
     pieces[::2] = [LINK.sub(lambda link: linked(link, place, files), piece) for piece in pieces[::2]]
     return MARK.sub(lambda mark: GENERATED[mark[1]](), "".join(pieces))
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let a table break between figures, and a command between options, and not within one."""
+    html = COMMANDS.sub(lambda code: _whole_options(code[0]), html)
+    return CELL.sub(_whole_cell, html)
+
+
+def _whole_options(code: str) -> str:
+    """Keep each word with a hyphen whole, in the text of some HTML.
+
+    >>> _whole_options("<code>make --dry-run</code>")
+    '<code>make <span class="whole">--dry-run</span></code>'
+    """
+    return re.sub(r"(?<=>)[^<]+", lambda text: re.sub(r"\S*-\S*", r'<span class="whole">\g<0></span>', text[0]), code)
+
+
+def _whole_figures(text: str) -> str:
+    """Join the parts of pairs, intervals and spreads by spaces that do not break.
+
+    >>> _whole_figures("84.7 / 84.8, 84.5 / 84.6").split(" ")
+    ['84.7\\xa0/\\xa084.8,', '84.5\\xa0/\\xa084.6']
+    >>> _whole_figures("Pearson / Spearman")
+    'Pearson / Spearman'
+    """
+    text = re.sub(r"(?<=[\d–>]) ([/±]) (?=[\d–−<])", "\xa0\\1\xa0", text)
+    return re.sub(r"\[[^\]<]*\]", lambda interval: interval[0].replace(" ", "\xa0"), text)
+
+
+def _whole_cell(cell: re.Match[str]) -> str:
+    """Keep the figures of a cell that is aligned to the right whole, and the names of sets, which have a hyphen."""
+    text = _whole_figures(cell["text"]) if cell["right"] else cell["text"]
+    return cell[1] + (text if "<code" in text else NAME.sub(r'<span class="whole">\g<0></span>', text))
 
 
 def linked(link: re.Match[str], place: str, files: Files) -> str:

@@ -1,4 +1,4 @@
-"""The figures that are kept in git, by name: what the pages of the documentation show.
+"""The figures that are kept in git, by name; the pages of the documentation show them.
 
 reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
 reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
@@ -108,7 +108,7 @@ def size(system: str, precision: str | None = None, dimension: int | None = None
 
 
 def published(system: str) -> dict[str, str]:
-    """Return what others published of a system: dataset/metric to value, and `megabytes`."""
+    """Return the published figures of a system: dataset/metric to value, and `megabytes`."""
     rows = [row for row in table("published") if row["system"] == system]
     if not rows:
         raise InputError(f"reports/published.csv has no {system}; add its rows, each with its source.")

@@ -2,6 +2,7 @@
 
     every page            sentences have at most 25 words on average
     README, how-tos       no paragraph has more than 120 words
+    every page            none of the turns that docsite/messages.py names, but on the style page itself
     every page            links lead to files that are there, and to headings that the page has
 
 Code, tables and headings are not counted. An item of a list is a paragraph, and a colon ends a sentence as a full stop
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docsite.kept import ROOT
+from docsite.messages import turns
 
 MEAN_WORDS = 25
 PARAGRAPH_WORDS = 120
@@ -94,7 +96,7 @@ def dead_links(path: Path) -> Iterator[str]:
 
 
 def problems(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a page."""
+    """Yield the faults of a page."""
     name = path.relative_to(ROOT).as_posix()
     text = path.read_text(encoding="utf-8")
     if (mean := mean_words(text)) > MEAN_WORDS:
@@ -103,6 +105,8 @@ def problems(path: Path) -> Iterator[str]:
         for part in paragraphs(text):
             if (words := len(part.split())) > PARAGRAPH_WORDS:
                 yield f"{name}: {words} words in the paragraph '{part[:50]}…', at most {PARAGRAPH_WORDS}; split it"
+    for part in paragraphs(text) if name != "docs/style.md" else ():
+        yield from (f"{name}: {turn}: '{part[:50]}…'" for turn in turns(part))
     yield from (f"{name}: {link}" for link in dead_links(path))
 
 

@@ -24,6 +24,9 @@ PLUMBING = ("-h", "--help")
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 TYPES = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true, false", "null": "null"}
 
+# Command -> the extras that only some of its options need.
+PARTLY = {"compress": "Needs the extra `distill` for `--megabytes`, and `onnx` for `--format onnx`."}
+
 LIST_PARTS = {"crawl": ("CrawlInput",), "web": ("Site",), "benchmarks": ("OwnBenchmark",)}
 # Names that many sections share: their models leave the meaning to the section.
 SHARED = {
@@ -55,7 +58,7 @@ def command_line() -> str:
     parts = []
     for name, command in commands.choices.items():
         extra = cli.COMMANDS[name][2]
-        needs = f"Needs the extra `{extra}`." if extra else "Needs no extra."
+        needs = PARTLY.get(name, f"Needs the extra `{extra}`." if extra else "Needs no extra.")
         parts += [
             f"## {name}",
             "",
@@ -71,7 +74,7 @@ def command_line() -> str:
 
 def _usage(command: argparse.ArgumentParser) -> list[str]:
     usage = " ".join(command.format_usage().removeprefix("usage: ").replace("[-h] ", "").split())
-    return ["```text", *textwrap.wrap(usage, 100, subsequent_indent="    ", break_on_hyphens=False), "```"]
+    return ["```output", *textwrap.wrap(usage, 88, subsequent_indent="    ", break_on_hyphens=False), "```"]
 
 
 def _arguments(command: argparse.ArgumentParser) -> Iterator[str]:

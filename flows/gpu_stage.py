@@ -65,7 +65,7 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
     except StageError as error:
         return Failed(name=STAGE_FAILED, message=str(error))
     finally:
-        APILogHandler().flush()  # home reads the lines once it sees the last state
+        APILogHandler().flush()  # home reads the lines once it gets the last state
 
 
 def carry_out(order: Order, clone: Path) -> State[None]:
@@ -102,7 +102,7 @@ def carry_out(order: Order, clone: Path) -> State[None]:
 
 @contextmanager
 def beating() -> Iterator[None]:
-    """Change a label of this flow run every few seconds, so that home sees that its process lives."""
+    """Change a label of this flow run every few seconds, so that home knows that its process lives."""
     over, number = threading.Event(), UUID(str(flow_run.id))
 
     def beat() -> None:
@@ -136,7 +136,7 @@ def queue_of(clone: Path) -> str:
 
 
 def offer_queue(clone: Path, offer: Offer) -> str:
-    """Make or update the queue of this clone's worker, so that home sees its offer; return its name."""
+    """Make or update the queue of this clone's worker, so that home knows its offer; return its name."""
     create_pools()
     queue = queue_of(clone)
     with get_client(sync_client=True) as client:

@@ -22,11 +22,11 @@ from flows.execution.slots import queued
 from flows.hosting.database import RETRIES, DatabaseError, most_runs
 from flows.worktree import WorktreeError, bring_back, refuse_read_only
 
-QUEUE = Path(".dvc/tmp/queue")  # of runs that a Prefect server sees: SQLite bears only a few at a time
+QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 
 
 def run_in_threads(run: Run) -> None:
-    """Run the stages in threads, and print what they print. Raises PipelineError."""
+    """Run the stages in threads, and print their output. Raises PipelineError."""
     run.in_threads(
         lambda stage, line: print(f"{stage.name} | {line}", flush=True),
         lambda stage, outcome: print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True),

@@ -155,7 +155,7 @@ def graph_makers(root: Path, revision: str, path: str) -> set[str]:
 
 
 def _objects(root: Path, revision: str, artifact: str) -> list[str]:
-    """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
+    """List the outputs that a promotion needs: the artifact, and the benchmarks that the next one compares with."""
     graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
     registry = read_config(root).registry
     files = [file for file in (registry.benchmarks, registry.draws) if file]
@@ -167,7 +167,7 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it."""
     try:
         place, lacking = missing(root, _objects(root, revision, artifact))
-    except Exception as error:  # whatever the library of a remote raises
+    except Exception as error:  # any error of the library of a remote
         raise PromotionError(
             f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
             f"{type(error).__name__}: {error}. Try again when it answers."

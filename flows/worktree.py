@@ -35,7 +35,7 @@ from flows.execution.locks import clear_lock
 from flows.execution.process import without_git
 
 RUNS = Path(".dvc/tmp/runs")
-REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps the objects of nothing else but branches
+REFS = "refs/tags/distillery/runs"  # tags, since `dvc gc` keeps only the objects of branches
 KEPT_DAYS = 7.0
 END = "--end-of-options"  # for git: a value follows, even if it begins with a hyphen
 

@@ -512,13 +512,13 @@ def _model_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="released", help="released, released-search or a directory (released)")
 
 
-# Command -> (what runs it, what adds its arguments, the extra that it needs)
+# Command -> (its function, the function that adds its arguments, the extra that it needs)
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], None], Adds, str]] = {
     "encode": (encode, _encode_arguments, ""),
     "similarity": (similarity, _similarity_arguments, ""),
     "distill": (distill, _distill_arguments, "distill"),
     "evaluate": (evaluate, _evaluate_arguments, "distill"),
-    "compress": (compress, _compress_arguments, "onnx"),
+    "compress": (compress, _compress_arguments, "distill"),
     "explore": (explore, _explore_arguments, "serve"),
     "crawl": (crawl, _crawl_arguments, "crawl"),
     "clean": (clean, _clean_arguments, "corpus"),
@@ -562,6 +562,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if not extra or (error.name or "").startswith("sentence_distillery"):
             raise
+        extra = "onnx" if error.name == "onnx" else extra  # of `compress --format onnx` alone
         sys.exit(f"{options.command} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`.")
 
 

@@ -256,7 +256,7 @@ def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
     for each in value.values() if isinstance(value, dict) else value:
         total += _size(each, (*seen, id(value)))
         if total > MOST_VALUES:
-            raise yaml.YAMLError(f"its anchors stand for more than {MOST_VALUES:,} values")
+            raise yaml.YAMLError(f"its anchors expand to more than {MOST_VALUES:,} values")
     return total
 
 
@@ -276,7 +276,7 @@ _ParamsLoader.add_constructor("!day", _refuse_day)
 
 
 def read_params(path: Path = PARAMS, loader: type[_Loader] = _Loader) -> dict[str, Any]:
-    """Read the file as it is written; raise an InputError if it is not YAML, or has no sections."""
+    """Read the file without a change; raise an InputError if it is not YAML, or has no sections."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), loader)
         _size(content)

@@ -82,7 +82,7 @@ PAPER1_RESULTS = REPORTS / "paper1.csv"
 PAPER1_METRICS = REPORTS / "paper1_metrics.json"
 PAPER1_GAINS = REPORTS / "paper1_gains.json"
 EXAMPLES = REPORTS / "examples.json"
-SYSTEMS = REPORTS / "systems.json"  # what each system is, by its name
+SYSTEMS = REPORTS / "systems.json"  # the description of each system, by its name
 DRAWS = REPORTS / "draws.json"  # bootstrap draws of the student's figures
 DOMAIN = REPORTS / "domain.csv"  # figures on held-out texts, and on the user's own labels
 CORPUS_OVERVIEW = REPORTS / "corpus.json"
@@ -102,7 +102,7 @@ PAGE = REPORTS / "index.html"
 BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS)
 BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
-# Checkpoints: outside what DVC tracks, since DVC empties a stage's outputs before it runs
+# Checkpoints: not tracked by DVC, since DVC empties a stage's outputs before it runs
 DATA_CHECKPOINTS = Path("data/checkpoints")  # crawl state, shards of soft labels, trees, converted teachers
 CRAWL_STATE = DATA_CHECKPOINTS / "crawl"
 MODEL_CHECKPOINTS = Path("models/checkpoints")  # trainings

@@ -90,7 +90,7 @@ def use(profile: str, site: str | None, discard: bool) -> list[str]:
 
 
 def edits(present: Mapping[str, Any]) -> list[str]:
-    """Return what differs from the profile that `name` says, line by line; none if some site makes it equal."""
+    """Return the differences from the profile `name`, line by line; none if some site makes it equal."""
     name = present.get("name")
     if not isinstance(name, str) or name not in known("profile"):
         return [f"name: {name!r} is not a profile of {paths.CONF / 'profile'}"]
@@ -240,7 +240,7 @@ def _refuse_edits(present: Mapping[str, Any]) -> None:
 
 
 def _place(texts: Path, name: str) -> Path:
-    """Return where the texts are, or will be, below data/external."""
+    """Return the place of the texts below data/external, now or after copying."""
     if texts.resolve().is_relative_to(paths.EXTERNAL.resolve()):
         return Path(os.path.relpath(texts.resolve(), Path.cwd()))
     return paths.EXTERNAL / name

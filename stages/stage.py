@@ -26,7 +26,7 @@ from sentence_distillery.runtime.process import HeldError, end_with_caller, held
 from stages import paths
 from stages.params import PARAMS, Params, load_params, read_params
 
-LOWER = {  # what a stage needs most memory for
+LOWER = {  # the part of a stage that needs most memory
     "benchmarks": "benchmarks.sets",
     "clean": "shards.processes and clean.shard_documents",
     "crawl": "web.extraction_megabytes",
@@ -100,7 +100,7 @@ def written_before() -> dict[str, str]:
 
 
 def of_run(files: Ledger) -> dict[str, str]:
-    """Return the SHA-256 of each output that the stage wrote; checkpoints and costs go on changing."""
+    """Return the SHA-256 of each output that the stage wrote; checkpoints and costs still change."""
     return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS))
 
 

@@ -157,3 +157,17 @@ def test_the_command_line(python: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "pip install 'sentence-distillery[distill]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "extra"), [(["--megabytes", "1", "--texts", "texts.txt"], "distill"), (["--format", "onnx"], "onnx")]
+)
+def test_a_smaller_encoder_needs_an_extra_only_for_a_search_and_for_onnx(
+    python: Path, tmp_path: Path, options: list[str], extra: str
+) -> None:
+    (tmp_path / "texts.txt").write_text("A storm.\nA gale.\n", encoding="utf-8")
+    compress = [str(python.parent / "sentence-distillery"), "compress"]
+    subprocess.run([*compress, "smaller", "--dimension", "8"], cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run([*compress, "other", *options], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"pip install 'sentence-distillery[{extra}]'" in done.stderr

@@ -172,7 +172,7 @@ def guarded(work: Callable[[], None], name: str) -> int:
     except DvcException as error:
         print(f"ERROR: failed to reproduce '{name}': {': '.join(_reasons(error))}", flush=True)
         return FAILED
-    except Exception as error:  # whatever a remote's library raises ends here as one line
+    except Exception as error:  # any error of a remote's library ends here as one line
         print(f"ERROR: failed to reproduce '{name}': {one_line(error)}", flush=True)
         return FAILED
     return 0

@@ -100,7 +100,7 @@ class Host:
 
 
 def start_host(directory: Path | None) -> Host | None:
-    """Start a host where the system can: on Linux. Without a directory it waits for `enter`."""
+    """Start a host if the system can: on Linux. Without a directory it waits for `enter`."""
     return Host.started(*([str(directory)] if directory else [])) if sys.platform == "linux" else None
 
 

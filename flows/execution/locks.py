@@ -1,4 +1,4 @@
-"""DVC's two locks: what interrupted runs have left of them is cleared away, and another holder is named.
+"""DVC's two locks: remove the locks of interrupted runs, and name another holder.
 
     .dvc/tmp/lock      held while DVC reads or writes; it has the number of the process that held it last
     .dvc/tmp/rwlock    which process reads or writes which files, also while the command of a stage runs
@@ -167,7 +167,7 @@ def _forget(temporary: Path, pids: set[int]) -> None:
 
 
 def _busy(temporary: Path) -> str:
-    """Return a line that names whoever holds a lock now."""
+    """Return a line that names the process that holds a lock now."""
     found = list[str]()
     if (pid := _lock_holder(temporary)) is not None:
         found.append(_named(pid, " ".join(_line(_process(pid))), "DVC's lock"))
@@ -215,7 +215,7 @@ def _line(process: psutil.Process | None) -> list[str]:
 
 
 def _orphaned(pid: int) -> bool:
-    """Return whether a process is one of a stage, and whoever started it, or its run, has ended.
+    """Return whether a process is one of a stage whose run, or the process that started it, has ended.
 
     A fork has the command line of its host, and the command line of a host names home.
     """

@@ -40,7 +40,7 @@ class Needs:
 
     @property
     def labels(self) -> dict[str, int]:
-        """Return what a worker must offer: the count of GPUs and of each label."""
+        """Return the resources that a worker must offer: the count of GPUs and of each label."""
         return labels(self.resources)
 
 

@@ -1,4 +1,4 @@
-"""One line for an error of a DVC remote, with its remedy: the libraries of remotes raise what they like."""
+"""One line for an error of a DVC remote, with its remedy: each library of a remote raises errors of its own."""
 
 import re
 import socket
@@ -15,7 +15,7 @@ REMEDIES = (
 
 
 def one_line(error: BaseException) -> str:
-    """Return the kind and the text of an error in one line, and what to do if that is known.
+    """Return the kind and the text of an error in one line, and the remedy if one is known.
 
     Args:
         error: Whatever a remote's library has raised.

@@ -169,7 +169,7 @@ class Run:
         return run()
 
     def _work_without_remote(self, stage: Stage, log: Log, error: NotStartedError) -> None:
-        """Pull no more in this run, and say so once: DVC gives a stage up if the remote does not answer."""
+        """Pull no more in this run, and log that once: DVC gives a stage up if the remote does not answer."""
         with self._offline:
             if self._pulls:
                 last = str(error).splitlines()[-1]
@@ -215,7 +215,7 @@ class Run:
 
 
 def _has_remote(repo: Repo) -> bool:
-    """Return whether there is a default DVC remote; raises PipelineError if what it needs is not installed."""
+    """Return whether there is a default DVC remote; raises PipelineError if a package of it is not installed."""
     if "remote" not in repo.config["core"]:
         return False
     try:
@@ -257,7 +257,7 @@ def open_run(
     revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides, site)
-        with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph anew for each question
+        with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph again for each question
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(cache, directory / "dvc.lock"):
@@ -289,7 +289,7 @@ def open_run(
 
 @contextmanager
 def open_in_place(root: Path, target: str, parallel: int, log: Log) -> Iterator[Run]:
-    """Open a run of `target` in the workspace itself, as `dvc repro` does: it pulls nothing and keeps nothing else."""
+    """Open a run of `target` in the workspace itself, as `dvc repro` does: it pulls nothing, keeps no other files."""
     with Repo(str(root)) as repo, locked(repo, log):
         stages = read_graph(repo, target)
         settled = unchanged(repo, stages)
@@ -301,7 +301,7 @@ def open_in_place(root: Path, target: str, parallel: int, log: Log) -> Iterator[
 
 @contextmanager
 def _served(run: Run, log: Log) -> Iterator[None]:
-    """Start the run's host if a stage may have to run, take what is at hand, and end all processes with the block."""
+    """Start the run's host if a stage may have to run, take the files at hand, and end all processes with the block."""
     if run.force or len(run.unchanged) < len(run.stages):
         run.host = start_host(run.directory)
     try:

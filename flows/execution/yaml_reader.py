@@ -59,12 +59,12 @@ def _size(value: Any, seen: tuple[int, ...] = ()) -> int:
     for each in value.values() if isinstance(value, dict) else value:
         total += _size(each, (*seen, id(value)))
         if total > MOST_VALUES:
-            raise yaml.YAMLError(f"its anchors stand for more than {MOST_VALUES:,} values")
+            raise yaml.YAMLError(f"its anchors expand to more than {MOST_VALUES:,} values")
     return total
 
 
 def read_yaml(text: str) -> Any:
-    """Read a text; what `yaml.safe_dump` writes comes back as it was, since it puts such texts in quotes.
+    """Read a text; one that `yaml.safe_dump` wrote comes back unchanged, since it puts such texts in quotes.
 
     Raises yaml.YAMLError.
 

@@ -30,7 +30,7 @@ def locks() -> Path:
 def holding(
     offer: Offer, wanted: Resources, holder: str, per_card: int, log: Callable[[str], None]
 ) -> Iterator[dict[str, str]]:
-    """Wait for what a stage needs, and hold it; yield the environment that shows the stage its cards and no other.
+    """Wait for the cards of a stage, and hold them; yield the environment that shows the stage its cards and no other.
 
     Args:
         offer: What the worker has; it must not lack any of it.
@@ -86,6 +86,6 @@ def _any_lock(stack: ExitStack, files: list[str], holder: str) -> bool:
 
 
 def _name_of(number: int) -> str:
-    """Return CUDA's name of a card that torch numbers; the worker itself may see only some."""
+    """Return CUDA's name of a card that torch numbers; the worker itself may have only some."""
     visible = [name.strip() for name in os.environ.get(VISIBLE, "").split(",") if name.strip()]
     return visible[number] if number < len(visible) else str(number)

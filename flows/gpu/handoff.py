@@ -337,7 +337,7 @@ def fetch(repo: Repo, entry: str) -> None:
 
 
 def _has(remote: Any, path: str) -> bool:
-    """Return whether the remote has a file. Raises whatever its library does if the remote cannot be asked."""
+    """Return whether the remote has a file. Raises any error of its library if the remote cannot be asked."""
     if remote.fs.protocol in ("http", "https"):
         return bool(remote.fs.fs.exists(path, strict=True))  # otherwise a server that does not answer has nothing
     if remote.fs.exists(path):
@@ -472,7 +472,7 @@ def run(arguments: Sequence[str]) -> int:
         except HandoffError as error:
             print(error)
             return REFUSED
-        except Exception as error:  # whatever a remote's library raises ends here as one line
+        except Exception as error:  # any error of a remote's library ends here as one line
             print(one_line(error), *map(one_line, causes[-1:]))
             return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
     return 0

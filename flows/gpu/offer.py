@@ -1,4 +1,4 @@
-"""The resources that a worker offers: the cards that torch sees on its machine, and the labels that its owner gives it.
+"""The resources that a worker offers: the cards that torch finds on its machine, and the labels that its owner sets.
 
     gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137.4GB, tpu: 4
 
@@ -48,7 +48,7 @@ else:
 
 
 class OfferError(Exception):
-    """A worker's setting is not what it must be; the message has its name, its value and the form."""
+    """A worker's setting is not valid; the message has its name, its value and the form."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Offer:
 
 
 def read_offer(text: str) -> Offer:
-    """Read what `str` wrote, or a setting of that form; without a number of cards there is none. Raises OfferError."""
+    """Read the text of `str`, or a setting of that form; without a number of cards there is none. Raises OfferError."""
     try:
         return _offer(_read(text))
     except yaml.YAMLError:
@@ -112,7 +112,7 @@ def _offer(content: dict[str, object]) -> Offer:
 
 
 def measured() -> Offer:
-    """Return what this machine has, changed as its owner says; raises OfferError.
+    """Return the resources of this machine, with its owner's changes; raises OfferError.
 
     torch is asked for its cards unless the owner names a number of them or DISTILLERY_DEVICE is cpu.
     """

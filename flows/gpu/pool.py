@@ -1,4 +1,4 @@
-"""The `gpu` work pool, seen from home: find a worker that has what a stage needs, and follow a flow run to its end.
+"""The `gpu` work pool, from home: find a worker with the resources of a stage, and follow a flow run to its end.
 
 Each worker takes runs from its own queue, whose description is its offer. So home chooses the worker of a run.
 """
@@ -73,7 +73,7 @@ LIMITS = Limits()
 
 
 class LostError(HandoffError):
-    """Contact with the worker was lost; it may still be at work, or have the result."""
+    """Contact with the worker was lost; it may still be running the stage, or have the result."""
 
 
 def is_back(wanted: Resources, stopped: Callable[[], bool]) -> bool:
@@ -92,7 +92,7 @@ class Place:
 
     queue: str
     heartbeat: str
-    offer: Offer | None  # None if it does not say what it has
+    offer: Offer | None  # None if it does not name its resources
 
 
 def obstacle(wanted: Resources) -> str | None:

@@ -1,4 +1,4 @@
-"""A process beside a GPU worker that has loaded Prefect, DVC and this code, and forks for each flow run.
+"""A process next to a GPU worker that has loaded Prefect, DVC and this code, and forks for each flow run.
 
     flows/gpu/engine.py ── environment, output ──> standby ── fork ──> prefect.engine: flows/gpu_stage.py
                                                      └─────── fork ──> flows/execution/host.py, for the run's steps
@@ -35,7 +35,7 @@ Stamps = dict[str, int]
 
 
 def start_standby() -> str | None:
-    """Start it where the system can, on Linux, beside this process, which becomes the worker; return its name."""
+    """Start it if the system can, on Linux, next to this process, which becomes the worker; return its name."""
     if sys.platform != "linux":
         return None
     name = f"distillery-{uuid4().hex}"
@@ -62,7 +62,7 @@ class Standby:
 
     def __init__(self, listener: socket.socket, stamps: Stamps) -> None:
         self._listener, self._stamps = listener, stamps
-        self._running: dict[int, socket.socket] = {}  # whoever waits for the end of a fork, by its process id
+        self._running: dict[int, socket.socket] = {}  # the processes that wait for the end of a fork, by its process id
 
     def serve(self) -> Callable[[], None]:
         """Fork for each process that connects."""
@@ -76,14 +76,14 @@ class Standby:
                 self._reap()
             if self._listener.fileno() in ready:
                 connection, _ = self._listener.accept()
-                with suppress(OSError):  # whoever has connected is gone, or silent
+                with suppress(OSError):  # the connected process is gone, or silent
                     if work := self._answer(connection):
                         return work
                 if connection not in self._running.values():
                     connection.close()
 
     def _answer(self, connection: socket.socket) -> Callable[[], None] | None:
-        """Fork for a process that has connected; return what a fork has to do, and in the standby None."""
+        """Fork for a process that has connected; return the task of a fork, and in the standby None."""
         connection.settimeout(GREETING_SECONDS)
         if not own(connection):
             return None
@@ -132,7 +132,7 @@ class Standby:
         os.environ |= environment
 
     def _reap(self) -> None:
-        """Tell whoever waits the status of every fork that has ended."""
+        """Tell the waiting processes the status of every fork that has ended."""
         with suppress(ChildProcessError):
             while found := os.waitpid(-1, os.WNOHANG):
                 process, status = found

@@ -1,4 +1,4 @@
-"""The versions that a stage runs with: a worker with others is refused, since its result would stand under home's key.
+"""The versions that a stage runs with: a worker with others is refused, since its result would get home's key.
 
 The packages are those that the project itself names in pyproject.toml, except its extra `dev`; a project without that
 file is compared by Python and DVC alone.

@@ -96,7 +96,7 @@ class Reports:
 
 
 def _given(scope: Message, header: bytes, start: str) -> Iterator[str]:
-    """Yield what follows `start` in the values of a header."""
+    """Yield the text after `start` in the values of a header."""
     for name, value in scope["headers"]:
         for part in value.decode("latin-1").split(";") if name.lower() == header else ():
             if part.strip().startswith(start):

@@ -72,7 +72,7 @@ def read_benchmarks(text: str) -> Mapping[str, Any]:
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, float | None]]:
-    """Yield the figures of a tree, each under its path; texts, lists and yes or no are no figures."""
+    """Yield the figures of a tree, each under its path; texts, lists and yes or no are not figures."""
     if isinstance(value, Mapping):
         for key, below in value.items():
             yield from _leaves(f"{name}/{key}" if name else str(key), below)

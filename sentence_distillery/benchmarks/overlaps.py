@@ -59,7 +59,7 @@ def shared(one: Group, other: Group) -> dict[str, int]:
 
 
 def overlaps(groups: Mapping[tuple[str, str], Group]) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """Count what each two (set, split) groups share: {set: {split: {"set/split": counts}}}, in both directions.
+    """Count the shared texts and pairs of each two groups: {set: {split: {"set/split": counts}}}, both ways.
 
     Two groups that share nothing are not listed.
     """

@@ -133,7 +133,7 @@ def whole(text: str, place: str) -> int:
 
 
 def drawn(texts: Sequence[str], count: int, seed: int) -> list[bool]:
-    """Draw `count` of the texts for a test split, the same ones whatever the order or the library's version.
+    """Draw `count` of the texts for a test split, the same ones in any order and with any version of the library.
 
     They are the ones whose keyed hash is smallest. Equal texts are in one split, unless the last one drawn is among
     them.

@@ -56,7 +56,7 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Products:
-    """The inner products from which the cosines of some pairs follow, whatever the weights.
+    """The inner products from which the cosines of some pairs follow under any weights.
 
     `across` (pairs, 1 + parts, 1 + parts) are the inner products of one side's sentence and parts with the other's,
     `within` those of each side with itself; `units` (pairs, dimension) of each side, the sentences at unit length, are

@@ -192,7 +192,7 @@ class Training:
         return nn.ModuleList([self.encoder, self.weights])
 
     def run(self, data: TokenizedTask, key: str) -> Curve:
-        """Train in place and return what each epoch came to; encoder and weights end as after the best."""
+        """Train in place and return the results of each epoch; encoder and weights end as after the best."""
         lasting = self.lasting.to(self.encoder.transformer.device)
         model = nn.ModuleList([lasting, *([self.labels] if self.labels is not None else ())])
         model.to(self.encoder.transformer.device)

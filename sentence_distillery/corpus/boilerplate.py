@@ -30,7 +30,7 @@ _SYMBOL = re.compile(r"[•‣●○◦■□▪▫◆◇►▶★☆※|¦^~*_=
 _ASCII_WITHOUT_SYMBOLS = bytes(code for code in range(128) if not _SYMBOL.match(chr(code)))
 _OLD_LINE_END = re.compile(r"\^M")
 _RULE = re.compile(r"-{3,}")
-# "the world 's", "hadn 't": some crawlers' tokenisers leave a space before what follows the apostrophe.
+# "the world 's", "hadn 't": some crawlers' tokenisers leave a space after the word, before the apostrophe.
 _DETACHED = re.compile(r"(?<=[a-z]) (?='(?:s|t|re|ve|ll|d|m)\b)")
 
 # Repairs of a paragraph, in the order in which `without_boilerplate` applies them.
@@ -64,7 +64,7 @@ _SENTENCE_RULES = {
     "contact": r"(?i:(?:you (?:can|may) )?(?:contact|e-?mail|reach|write to) (?:the )?"
     r"(?:writers?|reporters?|authors?|editors?|us)(?: on this story)?(?: at)?)\W*",
 }
-# The first two letters of whatever a rule matches, but for what begins with ( or ©.
+# The first two letters of each text that a rule matches, except after ( or ©.
 _BEGINNINGS = "ac ad al ba by cl co e- ed em fo fu le li ma mo ou re sh si sk st su ta th tw we wr yo"
 _MAY_MATCH = frozenset(_BEGINNINGS.split())
 RULES = {

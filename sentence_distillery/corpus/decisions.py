@@ -35,7 +35,7 @@ from sentence_distillery.corpus.options import Clean, HeldOut
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of cleaning; its name is the reason in `dropped.parquet`, or in the counters what it removed."""
+    """One rule of cleaning; its name is the reason in `dropped.parquet`, or in the counters of removed text."""
 
     unit: Literal["paragraph", "document", "sentence"]
     name: str

@@ -85,7 +85,7 @@ def _marked(text: str) -> str | None:
 
 
 def _token(text: str, place: int, ends: dict[str, int]) -> tuple[int, str]:
-    """Return where the markup at a "<" ends, and what the parser gets for it."""
+    """Return the end of the markup at a "<", and the text that the parser gets for it."""
     if text.startswith(_COMMENT, place) and ends[_COMMENT] > place:
         return text.index(_COMMENT_END, place + 2) + len(_COMMENT_END), ""
     if declaration := _DECLARATION.match(text, place):

@@ -99,7 +99,7 @@ def _ignored_as(file: Path, parts: Sequence[str]) -> str | None:
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that a file's suffix stands for, in any case, or None."""
+    """Return the format that a file's suffix names, in any case, or None."""
     return SUFFIXES.get(path.suffix.lower())
 
 
@@ -240,7 +240,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name the right one: --text-column, text_column, or `columns` in params.yaml."
+            "name the right one by --text-column (in Python text_column, in params.yaml `columns`)."
         )
 
 

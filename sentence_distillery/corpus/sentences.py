@@ -32,7 +32,7 @@ mr mrs ms messrs mssrs mme mlle msgr dr drs prof profs gen gov govs sen sens rep
 cpl pvt pfc adm rev revd hon pres supt insp det st ste ft mt sr sra srta fr cllr ald amb atty attys asst secy brig col
 cdr ens flt sqn ldr rt lcpl msgt ssgt tsgt vs e.g i.e eg ie cf viz approx ca attn incl excl feat op cit ibid
 """
-# After these no sentence ends before a number, or before a letter or a Roman numeral that stands for one.
+# After these no sentence ends before a number, or before a letter or a Roman numeral in its place.
 _NUMBERED = """
 no nos nr nrs art arts sec secs sect sects fig figs vol vols pp p pg pgs ch chap chaps eq eqs eqn eqns ex exs tab tbl
 app appx para paras pt pts bk bks cl def thm prop lem cor alg ref refs ver rte hwy apt bldg reg div

@@ -134,7 +134,7 @@ def _goes_on(line: str) -> bool:
 
 
 def _begins_block(block: list[str], line: str, width: int) -> bool:
-    """Tell whether `line` begins a block of its own, of hard-wrapped text of this width, and does not go on `block`."""
+    """Tell whether `line` begins a new block in hard-wrapped text of this width, and does not continue `block`."""
     before = block[-1]
     room = _FULL * width - len(before) - 1
     if len(line.partition(" ")[0]) <= room:
@@ -147,7 +147,7 @@ def _begins_block(block: list[str], line: str, width: int) -> bool:
     if mark[1]:  # a number that wrapping has put at the beginning of a line does not follow an item's
         earlier = _LIST_MARK.match(block[0])
         return int(mark[1]) == (int(earlier[1]) + 1 if earlier and earlier[1] else 1)
-    return not _goes_on(line[mark.end() :])  # a dash in a sentence goes on in a small letter
+    return not _goes_on(line[mark.end() :])  # after a dash in a sentence comes a small letter
 
 
 def tokenize(text: str) -> list[str]:

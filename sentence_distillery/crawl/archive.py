@@ -99,7 +99,7 @@ class Archive:
                 file.seek(place.offset)
                 record = next(ArchiveIterator(io.BytesIO(file.read(place.length)), check_digests="raise"))
                 payload: bytes = record.raw_stream.read()
-        except Exception as error:  # warcio raises what its parsers raise
+        except Exception as error:  # warcio passes on the errors of its parsers
             raise InputError(
                 f"{path} is damaged at byte {place.offset} ({type(error).__name__}: {error}); restore it, or remove "
                 f"{self._directory.parent} and crawl again."

@@ -126,7 +126,7 @@ def input_files(entry: CrawlInput, counters: Counters, root: Path | None) -> lis
     given = Path(entry.path)
     # Lexically, because the input may be a link to a file elsewhere, which a watcher of `root` follows.
     if root is not None and not Path(os.path.normpath(Path.cwd() / given)).is_relative_to(Path.cwd() / root):
-        raise InputError(f"crawl.inputs: {given} is not below {root}, and DVC sees changes only there; move it.")
+        raise InputError(f"crawl.inputs: {given} is not below {root}, and DVC notices changes only there; move it.")
     if not given.exists():
         raise InputError(f"crawl.inputs: {given} does not exist; create it, or remove it from crawl.inputs.")
     if root is not None:
@@ -151,7 +151,7 @@ def _refuse_linked_directories(given: Path, root: Path) -> None:
     for path in (*below, *given.rglob("*")):
         if path.is_symlink() and path.is_dir():
             raise InputError(
-                f"crawl.inputs: {path} links to a directory, where DVC sees no changes; link its files instead."
+                f"crawl.inputs: {path} links to a directory, where DVC notices no changes; link its files instead."
             )
 
 

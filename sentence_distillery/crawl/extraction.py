@@ -29,7 +29,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 PROSE = 80
 PROSE_PARAGRAPHS = 2
 LONG_PROSE = 400  # as much as several paragraphs
-# What stands in the place of an article, in English; a page with LONG_PROSE of anything else is one, whatever it says.
+# Notices in place of an article, in English; a page with LONG_PROSE of other text is an article all the same.
 _OBSTACLES = {
     "not found": re.compile(
         r"\b404\b|\b(?:page|article|story|content|item)\b.{0,60}\b(?:not (?:be )?found|no longer (?:available|exists?)"
@@ -83,7 +83,7 @@ def _xml(body: bytes) -> Any:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
     try:
         root = etree.fromstring(_AMPERSAND.sub("&amp;", _xml_text(body)), parser)
-    except etree.XMLSyntaxError as error:  # where the parser finds nothing that it could recover
+    except etree.XMLSyntaxError as error:  # if the parser finds nothing that it could recover
         raise Unreadable("not XML") from error
     if root is None:
         raise Unreadable("not XML")
@@ -203,7 +203,7 @@ def _certain(day: str | None, html: str) -> str | None:
 
 
 def _obstacle(lines: Iterable[str]) -> str | None:
-    """Say what stands in the place of an article, if a third of the text is notices and little is prose."""
+    """Name the notice that replaces an article, if a third of the text is notices and little is prose."""
     kinds = Counter[str]()
     prose = 0
     for line in filter(None, lines):
@@ -256,7 +256,7 @@ def _links(tree: HtmlElement) -> Iterator[list[str | None]]:
 
 
 def _refreshed(tree: HtmlElement) -> str | None:
-    """Return where a page sends its readers by itself: `<meta http-equiv="refresh" content="0; url=/new.html">`."""
+    """Return the address to which a page redirects: `<meta http-equiv="refresh" content="0; url=/new.html">`."""
     for node in tree.iter("meta"):
         if (node.get("http-equiv") or "").strip().lower() == "refresh":
             target = _REFRESH.match(node.get("content") or "")

@@ -1,4 +1,4 @@
-"""Connections of a crawl: never into a private network, whatever a name resolves to, and never repeated by Twisted.
+"""Connections of a crawl: never into a private network, even if a name resolves to one, and never repeated by Twisted.
 
 A name is checked when it is resolved for the connection that is made: a name server that answers once with a public and
 then with a private address (DNS rebinding) gains nothing.

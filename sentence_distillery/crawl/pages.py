@@ -99,7 +99,7 @@ class Pages:
         return not too_late and not too_early
 
     def analyse_kept(self) -> int:
-        """Analyse what an earlier run fetched and did not analyse, or another extractor did; needs no network.
+        """Analyse kept pages that no run has analysed, or that another extractor has; needs no network.
 
         Returns the number of bodies that were read.
         """

@@ -148,7 +148,7 @@ class Scope:
         path = urlsplit(link.url).path
         if kind == "page" and OTHER_FILES.search(path):
             raise Refused("another kind of file")
-        # Pages of a sitemap or a feed belong to the site whatever their path; so do further sitemaps.
+        # Pages of a sitemap or a feed belong to the site under any path; so do further sitemaps.
         if parent.kind == "page" and not scope.holds(link.url):
             raise Refused("outside the sections")
         if reason := trap(urlsplit(link.url)):

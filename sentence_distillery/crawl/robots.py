@@ -21,7 +21,7 @@ from protego import Protego
 
 from sentence_distillery.crawl.decoding import Unreadable, decompressed
 
-# RFC 9309, 2.5: at least 500 kibibytes. What comes later is not read.
+# RFC 9309, 2.5: at least 500 kibibytes. Later bytes are not read.
 LARGEST = 500 * 1024
 # Servers that compress without being asked pack text some ten times smaller.
 LARGEST_PACKED = 20 * LARGEST

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-# The child's own alarm comes later than the parent's limit, so that the parent sees the reason.
+# The child's own alarm comes later than the parent's limit, so that the parent gets the reason.
 GRACE_SECONDS = 2.0
 START_SECONDS = 300.0  # a busy machine takes half a minute for the imports
 MEGABYTE = 1_000_000
@@ -62,11 +62,11 @@ class Worker:
         except (EOFError, OSError):
             return self._ended(CRASHED)
         if result.get("reason") == OUT_OF_MEMORY:
-            self.stop()  # what is left of a process without memory is not trusted with the next page
+            self.stop()  # a process that ran out of memory is not reused for the next page
         return result
 
     def stop(self) -> None:
-        """Kill the child, whatever it does."""
+        """Kill the child, even if it is busy."""
         if self._child is not None:
             process, pipe = self._child
             self._child = None

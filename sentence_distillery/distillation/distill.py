@@ -388,7 +388,7 @@ def _working(given: str | Path | None) -> Iterator[Path]:
 
 
 def _summary(counters: Counters) -> str:
-    """Return what became of the texts, in one line."""
+    """Return the numbers of kept and dropped texts, in one line."""
     apart = counters.details.get("held out", 0)
     return f"{counters.text()}{f'; {apart:,} held out' if apart else ''}"
 

@@ -48,7 +48,7 @@ class Student(Section):
     seed: Seed
 
     def size(self, sentences: int) -> tuple[int, int]:
-        """Return the epochs and the batch size; what is not given follows from the number of sentences.
+        """Return the epochs and the batch size; one that is not given follows from the number of sentences.
 
         Chosen on validation texts: ten thousand questions need 20 epochs of small batches (recall@10 of the teacher's
         neighbours 64.8, and 55.7 after 5 epochs of 1,024), a quarter of a million sentences 8 of 1,024.

@@ -1,4 +1,4 @@
-"""Passages: consecutive sentences of a document, as long as what a search finds.
+"""Passages: consecutive sentences of a document, as long as the texts that a search finds.
 
 A student that has seen single sentences alone keeps less of its teacher on longer texts. So a part of the corpus is
 embedded once more, in passages of 60 words and more.

@@ -1,4 +1,4 @@
-"""A student of a given size: what to give up, words, dimensions or bits, is searched on texts.
+"""A student of a given size: a search on texts decides whether it has fewer words, dimensions or bits.
 
     for each precision and share of the vocabulary    as many dimensions as the bytes allow
     each such student                                 recall@10: how many of the full student's ten nearest texts of a
@@ -125,7 +125,7 @@ def fit_to_size(
 def made_to_size(
     encoder: StaticEncoder, size: Size, texts: Iterable[str], held_out: Sequence[str]
 ) -> tuple[StaticEncoder, list[Trial]]:
-    """Make a trained student as small as it is ordered.
+    """Make a trained student as small as the options say.
 
     Args:
         encoder: The full student.

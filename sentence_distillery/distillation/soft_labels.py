@@ -258,7 +258,7 @@ def word_labels(shelves: list[Shelf], words: dict[str, int]) -> pa.Table:
 
 
 def card(teacher: GivenTeacher, encoder: TextEncoder) -> dict[str, object]:
-    """Return the entries of a teacher for teacher.json; what only a transformer has is null in others."""
+    """Return the entries of a teacher for teacher.json; those of transformers are null in others."""
     about: dict[str, object] = {
         "reference": encoder.reference,
         "revision": None,
@@ -321,7 +321,7 @@ def embed_missing(shelf: Shelf, sources: list[Source], embedder: Embedder, where
             missing.append(source)
             work += [pieces(len(chunk), sum(sizes(chunk))) for _, chunk in shelf.chunks(texts)]
     chunks = (chunk for source in missing for chunk in shelf.chunks(source()))
-    # One process here, whatever shards.processes says: the encoder's parallel batches use all cores.
+    # One process here, without regard to shards.processes: the encoder's parallel batches use all cores.
     with map_shards(embedder, chunks, where.model_copy(update={"processes": 1})) as embedded:
         shelf.fill(track(refined(embedded, work), len(work), "soft labels"))
     return len(sources) - len(missing)

@@ -190,7 +190,10 @@ def train_static(
             dimensions, or the loss is not finite.
     """
     if params.dimension > corpus.dimension:
-        raise InputError(f"dimension = {params.dimension}, but the teacher has only {corpus.dimension}; lower it.")
+        most = corpus.dimension
+        raise InputError(
+            f"dimension = {params.dimension}, but the teacher has only {most}; lower it to {most} or less."
+        )
     words = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
     encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
     labelled = read_labelled(encoder, corpus, counters)
@@ -232,7 +235,7 @@ def student_trainer(
     watch: Watch,
     decay: bool = True,
 ) -> Trainer[Rows]:
-    """Return what trains a student on shuffled batches of sentences; with `decay` the rate falls to 0."""
+    """Return the trainer of a student on shuffled batches of sentences; with `decay` the rate falls to 0."""
     return Trainer(
         model,
         optimizer,

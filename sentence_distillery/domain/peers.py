@@ -74,7 +74,7 @@ def released(comparison: Comparison) -> Encoder | Unavailable:
 
 
 def model2vec(comparison: Comparison) -> Encoder | Unavailable:
-    """Distil the teacher by model2vec, or load what an earlier run made."""
+    """Distil the teacher by model2vec, or load the model of an earlier run."""
     return comparison.model2vec
 
 

@@ -308,7 +308,7 @@ class Interface(ABC):
         return np.array([f"dimension_{index}" for index in range(self.dimension)], dtype=object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """List what scikit-learn may set, as in a grid search.
+        """List the parameters that scikit-learn may set, as in a grid search.
 
         Args:
             deep: Ignored: there are no estimators inside.
@@ -324,7 +324,7 @@ class Interface(ABC):
         return {"truncate_dim": self.truncate_dim}
 
     def set_params(self, **params: Any) -> Self:
-        """Set what `get_params` lists.
+        """Set parameters that `get_params` lists.
 
         Args:
             **params: `truncate_dim`, from 1 to the full dimension, or None.

@@ -1,4 +1,4 @@
-"""A static student as ONNX: what onnxruntime and transformers.js run, in any language that they have.
+"""A static student as ONNX, which onnxruntime and transformers.js run.
 
     input_ids, attention_mask (batch, tokens) -> last_hidden_state (batch, tokens, dimension)
                                                  sentence_embedding (batch, dimension), unit length
@@ -66,7 +66,7 @@ NOT_YET: Final = (
     (0x1FBF0, 0x1FBF9),
 )
 STRANGE: Final = "ꙮ"
-_LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # what may not stand next to a term
+_LETTER: Final = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"  # characters that may not be next to a term
 PLANES: Final = (0x21, 0x20000)  # all punctuation
 
 _OF_A_MODEL = frozenset({CONFIG, TOKENIZER, TOKENIZER_CONFIG, "onnx", "README.md"})
@@ -157,7 +157,7 @@ def _replace(pattern: dict[str, str], content: str) -> dict[str, object]:
 
 
 def _term_patterns(terms: list[str]) -> list[str]:
-    """Return regular expressions for the terms, the longest first; emoji stand anywhere, others between no letters."""
+    """Return regular expressions for the terms, the longest first; only emoji may be next to letters."""
     signed = sorted((term for term in terms if not is_emoji(term)), key=lambda term: (-len(term), term))
     patterns = [f"(?<!{_LETTER})(?:{'|'.join(map(_literal, signed))})(?!{_LETTER})"] if signed else []
     return [*patterns, *(term for term in terms if is_emoji(term))]

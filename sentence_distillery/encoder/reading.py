@@ -62,7 +62,7 @@ _NOT_HERE = (
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
-_SHAPE = ("kind", "dimension", "token_dimension")  # what config.json says of each of our models
+_SHAPE = ("kind", "dimension", "token_dimension")  # the entries of config.json that each of our models has
 _WRITTEN = (
     *_SHAPE,
     "vocabulary",
@@ -74,7 +74,7 @@ _WRITTEN = (
     "truncate_dim",
     SHA256,
 )
-# What the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
+# The steps that the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
 _BERT: dict[str, object] = {
     "type": "BertNormalizer",
     "clean_text": True,
@@ -171,7 +171,7 @@ def read_model(directory: Path) -> Parts:
     ours = set(_SHAPE) <= set(config) and (not modules or modules[0][1] == "")
     digests = config.get(SHA256) if ours else None
     home = directory / NESTED if (directory / NESTED).is_dir() else directory
-    with ThreadPoolExecutor(1) as pool:  # which hashes the weights beside this thread
+    with ThreadPoolExecutor(1) as pool:  # which hashes the weights while this thread works
         weights = Weights(directory, digests, pool)
         content = weights.read(home / WEIGHTS)
         words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
@@ -220,7 +220,7 @@ class Weights:
         """Raise InputError if a file is not the one that was saved."""
         known = [*self.digests.values()] if isinstance(self.digests, dict) else []
         for path, digest in self._hashed.items():
-            if digest.result() not in known:  # wherever it stands: another library may have put it in a folder
+            if digest.result() not in known:  # in any folder: another library may have put it in one
                 raise InputError(
                     f"{path} has SHA-256 {digest.result()}, but {self.directory / CONFIG} does not list it under "
                     f"{SHA256}: the file is damaged, or belongs to another model. {_REMEDY}"
@@ -230,7 +230,7 @@ class Weights:
 def _check_shape(
     path: Path, config: Mapping[str, Any], denses: list[str], stored: NDArray[Any], linear: tuple[Floats, Floats] | None
 ) -> None:
-    """Raise InputError if config.json describes another model than the files beside it."""
+    """Raise InputError if config.json describes another model than the files next to it."""
     width = int(stored.shape[1])
     expected = {
         "kind": _KINDS[len(denses)],
@@ -455,7 +455,7 @@ def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDA
 
     Factors of 1 are what this library writes, so that sentence-transformers computes in float32: the table stays.
     """
-    if ROWS in names:  # model2vec made it, and ignores unknown tokens, whatever vector their row has
+    if ROWS in names:  # model2vec made it, and ignores unknown tokens, although their row has a vector
         places = read_tensors(path, {ROWS: (rows,)})[ROWS]
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
             raise InputError(f"{path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {_REMEDY}")

@@ -97,7 +97,7 @@ def _translation() -> bytes:
 
 
 def _read(directory: Path) -> "Derived":
-    """Read a model, or take what another encoder of the same files has read."""
+    """Read a model, or share the data of another encoder of the same files."""
     files = signature(directory)
     derived = _LOADED.get(files)
     if derived is None:
@@ -821,7 +821,7 @@ def _distinct(words: pa.Array, places: NDArray[np.int64]) -> tuple[list[str], ND
 
 
 def _levels(tokens: TokenIds, weights: Floats) -> Floats:
-    """Compute what makes the weights of a sentence sum to the number of tokens that have one, (sentences, 1) float32.
+    """Compute the factor with which the weights of a sentence sum to the number of its tokens, (sentences, 1) float32.
 
     Those of weight 0 are unknown, and stay in the number by which the mean is divided, as in training.
     """

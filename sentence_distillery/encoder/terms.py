@@ -71,7 +71,7 @@ class Terms:
         return int(self._kind[ord(character)]) if character.isascii() else 0
 
     def restore(self, kept: bytes, blanked: bytes) -> bytes:
-        """Put back the words in which a term may stand.
+        """Put back the words that may contain a term.
 
         Args:
             kept: Normalised text that ends with a line feed.

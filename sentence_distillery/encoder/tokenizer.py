@@ -12,7 +12,7 @@ Text is normalised and split as BERT does it: lower case, accents off, punctuati
 ligatures, full-width forms and other compatibility characters. Punctuation has no vector: it is left out of the
 vocabulary.
 
-Terms are the exception: what a domain writes with signs, such as c++, .net, 3.14, covid-19, #metoo, or an emoji. A
+Terms are the exception: words that are written with signs, such as c++, .net, 3.14, covid-19, #metoo, or an emoji. A
 term in the vocabulary is an added token of the tokenizer, which every library matches before it splits. It must stand
 between characters that are not letters or digits; an emoji may stand anywhere.
 """
@@ -149,7 +149,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def count_terms(texts: Iterable[str]) -> Counter[str]:
-    """Count what might be terms: words with signs in, before or after them, and emoji.
+    """Count the possible terms: words with signs in, before or after them, and emoji.
 
     Args:
         texts: Any iterable of str.
@@ -295,7 +295,7 @@ def word_pieces(teacher: Tokenizer | None, counts: Counter[str]) -> list[str]:
         pieces = sorted(learnt.get_vocab())
     kept = [piece for piece in pieces if is_word(bare(piece))]
     unspaced = _unspaced_pieces(teacher, counts)
-    if teacher is not None and unspaced:  # learnt pieces join words that stand side by side
+    if teacher is not None and unspaced:  # learnt pieces join adjacent words
         kept = [piece for piece in kept if not UNSPACED.search(piece)]
     return list(dict.fromkeys([*kept, *unspaced]))
 

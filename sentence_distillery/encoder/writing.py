@@ -77,7 +77,7 @@ def refuse_other_content(directory: Path) -> None:
 
 
 def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory: Path) -> dict[str, object]:
-    """Write all but the model card, the same bytes for the same encoder; returns what config.json says."""
+    """Write all but the model card, the same bytes for the same encoder; returns the content of config.json."""
     table = encoder.stored
     if encoder.kind == "static" and encoder.truncate_dim is not None:
         table = table[:, : encoder.truncate_dim]

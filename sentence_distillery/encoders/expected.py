@@ -64,7 +64,7 @@ def _memory(costs: Sequence[Cost]) -> int:
 
 
 def duration(seconds: float) -> str:
-    """Round a time to what an estimate can tell.
+    """Round a time to the precision of an estimate.
 
     >>> duration(3), duration(42), duration(100), duration(2000), duration(9000)
     ('10 seconds', '40 seconds', '2 minutes', '33 minutes', '2.5 hours')

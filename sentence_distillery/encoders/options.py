@@ -107,7 +107,7 @@ def transformer(teacher: "Teacher | FunctionTeacher | VectorTeacher") -> Teacher
 
 
 class Encoders(RootModel[dict[str, AnyTeacher]]):
-    """Encoders by name. A name stands for a transformer, unless the place that names it takes any teacher."""
+    """Encoders by name. A name means a transformer, unless the option that uses it takes any teacher."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 

@@ -124,7 +124,7 @@ class SentenceModules:
         return widths[-1] if widths else hidden * len(self.poolings)
 
     def text(self, text: str) -> str:
-        """Return what the tokenizer gets."""
+        """Return the text that the tokenizer gets."""
         prompted = self.prompt + text
         return prompted.lower() if self.lower_case else prompted
 

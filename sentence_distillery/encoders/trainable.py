@@ -101,7 +101,7 @@ class PairEncoder(nn.Module):
         return LARGE_GROUP if self.training and (self.packs or self.places is None) else CPU_TOKENS
 
     def keep_only(self, tokens: Tokens) -> None:
-        """Cut the table of tokens down to what these sequences have; from now on it encodes no others.
+        """Cut the table of tokens down to those of these sequences; from now on it encodes no others.
 
         The other rows never get a gradient, so training without weight decay does not change them. But each step of
         Adam goes through all of them, and they are two thirds of a small encoder's parameters.

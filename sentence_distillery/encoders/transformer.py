@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 HUB_SECONDS = 10.0
-NO_WEIGHTS = Unavailable("weights not available here")  # in place of what needs them, after an AbsentModelError
+NO_WEIGHTS = Unavailable("weights not available here")  # in place of results that need them, after an AbsentModelError
 CPU_TOKENS = 512  # word pieces in a batch that fits in a processor's cache; with 2,048 it is a fifth slower
 Floats = NDArray[np.float32]
 
@@ -237,9 +237,9 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
     if teacher.prompt_name is None:
         return modules
     if teacher.prompt_name not in modules.prompts:
+        choice = f"choose one of {', '.join(modules.prompts)}, or" if modules.prompts else "its files name none:"
         raise TeacherError(
-            f"{teacher.reference} has no prompt '{teacher.prompt_name}' (it has {', '.join(modules.prompts) or 'none'}"
-            "); choose one of them, or give its text as `prompt`.",
+            f"{teacher.reference} has no prompt '{teacher.prompt_name}'; {choice} give its text as `prompt`.",
             teacher.reference,
             "prompt_name",
             teacher.prompt_name,

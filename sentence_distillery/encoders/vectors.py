@@ -26,7 +26,7 @@ from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats
 
 COLUMNS = ("text", "vector")
-BATCH = 10_000  # rows of the file in memory, next to what is kept
+BATCH = 10_000  # rows of the file in memory, next to those that are kept
 SHOWN = 60  # characters of a text in a message
 
 log = logging.getLogger(__name__)

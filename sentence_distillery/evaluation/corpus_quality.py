@@ -31,7 +31,7 @@ from sentence_distillery.syntax.parser import load_parser
 
 COLUMNS = ("task", "set", "system", "precision", "recall", "f1", "n", "note")
 END = " | "  # of a sentence, in the sample
-MARKS, CLOSING = ".!?…", "\"'”’)] "  # before a sentence end; what may stand between
+MARKS, CLOSING = ".!?…", "\"'”’)] "  # before a sentence end; the characters that may be between
 LONGEST = 400  # words of a sentence; a parser needs it, a splitter does not
 
 Splitter = Callable[[str], list[str]]

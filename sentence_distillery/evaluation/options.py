@@ -9,7 +9,7 @@ from sentence_distillery.io.options import Count, Positive, Section, Seed
 
 
 class Reference(Teacher):
-    """An encoder to compare ours with; if its weights are unavailable, its rows say so."""
+    """An encoder to compare ours with; if its weights are unavailable, its rows give that reason."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$", title="name of the system in the results")
 

@@ -58,7 +58,7 @@ def ledger(known: Mapping[str, str]) -> Iterator[Ledger]:
 
 
 def note(target: Path) -> None:
-    """Note a file or a directory that is in its place now; what was known of a former one no longer holds."""
+    """Note a file or a directory that is in its place now; forget the SHA-256 of a former one."""
     if not _ledgers:
         return
     last = _ledgers[-1]
@@ -117,7 +117,7 @@ def sha256(path: Path) -> str:
 
 
 def _state(path: Path) -> State:
-    """Return what changes when a file is written again: inode, size and time."""
+    """Return the properties that change when a file is written again: inode, size and time."""
     try:
         found = path.stat()
     except OSError as error:

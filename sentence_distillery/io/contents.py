@@ -24,7 +24,7 @@ SEAL = "sha256"
 
 
 def seal(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a JSON object holds besides its own seal.
+    """Return the SHA-256 of a JSON object without its own seal.
 
     Example:
         >>> seal({"kept": 7})[:8] == seal({"kept": 7, "sha256": "any"})[:8]

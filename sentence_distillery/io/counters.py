@@ -1,4 +1,4 @@
-"""Counters of a stage: its inputs, and what it kept and dropped."""
+"""Counters of a stage: its inputs, and how many it kept and dropped."""
 
 from collections import Counter
 
@@ -27,7 +27,7 @@ class Counters:
         self.skipped = unavailable.reason if unavailable else ""
 
     def text(self) -> str:
-        """Return what became of everything, in one line for a person."""
+        """Return all counts, in one line for a person."""
         if self.skipped:
             return f"skipped: {self.skipped}"
         reasons = sorted(((count, reason) for reason, count in self.dropped.items() if count), reverse=True)

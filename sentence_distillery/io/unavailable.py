@@ -91,7 +91,7 @@ def read_unavailable(path: Path) -> Unavailable | None:
 
 
 def to_text(unavailable: Unavailable) -> str:
-    """Return the text that stands in results.csv in place of a figure.
+    """Return the text that results.csv has in place of a figure.
 
     Example:
         >>> to_text(Unavailable("all predictions are alike"))

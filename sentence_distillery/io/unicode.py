@@ -1,4 +1,4 @@
-"""Text that can be written as UTF-8, and characters that stand for others."""
+"""Text that can be written as UTF-8, and characters that replace others."""
 
 import unicodedata
 

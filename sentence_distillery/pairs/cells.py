@@ -190,7 +190,7 @@ class PairExperiment:
         return replace(self.folds, rule=self.learning.threshold) if self.strategy != "cosine" else self.folds
 
     def _decided(self, model: PairModel, vectors: Floats) -> tuple[dict[str, float], Floats]:
-        """Return the figures: the threshold, its accuracy where it was chosen, those on test; and the test scores."""
+        """Return the figures: the threshold, its accuracy on validation, those on test; and the test scores."""
         rows, splits = self.sequences[1], self.data.splits
         choosing = self.start.unseen_splits() if self.strategy == "cosine" else ["validation"]
         known = self._score(model, vectors, np.concatenate([rows[name] for name in choosing]))

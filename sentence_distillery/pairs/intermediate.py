@@ -71,7 +71,7 @@ class IntermediateTask:
 
 
 def _texts(data: PairData, rows: NDArray[np.int64]) -> LabelledPairs:
-    """Return pairs by their places (pairs, 2), whatever their labels."""
+    """Return pairs by their places (pairs, 2), without regard to their labels."""
     one, other = ([data.sentences[row] for row in side] for side in rows.T)
     return LabelledPairs(one, other, np.zeros(len(rows), dtype=np.int8))
 

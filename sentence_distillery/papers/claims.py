@@ -101,7 +101,7 @@ class Claim:
         return self.finding.evidence
 
 
-Statement = tuple[str, str, Callable[[Figures], Finding]]  # a claim, its place, and what tests it
+Statement = tuple[str, str, Callable[[Figures], Finding]]  # a claim, its place, and the function that tests it
 
 
 def judged(

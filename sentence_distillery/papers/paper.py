@@ -47,7 +47,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and what this project found about it.
+    """A paper and the findings of this project about it.
 
     Attributes:
         key: Of its folder and its page, as in paper1.

@@ -89,7 +89,7 @@ def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
 
 
 def memberships(cosines: Floats, k: int) -> Floats:
-    """Return to what part each text is among the k nearest, as the module's docstring defines it.
+    """Return the share to which each text is among the k nearest, as the module's docstring defines it.
 
     Args:
         cosines: (rows, texts) float32.

@@ -241,7 +241,7 @@ def curve(title: str, x_label: str, xs: Sequence[float], ys: Sequence[float]) ->
     """Draw one line over an axis that starts at zero if no value is below it."""
     frame = CURVE
     levels = ticks(min(0.0, *ys), max(ys), count=3)
-    span = [xs[0], xs[-1]] if xs[-1] > xs[0] else [xs[0] - 1, xs[0] + 1]
+    span = [xs[0], xs[-1] if xs[-1] > xs[0] else xs[0] + 1]  # a single point is left of the axis label
     points = [
         (position(x, span, (frame.left, frame.right)), position(y, levels, (frame.bottom, frame.top)))
         for x, y in zip(xs, ys, strict=True)

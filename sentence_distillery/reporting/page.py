@@ -70,7 +70,7 @@ class RunReport:
 
     `rows` are the figures of results.csv, `domain` those of domain.csv, `seeds` those of each other seed; `counters` is
     {stage: its counters} in the order of the stages; `curves` has student; `student` is its config.json, `provenance`
-    that of the benchmark sets; `systems` says what each system is, by its name; `pareto`, `cleaning` and
+    that of the benchmark sets; `systems` says the description of each system, by its name; `pareto`, `cleaning` and
     `trials` (of students of a size) are rows of their tables; `draws` is draws.json.
     """
 

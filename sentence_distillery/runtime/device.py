@@ -24,7 +24,7 @@ def device() -> torch.device:
     except RuntimeError as error:
         raise InputError(f"{VARIABLE}={name} is not a device; use auto, cpu or cuda.") from error
     if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"{VARIABLE}={name}, but torch sees no GPU here; use auto or cpu.")
+        raise InputError(f"{VARIABLE}={name}, but torch finds no GPU here; use auto or cpu.")
     return chosen
 
 

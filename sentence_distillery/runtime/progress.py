@@ -63,7 +63,7 @@ def others_logged() -> Iterator[None]:
 
 
 class _Thinned(io.TextIOBase):
-    """A stream that logs what a bar redraws, every ten seconds, and hands on all else."""
+    """A stream that logs the lines of a progress bar, every ten seconds, and hands on all else."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

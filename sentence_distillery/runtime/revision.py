@@ -36,7 +36,7 @@ PACKAGES = (  # another version of one of them may change a sentence, a vector o
 
 
 def stamp(function: Callable[..., Any]) -> dict[str, str]:
-    """Describe what the result of `function` depends on here.
+    """Describe the things here that the result of `function` depends on.
 
     Args:
         function: A function of the library or of another module, or a partial of one.

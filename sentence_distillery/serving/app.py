@@ -93,7 +93,7 @@ class Page:
         return self._map
 
     async def _place(self, index: int) -> list[float]:
-        """Return where a text is on the map."""
+        """Return the place of a text on the map."""
         return [round(float(value), 4) for value in (await self._drawn()).points[index]]
 
     async def _rows(self, neighbours: Iterable[Neighbour]) -> list[dict[str, object]]:

@@ -18,7 +18,7 @@ from sentence_distillery.io.artifacts import InputError, read_json, read_table, 
 from sentence_distillery.io.contents import Labeller
 from sentence_distillery.io.ragged import Floats, unit_rows
 
-SENTENCES = "sentences"  # the folders that `distill --working-directory` keeps
+SENTENCES = "sentences"  # the folders of the working directory of `distill`
 SOFT_LABELS = "soft_labels"
 LIMIT = 100_000  # texts
 POINTS = 3_000  # on the map
@@ -98,7 +98,7 @@ class Collection:
 
     @classmethod
     def labelled(cls, encoder: StaticEncoder, directory: Path, limit: int = LIMIT) -> "Collection":
-        """Read what `distill --working-directory` keeps: its sentences and the teacher's embedding of each.
+        """Read the working directory of `distill`: its sentences and the teacher's embedding of each.
 
         Args:
             encoder: The student.

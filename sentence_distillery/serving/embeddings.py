@@ -156,7 +156,7 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 
 async def _content(request: Request) -> bytes:
-    """Read the body as it comes, and no more than BODY bytes of it, whatever its header says."""
+    """Read the body as it comes, and no more than BODY bytes of it, even if its header declares less."""
     content = bytearray()
     async for chunk in request.stream():
         content += chunk

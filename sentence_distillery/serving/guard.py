@@ -35,7 +35,7 @@ WITHOUT_KEY = ("/", "/page.css", "/page.js")  # the page itself, which has no da
 
 
 class Guard:
-    """Refuse requests before a route sees them.
+    """Refuse requests before they reach a route.
 
     Args:
         app: The routes.

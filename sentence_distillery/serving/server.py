@@ -28,7 +28,7 @@ class Serving:
 
 
 def read_collection(encoder: StaticEncoder, texts: list[Path], column: str, limit: int) -> Collection:
-    """Read the texts to explore: files and directories of texts, or what `distill --working-directory` keeps.
+    """Read the texts to explore: files and directories of texts, or the working directory of `distill`.
 
     Args:
         encoder: The student.

@@ -105,7 +105,7 @@ def restore_long_tokens(document: Any, text: str) -> None:
 
 
 def _readable(text: str) -> str:
-    """Replace each lone surrogate by a question mark, and NUL by U+FFFD: no model has seen them."""
+    """Replace each lone surrogate by a question mark, and NUL by U+FFFD: no model was trained on them."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
@@ -147,7 +147,7 @@ def load_parser(directory: str | Path, maximum_words: int) -> Parser:
             )
     except InputError:
         raise
-    except Exception as error:  # Stanza raises what its models make of a file: KeyError, RuntimeError, UnpicklingError
+    except Exception as error:  # Stanza raises many kinds for a bad file: KeyError, RuntimeError, UnpicklingError
         raise InputError(
             f"{directory} does not load as models of Stanza ({type(error).__name__}: {str(error)[:200]}). Download "
             "them again, or name a directory of packed models."

@@ -38,7 +38,7 @@ STEP_SEEDS = 1_000_003  # more than any training has steps
 
 
 class DivergedError(InputError):
-    """The loss is infinite or NaN; the message has the epoch, the step and the batch, and what to do."""
+    """The loss is infinite or NaN; the message has the epoch, the step and the batch, and the remedy."""
 
 
 @dataclass(frozen=True)

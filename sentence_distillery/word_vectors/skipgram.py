@@ -69,7 +69,7 @@ def count_words(sentences: Iterable[list[str]]) -> WordCounts:
 
 
 def count_corpus(directory: Path, params: Skipgram) -> WordCounts:
-    """Count the words of a corpus that training will see.
+    """Count the words of a corpus that training will use.
 
     Args:
         directory: the cleaned corpus, `part-*.parquet`.

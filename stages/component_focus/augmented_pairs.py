@@ -31,7 +31,7 @@ log = logging.getLogger("stages")
 
 
 def augmented(task: str, params: Params, counters: Counters) -> tuple[pa.Table, dict[str, Any]] | Unavailable:
-    """Return a task's pairs with what is known of them, or why it has none."""
+    """Return a task's pairs with their scores and labels, or the reason why it has none."""
     if WITH_AUGMENTED not in task:
         return Unavailable("a task without +augmented")
     name, options = params.augmented_pairs.teacher, params.component_training

@@ -23,7 +23,7 @@ def main() -> None:
     ):
         unavailable = read_unavailable(paths.FINE_TUNED_LABELS / VARIANT)
         if unavailable is None:
-            import torch  # this and what follows takes three seconds
+            import torch  # these imports take three seconds
 
             from sentence_distillery.distillation.fine_tuning import FineTuning, train_fine_tuned
             from sentence_distillery.distillation.student import LabelledCorpus

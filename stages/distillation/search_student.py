@@ -23,7 +23,7 @@ def main() -> None:
         options = params.search_student
         unavailable = options.switched_off()
         if unavailable is None:
-            import torch  # this and what follows takes three seconds
+            import torch  # these imports take three seconds
 
             from sentence_distillery.distillation.search_student import train_for_search
             from sentence_distillery.distillation.student import LabelledCorpus, development_pairs

@@ -65,7 +65,7 @@ def seeded(params: Params, seed: int) -> dict[str, Any]:
 
 
 def make_workspace(directory: Path, content: dict[str, Any]) -> None:
-    """Make a workspace of the stages, or take one that is there; what they do not write is linked to this run's."""
+    """Make a workspace of the stages, or reuse one; files that they do not write are links to this run's."""
     (directory / paths.REFINED.parent).mkdir(parents=True, exist_ok=True)
     shutil.rmtree(directory / paths.REPORTS, ignore_errors=True)  # checksums of files that are linked again
     (directory / PARAMS).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")

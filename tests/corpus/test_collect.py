@@ -384,7 +384,7 @@ def test_a_linked_directory_is_refused(workspace: Workspace, tmp_path: Path) -> 
     Path("data/external/mine").symlink_to(tmp_path / "elsewhere")
     for path in ("data/external/mine", "data/external/mine/a.txt", "data/external"):
         workspace.inputs(path)
-        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, where DVC sees no changes"):
+        with pytest.raises(SystemExit, match=r"data/external/mine links to a directory, where DVC notices no changes"):
             crawl_stage.main()
 
 

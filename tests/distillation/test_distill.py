@@ -231,7 +231,7 @@ def test_several_teachers(tiny: Path) -> None:
     second = Teacher(reference=str(other), revision=None, sha256=None, maximum_length=32)
     encoder = distill(TEXTS, tiny, additional_teachers=[second], **SMALL | {"dimension": 40})
     assert encoder.dimension == 40
-    with pytest.raises(InputError, match=r"dimension = 40, but the teacher has only 32; lower it"):
+    with pytest.raises(InputError, match=r"dimension = 40, but the teacher has only 32; lower it to 32 or less"):
         distill(TEXTS, tiny, **SMALL | {"dimension": 40})
 
 

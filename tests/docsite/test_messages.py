@@ -1,6 +1,4 @@
-"""The check of the English of messages: by hand, and on the code as it stands."""
-
-import ast
+"""The check of the English of messages, docstrings and comments: by hand, and on the code."""
 
 import pytest
 
@@ -8,7 +6,12 @@ from docsite.messages import files, offences, problems, strings
 
 CODE = """
 def f(x):
-    \"\"\"There is no string here, and x is no message.\"\"\"
+    \"\"\"Say whatever x is.
+
+    A later line is no message.
+    \"\"\"
+    # a comment of
+    # two lines
     name = "what it says"
     log.warning("%s is no file", x)
     parser.add_argument("--x", help=f"what it does {x}")
@@ -18,11 +21,13 @@ def f(x):
 
 
 def test_messages_are_found_and_other_strings_are_not() -> None:
-    assert sorted(strings(ast.parse(CODE))) == [
-        (5, "%s is no file"),
-        (6, "what it does _"),
-        (7, "whoever"),
-        (8, "_ is wrong. Write it anew."),
+    assert sorted(strings(CODE)) == [
+        (3, "Say whatever x is."),
+        (7, "a comment of two lines"),
+        (10, "%s is no file"),
+        (11, "what it does _"),
+        (12, "whoever"),
+        (13, "_ is wrong. Write it anew."),
     ]
 
 
@@ -31,6 +36,8 @@ def test_messages_are_found_and_other_strings_are_not() -> None:
     [
         ("x is no file", "'is not a'"),
         ("There is no file", None),
+        ("x is no longer a file", None),
+        ("Keep whatever x has.", "whatever"),
         ("Stop where there are none", "'if there is'"),
         ("It prints what it has tried.", "a noun"),
         ("Install it anew.", "'again'"),

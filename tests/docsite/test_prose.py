@@ -13,6 +13,16 @@ def test_a_page_is_easy_to_read_and_its_links_lead_somewhere(page: Path) -> None
     assert list(problems(page)) == []
 
 
+def test_a_turn_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docsite.prose.ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("It prints what it has.\n\n`x is no code`: fine.\n", encoding="utf-8")
+    assert [problem.partition("write ")[2] for problem in problems(page)] == [
+        "a noun, not a clause with 'what': 'It prints what it has.…'",
+        "'is not a', not 'is no': '`x is no code`: fine.…'",
+    ]
+
+
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 

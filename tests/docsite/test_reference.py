@@ -14,6 +14,7 @@ def test_every_command_and_option() -> None:
     assert "| `--held-out SHARE` |" in page
     assert "| `--scale LOW HIGH` |" in page
     assert "Needs the extra `distill`." in page
+    assert "`distill` for `--megabytes`, and `onnx` for `--format onnx`." in page
 
 
 def test_every_parameter_has_a_meaning() -> None:

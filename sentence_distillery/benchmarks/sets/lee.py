@@ -8,7 +8,7 @@ import numpy as np
 from sentence_distillery.benchmarks.benchmark import Benchmark, Table, packaged
 from sentence_distillery.benchmarks.records import BadDataError, Pair
 
-POINTS = 5  # the judges' scale, 1 (unrelated) to 5 (the same); the file holds their mean divided by this
+POINTS = 5  # the raters' scale, 1 (unrelated) to 5 (the same); the file holds their mean divided by this
 
 
 def read(directory: Path) -> Iterator[Pair]:

@@ -56,7 +56,7 @@ def table_of(seed: int | None, predictions: Predictions) -> pa.Table:
 
 @dataclass(frozen=True)
 class Run:
-    """One model of a cell: its seed, what it came to, and the notes of each epoch of its training."""
+    """One model of a cell: its seed, its results, and the notes of each epoch of its training."""
 
     seed: int | None
     figures: dict[str, float] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Cell:
         return replace(self, runs=[run for seed in seeds for run in self.there if run.seed == seed])
 
     def parts(self) -> list["Cell"]:
-        """Return what tables show apart: the runs with a seed, the model soup, and the model before any training."""
+        """Return three parts of a table: the runs with a seed, the model soup, and the model before training."""
         seeded = [seed for seed in self.seeds if seed not in (None, SOUP)]
         kinds = [self.of(kind) for kind in (seeded, [SOUP], [None])]
         return [self] if self.unavailable else [kind for kind in kinds if kind.seeds]

@@ -49,7 +49,7 @@ Cosines = dict[Key, list[Floats]]  # by system and weighting: the cosines of the
 
 @dataclass(frozen=True)
 class Method:
-    """How each part is trained, and on what."""
+    """The texts that each part is trained on, and how."""
 
     corpus: LabelledCorpus
     skipgram: Skipgram

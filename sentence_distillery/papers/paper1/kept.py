@@ -57,7 +57,7 @@ def read_ablation(directory: Path) -> tuple[list[Gain], list[Result]]:
 
 
 def seconds_of(rows: Sequence[Result]) -> dict[str, float]:
-    """Return what each weighting costs MyModel."""
+    """Return the cost of each weighting for MyModel."""
     return {row.protocol: row.number for row in rows if row.metric == "seconds" and row.number is not None}
 
 

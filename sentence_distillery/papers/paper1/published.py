@@ -70,7 +70,7 @@ SENTIMENT_TABLE = "3"
 
 
 def our_name(system: str) -> str:
-    """Return what we call a system of the paper: its Word2Vec is our skip-gram, its MyModel our paper student."""
+    """Return our name of a system of the paper: its Word2Vec is our skip-gram, its MyModel our paper student."""
     return OURS.get(system, system)
 
 

@@ -138,7 +138,7 @@ def results_section(rows: Sequence[Result], seeds: Sequence[Sequence[Result]], s
 
 
 def training_section(run: PaperStudentRun) -> Section:
-    """Render how word vectors and MyModel were trained, and what Algorithm 1 does at other rates if measured."""
+    """Render how word vectors and MyModel were trained, and the effect of Algorithm 1 at other rates if measured."""
     values = {
         "curves": {"refine": run.refine},
         "refine_charts": training(run.refine),

@@ -3,14 +3,14 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-HEADS, WHOLE = "the heads alone", "the encoder too"  # what table 4 trains
+HEADS, WHOLE = "the heads alone", "the encoder too"  # the parts that table 4 trains
 _LAYERS = ("", ", one hidden layer", ", two hidden layers", ", three hidden layers")  # of its heads
-WITHOUT_LAYERS = {part + layers: part for part in (HEADS, WHOLE) for layers in _LAYERS}  # what is trained, by its name
+WITHOUT_LAYERS = {part + layers: part for part in (HEADS, WHOLE) for layers in _LAYERS}  # the trained part, by its name
 BY_COSINE = "{} by cosine"  # a metric of a model whose score is that of a head
 
 
 def trained_part(frozen: bool, hidden_layers: int) -> str:
-    """Name what a cell of table 4 trains.
+    """Name the parts that a cell of table 4 trains.
 
     Example:
         >>> trained_part(True, 0), trained_part(False, 2)

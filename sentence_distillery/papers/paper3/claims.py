@@ -91,7 +91,7 @@ def name_of(row: Result) -> str:
 
 
 def found(gains: Sequence[Result], turn: Callable[[Comparison], Comparison] = lambda each: each) -> Finding:
-    """Judge gains; `turn` makes of a gain what the claim says about it."""
+    """Judge gains; `turn` converts a gain to the claim's terms."""
     made = [turn(Comparison(name_of(row), row.number or 0.0, row.low, row.high)) for row in gains]
     basis = PAIRED if all(row.low is not None for row in gains) else NO_INTERVAL
     return judged(made, basis=basis, otherwise=NOT_RUN)

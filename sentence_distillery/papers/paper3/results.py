@@ -78,7 +78,7 @@ def strategy_of(cell: Cell) -> str:
 
 
 def order_of(cell: Cell) -> str:
-    """Say how a cell adds the component; one that does not say so has vectors of whole texts."""
+    """Say how a cell adds the component; one without that entry has vectors of whole texts."""
     order: Order = cell.place.get("order", "after_pooling")
     return ORDERS[order]
 
