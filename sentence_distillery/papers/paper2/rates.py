@@ -23,7 +23,7 @@ DIVERGED = Unavailable("the loss was not finite")
 
 @dataclass(frozen=True)
 class Tried:
-    """A rate, and what it came to: the accuracy on the validation pairs, and the model's figures on the test pairs."""
+    """A rate, and its results: the accuracy on the validation pairs, and the model's figures on the test pairs."""
 
     rate: float
     validation: float | Unavailable
