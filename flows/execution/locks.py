@@ -161,9 +161,9 @@ def _forget(temporary: Path, pids: set[int]) -> None:
             del content["write"][path]
     for path, infos in list(content.get("read", {}).items()):
         content["read"][path] = [info for info in infos if info["pid"] not in pids]
-    partial = temporary / f"rwlock.{os.getpid()}.partial"
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    partial.replace(temporary / "rwlock")
+    written = temporary / f"rwlock.{os.getpid()}.partial"
+    written.write_text(json.dumps(content), encoding="utf-8")
+    written.replace(temporary / "rwlock")
 
 
 def _busy(temporary: Path) -> str:
