@@ -82,6 +82,9 @@ class Run:
         except StageError as failure:
             self.failures.append(failure)
             raise
+        except Exception as error:  # or the run would end as if the stage had been up to date
+            self.failures.append(StageError(f"Stage '{stage.name}' ended with {type(error).__name__}: {error}"))
+            raise self.failures[-1] from error
         finally:
             self.seconds[stage.name] = time.monotonic() - begun
         return self.outcomes[stage.name]
@@ -176,7 +179,7 @@ class Run:
                 log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {last}")
             self._pulls = False
             if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
-                forget(self.directory / "dvc.lock", {stage.name})
+                forget(self.directory, {stage.name})
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
         """Run all stages, each as soon as its upstream is done. Raises PipelineError.
@@ -260,13 +263,13 @@ def open_run(
         with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph anew for each question
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
-            for broken in remove_broken(cache, directory / "dvc.lock"):
+            for broken in remove_broken(repo):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             repo.checkout(allow_missing=True)
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:
-                forget(directory / "dvc.lock", gone)
+                forget(directory, gone)
             run = Run(
                 root=root,
                 directory=directory,

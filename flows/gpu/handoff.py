@@ -31,7 +31,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dvc.config import ConfigError
 from dvc.exceptions import DownloadError
 from dvc.fs import generic
@@ -41,12 +40,12 @@ from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 from dvc_data.hashfile.hash_info import HashInfo
 
+from flows.execution import cache
 from flows.execution.host import Host
 from flows.execution.locks import locked
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
-from flows.execution.yaml_reader import read_yaml
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
 from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
@@ -364,11 +363,8 @@ def _fetch_any(repo: Repo, key: str) -> bool:
 
 def forget(repo: Repo, name: str) -> None:
     """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
-    path = Path(repo.root_dir) / "dvc.lock"
     with lock_repo(repo):
-        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if content.get("stages", {}).pop(name, None):
-            path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        cache.forget(Path(repo.root_dir), {name})
 
 
 # DVC

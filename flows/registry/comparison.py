@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from flows.execution.config import Tolerance
+from flows.execution.config import FILE, SettingsError, Tolerance
 from flows.registry.noise import Draws, Interval, of_draws, of_singles
 
 Metrics = Mapping[str, float | None]
@@ -58,11 +58,15 @@ def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
     Example:
         >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
         {'model/lee': 0.5}
+
+    Raises:
+        SettingsError: The text is not JSON.
     """
-    return {
-        "/".join(former.get(part, part) for part in name.split("/")): value
-        for name, value in _leaves("", json.loads(text))
-    }
+    try:
+        leaves = list(_leaves("", json.loads(text)))
+    except ValueError as error:
+        raise SettingsError(f"The file of metrics is not JSON (`registry.metrics` in {FILE}): {error}") from error
+    return {"/".join(former.get(part, part) for part in name.split("/")): value for name, value in leaves if name}
 
 
 def read_benchmarks(text: str) -> Mapping[str, Any]:
@@ -183,9 +187,9 @@ def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
     share = isinstance(tolerance, str) and tolerance.endswith("%")
     try:
         number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)
-    except ValueError:
+    except (TypeError, ValueError):
         number = math.nan
-    if not 0 <= number < math.inf:
+    if isinstance(tolerance, bool) or not 0 <= number < math.inf:
         raise ToleranceError(f"'{tolerance}' is not a tolerance; write a loss as in 0.005, or a share as in '5%'.")
     return number / 100 * abs(promoted or 0.0) if share else number
 
