@@ -92,6 +92,8 @@ def _lines(directory: Path, title: str, plot: object) -> Iterator[Line]:
     for file, columns in y.items() if isinstance(y, Mapping) else [(title, y)]:
         across = x.get(file) if isinstance(x, Mapping) else x
         for name in columns if isinstance(columns, list) else [columns]:
+            if not isinstance(across, str) or not isinstance(name, str):
+                continue
             with suppress(OSError, KeyError, TypeError, ValueError):  # no table, or without these columns of numbers
                 yield across, name, *_columns(directory / str(file), across, name)
 
