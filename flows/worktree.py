@@ -87,7 +87,7 @@ def snapshot(root: Path) -> str:
 def refuse_read_only(root: Path) -> None:
     """Raise WorktreeError if this process may not write to the workspace: a read-only mount, or another's files."""
     if not (root / ".dvc").is_dir():
-        raise WorktreeError(f"{root} is no DVC repository: call `dvc init` there, and commit what it makes.")
+        raise WorktreeError(f"{root} is not a DVC repository: call `dvc init` there, and commit its files.")
     try:
         (root / ".dvc/tmp").mkdir(exist_ok=True)
         with tempfile.TemporaryFile(dir=root / ".dvc/tmp"):

@@ -191,7 +191,7 @@ def _words(place: str, command: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(command))
     except ValueError as error:
-        raise SettingsError(f"{FILE}: {place} is {command!r}, which is no command: {error}.") from error
+        raise SettingsError(f"{FILE}: {place} is {command!r}, which is not a command: {error}.") from error
 
 
 def _place(place: str, value: object) -> str:

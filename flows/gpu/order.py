@@ -21,7 +21,7 @@ from flows.execution.needs import LABEL
 from flows.execution.reproduce import StageError
 from flows.worktree import END, git
 
-PROTOCOL = 3  # version of Order and of the steps on both sides; raise it when either changes
+PROTOCOL = 4  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"
 LISTED = "DISTILLERY_REMOTES"  # the worker's setting
 NAME = r"((\w[\w.-]*/)*dvc\.yaml:)?\w[\w -]*(@[\w.+=,/ -]+)?"  # of a stage, as `dvc repro` takes it

@@ -31,7 +31,7 @@ from .conftest import write_yaml
         ([1], "flows.yaml is [1]; write values by name"),
         (
             {"params": {"check": "python 'x"}},
-            """params.check is "python 'x", which is no command: No closing quotation""",
+            """params.check is "python 'x", which is not a command: No closing quotation""",
         ),
         (
             {"registry": {"tolerances": {"*": [1]}}},
