@@ -222,6 +222,27 @@ def _check_branch(root: Path, branch: str) -> None:
             )
 
 
+def fetch_registry(root: Path, channel: Channel) -> None:
+    """Fetch the artifact's tags and the branch of promotions from the channel's git remote, if it has one.
+
+    Otherwise a clone that is shallow, or behind another machine, would compare with an older version, or with none.
+    Raises PromotionError if the remote does not answer, or has other commits under the same names.
+    """
+    if channel.remote is None:
+        return
+    names = [f"refs/tags/{channel.artifact}@*", f"refs/tags/{channel.artifact}#*", f"refs/heads/{channel.branch}"]
+    try:
+        there = git(root, "ls-remote", "--quiet", END, channel.remote, *names)
+        branch = names[-1:] if f"\t{names[-1]}" in there else []
+        refs = [f"{name}:{name}" for name in [*names[:-1], *branch]]
+        git(root, "fetch", "--no-tags", END, channel.remote, *refs)  # --quiet would not name a ref that is refused
+    except WorktreeError as error:
+        raise PromotionError(
+            f"The versions at '{channel.remote}' could not be fetched, so nothing was changed: {error}\nIf it refuses "
+            "single refs, they differ here: delete them (`git update-ref -d REF`), and try again."
+        ) from error
+
+
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None, why: str = "") -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
@@ -231,6 +252,7 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
     resumes from there. The messages of the commit and of the tags have the run's figures, after `why`.
     """
     check(root, channel)
+    fetch_registry(root, channel)
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     told = "\n\n".join(part for part in (f"Run {run}", why, _figures_of(root, revision)) if part)
     model = model_hash(channel.artifact, outputs(root, revision))
@@ -377,6 +399,7 @@ def _push_tags(root: Path, version: Version, channel: Channel) -> None:
 
 def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Version, Version]:
     """Assign the previous version, or `to`, again; return the versions at the stage before and after."""
+    fetch_registry(root, channel)
     stack = assigned(root, channel)
     if not stack:
         raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")

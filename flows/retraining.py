@@ -35,6 +35,7 @@ from flows.promotion import (
     Version,
     check,
     command,
+    fetch_registry,
     model_hash,
     outputs,
     promote,
@@ -177,6 +178,7 @@ def _revision(root: Path, order: Order) -> str:
 def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log) -> Verdict:
     revision = _revision(root, order)
     check(root, order.channel, revision)
+    fetch_registry(root, order.channel)
     before, config = promoted(root, order.channel), read_config(root)
     key = order.snapshot_key or config.edition.snapshot
     overrides = _with_snapshot(order, key, _params_at(root, revision), log)
