@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def test_a_webhook_hears_of_retrainings(server: Server) -> None:
             program = TELL.format(url=f"http://127.0.0.1:{port}/")
             subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
             ended = "failed" if port != hook.server_port else "executed"
-            wait_until(lambda ended=ended: acted(server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
+            wait_until(partial(acted, server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
         crash(server)
         wait_until(lambda: len(heard) == 2, "the webhook is called again", pause=SERVER_PAUSE)
         hook.shutdown()
