@@ -40,7 +40,7 @@ from flows.execution.config import SettingsError, read_config
 from flows.execution.process import held
 from flows.registry.comparison import Figures, read_benchmarks, read_metrics
 from flows.registry.noise import read_draws
-from flows.registry.outputs import Outputs, read_outputs
+from flows.registry.outputs import Output, Outputs, read_outputs
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
@@ -156,22 +156,30 @@ def outputs(root: Path, revision: str | None = None) -> Outputs:
         raise PromotionError(f"DVC cannot read the graph of {revision or root}: {error}") from error
 
 
-def _objects(root: Path, revision: str, artifact: str) -> list[str]:
+def _needed(root: Path, revision: str, artifact: str) -> list[Output]:
     """List the outputs that a promotion stands on: the artifact, and the benchmarks that the next one compares with."""
     there, registry = outputs(root, revision), read_config(root).registry
     files = [_path(artifact, there), *(file for file in (registry.benchmarks, registry.draws) if file)]
-    return [output.hash for file in files for output in there.at(file) if output.cached]
+    return [output for file in files for output in there.at(file) if output.cached]
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it."""
-    try:
-        place, lacking = missing(root, _objects(root, revision, artifact))
-    except Exception as error:  # whatever the library of a remote raises
-        raise PromotionError(
-            f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
-            f"{type(error).__name__}: {error}. Try again when it answers."
-        ) from error
+    by_remote = dict[str | None, list[str]]()
+    for output in _needed(root, revision, artifact):
+        by_remote.setdefault(output.remote, []).append(output.hash)
+    for remote, names in by_remote.items():
+        try:
+            place, lacking = missing(root, names, remote)
+        except Exception as error:  # whatever the library of a remote raises
+            raise PromotionError(
+                f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
+                f"{type(error).__name__}: {error}. Try again when it answers."
+            ) from error
+        _refuse_lacking(lacking, what, place)
+
+
+def _refuse_lacking(lacking: list[str], what: str, place: str) -> None:
     if lacking:
         some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
         raise PromotionError(

@@ -21,6 +21,7 @@ class Output:
     path: str  # from the top of the repository
     hash: str
     cached: bool  # by DVC; the others are in git
+    remote: str | None = None  # DVC remote of its own, by name
 
     def has(self, path: str) -> bool:
         """Return whether it is the file or the directory at `path`, or the directory around that."""
@@ -58,7 +59,7 @@ def read_outputs(root: Path, revision: str | None = None) -> Outputs:
     """
     with Repo(str(root), rev=revision) as repo:
         found = tuple(
-            Output(os.path.relpath(out.fs_path, repo.root_dir), str(out.hash_info.value), bool(out.use_cache))
+            Output(os.path.relpath(out.fs_path, repo.root_dir), str(out.hash_info.value), out.use_cache, out.remote)
             for out in repo.index.outs
             if out.is_in_repo and out.hash_info
         )

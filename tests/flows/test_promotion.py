@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.execution.cache import place
 from flows.execution.process import held
@@ -241,6 +242,23 @@ def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:
         promote(models, run, CHANNEL, instead_of=two)  # `dvc push` of what is nowhere ends with 0
     assert put(tmp_path / "store", b"m3")
     assert promote(models, run, CHANNEL, instead_of=two).name == "v0.0.3"
+
+
+def test_a_model_with_a_remote_of_its_own(models: Path, tmp_path: Path) -> None:
+    """regression: the default remote was asked for it, so it was never promoted."""
+    add_remote(models, tmp_path / "store")
+    with (models / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write(f"['remote \"large\"']\n    url = {tmp_path}/large\n")
+    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["student"]["outs"] = [{"models/student": {"remote": "large"}}]
+    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(models, "Large models elsewhere")
+    one = promote_model(models, "m1")
+    assert _object(tmp_path / "large", "m1").exists()
+    promote_model(models, "m2")
+    _object(tmp_path / "large", "m1").unlink()
+    with pytest.raises(PromotionError, match=rf"1 objects of {one.name} are not in the DVC remote 'large'"):
+        rollback(models, CHANNEL)
 
 
 def test_a_damaged_object_is_not_promoted(models: Path) -> None:
