@@ -46,6 +46,7 @@ from flows.promotion import (
 from flows.registry.comparison import (
     Figures,
     ToleranceError,
+    check_gains,
     check_tolerances,
     compare,
     lacking_gain,
@@ -188,6 +189,9 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
     check_tolerances({**config.registry.gains, **config.registry.tolerances}, None)
     for given in (order.tolerances or {}, order.gains or {}):
         check_tolerances(given, figures.metrics if figures else None)
+    if figures:
+        tolerances = order.tolerances or config.registry.tolerances
+        check_gains(figures.metrics, tolerances, config.registry.gains if order.gains is None else order.gains)
     with open_run(
         root,
         target=None,

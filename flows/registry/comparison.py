@@ -13,7 +13,7 @@ Without such a file two figures of one name count as the same.
 import difflib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -123,12 +123,22 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
             raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
 
 
+def check_gains(metrics: Iterable[str], tolerances: Mapping[str, Tolerance], gains: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if no metric could ever gain enough; called before a run that takes hours."""
+    _refuse_unfit([metric for metric in metrics if tolerance_of(metric, tolerances) is not None], gains)
+
+
+def _refuse_unfit(compared: Iterable[str], gains: Mapping[str, Tolerance]) -> None:
+    if gains and not any(tolerance_of(metric, gains) is not None for metric in compared):
+        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
+
+
 def share(limit: Tolerance) -> float:
     """Return a limit as a share: 0.1, or "10%". Raises ToleranceError."""
     return _allowed(limit, 1.0)
 
 
-def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | None:
+def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | None:
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
     A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
@@ -144,9 +154,8 @@ def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | N
         >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
         'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
     """
+    _refuse_unfit([row.metric for row in rows], gains)
     wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]
-    if gains and not wanted:
-        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
     short = []
     for row, least in wanted:
         need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)

@@ -13,7 +13,7 @@ from flows.execution.run import PipelineError
 from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel
-from flows.registry.comparison import Row, ToleranceError, lacking_gain
+from flows.registry.comparison import Row, ToleranceError, check_gains, lacking_gain
 from flows.registry.data_gate import Edition, problems, read_edition
 from flows.retraining import Decision, Order, Verdict, retrain_once
 
@@ -85,6 +85,8 @@ def test_the_least_gain() -> None:
         "No metric gains enough: s/lee/spearman gains 0.001, but 0.002 are required."
     )
     with pytest.raises(ToleranceError, match="No metric that has a tolerance fits the least gains: s/sick/"):
+        check_gains([row.metric for row in rows], {"s/*": 0.1}, {"s/sick/*": 0.1})
+    with pytest.raises(ToleranceError, match="No metric that has a tolerance fits"):
         lacking_gain(rows, {"s/sick/*": 0.1})
 
 
@@ -134,8 +136,12 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
 
     change(hub, "student", spearman=0.501)
     small = retrain(data={}, gains={"student/lee/spearman": 0.01})
+    capsys.readouterr()
     assert small.decision is Decision.NOT_PROMOTED
     assert small.reason == "No metric gains enough: student/lee/spearman gains 0.001, but 0.01 are required."
+    with pytest.raises(ToleranceError, match="fits the least gains: student/sentences_per_second"):
+        retrain(gains={"student/sentences_per_second": 1})
+    assert "student: at work" not in capsys.readouterr().out
     assert git(clone, "for-each-ref", "refs/distillery/fetched") == ""
     with pytest.raises(SettingsError, match="git has no remote 'upstream' to fetch from; it has origin"):
         retrain(source="upstream")
