@@ -5,6 +5,7 @@ threads, and `flows/terminal.py` too, in the workspace itself.
 """
 
 import contextlib
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -230,6 +231,17 @@ def _has_remote(repo: Repo) -> bool:
     return True
 
 
+def _check_out(repo: Repo) -> None:
+    """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet."""
+    logger = logging.getLogger("dvc_data.index.checkout")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        repo.checkout(allow_missing=True)
+    finally:
+        logger.setLevel(level)
+
+
 def new_name() -> str:
     """Make a name for a run that sorts by time: 20261121-153012-3fa2."""
     return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -265,7 +277,7 @@ def open_run(
             stages, cache = read_graph(repo, target), cache_of(repo)
             for broken in remove_broken(repo):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
-            repo.checkout(allow_missing=True)
+            _check_out(repo)
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:
