@@ -6,6 +6,7 @@ the environment has DISTILLERY_CLONE. So the pools are created first, the variab
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -96,9 +97,18 @@ def _directory(steps: list[dict[str, Any]] | None) -> object:
     return None
 
 
+def _address(given: str) -> str:
+    """Return an address that Prefect can call; with another one it would fail at each call, where nobody looks."""
+    if not re.fullmatch(r"https?://[^/\s]+\S*", given):
+        raise argparse.ArgumentTypeError(f"'{given}' is not an address; it must begin with https:// or http://")
+    return given
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m flows.deploy", description="Register the flows with the server.")
-    parser.add_argument("--webhook", metavar="URL", help="address that the server calls after each retraining")
+    parser.add_argument(
+        "--webhook", metavar="URL", type=_address, help="address that the server calls after each retraining"
+    )
     webhook = parser.parse_args().webhook
     if not os.environ.get("PREFECT_API_URL"):
         sys.exit(

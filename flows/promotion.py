@@ -35,13 +35,12 @@ from dvc.repo import Repo
 from gto.constants import name_re
 from gto.exceptions import GTOException
 
-from flows.execution.cache import cache_of, remove_broken
+from flows.execution.cache import remove_broken
 from flows.execution.config import SettingsError, read_config
-from flows.execution.graph import makers_in
 from flows.execution.process import held
-from flows.execution.yaml_reader import read_yaml
 from flows.registry.comparison import Figures, read_benchmarks, read_metrics
 from flows.registry.noise import read_draws
+from flows.registry.outputs import Output, Outputs, read_outputs
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
 from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
@@ -133,7 +132,7 @@ def read_figures(root: Path, version: Version) -> Figures:
             f"{place} has no {registry.metrics} to compare with; assign a version that has it."
         ) from error
     benchmarks = _read_data(root, version, registry.benchmarks) if registry.benchmarks else None
-    has_draws = registry.draws is not None and bool(graph_makers(root, version.commit, registry.draws))
+    has_draws = registry.draws is not None and bool(outputs(root, version.commit).at(registry.draws))
     draws = _read_data(root, version, str(registry.draws)) if has_draws else "{}"  # older versions may have none
     return Figures(metrics, read_benchmarks(benchmarks) if benchmarks else None, read_draws(draws))
 
@@ -149,29 +148,38 @@ def _read_data(root: Path, version: Version, path: str) -> str:
         ) from error
 
 
-def graph_makers(root: Path, revision: str, path: str) -> set[str]:
-    """Return the stages that write `path` at a commit."""
-    return makers_in(git(root, "show", END, f"{revision}:dvc.yaml"), path)
+def outputs(root: Path, revision: str | None = None) -> Outputs:
+    """Read the outputs and the artifacts of a commit, or of the files in `root`; raises PromotionError."""
+    try:
+        return read_outputs(root, revision)
+    except DvcException as error:
+        raise PromotionError(f"DVC cannot read the graph of {revision or root}: {error}") from error
 
 
-def _objects(root: Path, revision: str, artifact: str) -> list[str]:
+def _needed(root: Path, revision: str, artifact: str) -> list[Output]:
     """List the outputs that a promotion needs: the artifact, and the benchmarks that the next one compares with."""
-    graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    registry = read_config(root).registry
-    files = [file for file in (registry.benchmarks, registry.draws) if file]
-    needed = [out for out in _outs(lock) if any(f"{file}/".startswith(f"{out['path']}/") for file in files)]
-    return [model_hash(artifact, graph, lock), *(str(out["md5"]) for out in needed if "md5" in out)]
+    there, registry = outputs(root, revision), read_config(root).registry
+    files = [_path(artifact, there), *(file for file in (registry.benchmarks, registry.draws) if file)]
+    return [output for file in files for output in there.at(file) if output.cached]
 
 
 def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
     """Raise PromotionError if somebody who fetches the model of `revision` would not get all of it."""
-    try:
-        place, lacking = missing(root, _objects(root, revision, artifact))
-    except Exception as error:  # any error of the library of a remote
-        raise PromotionError(
-            f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
-            f"{type(error).__name__}: {error}. Try again when it answers."
-        ) from error
+    by_remote = dict[str | None, list[str]]()
+    for output in _needed(root, revision, artifact):
+        by_remote.setdefault(output.remote, []).append(output.hash)
+    for remote, names in by_remote.items():
+        try:
+            place, lacking = missing(root, names, remote)
+        except Exception as error:  # any error of the library of a remote
+            raise PromotionError(
+                f"DVC's remote could not be asked for the data of {what}, so nothing was changed: "
+                f"{type(error).__name__}: {error}. Try again when it answers."
+            ) from error
+        _refuse_lacking(lacking, what, place)
+
+
+def _refuse_lacking(lacking: list[str], what: str, place: str) -> None:
     if lacking:
         some = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
         raise PromotionError(
@@ -180,36 +188,24 @@ def _check_objects(root: Path, revision: str, what: str, artifact: str) -> None:
         )
 
 
-def model_hash(artifact: str, graph: str, lock: str) -> str:
-    """Return the MD5 of the files of `artifact`, given the texts of dvc.yaml and dvc.lock; raises PromotionError."""
-    path = _path(artifact, graph)
-    for out in _outs(lock):
-        if out["path"] == path:
-            return str(out["md5"])
+def model_hash(artifact: str, there: Outputs) -> str:
+    """Return the MD5 of the files of `artifact`; raises PromotionError."""
+    path = _path(artifact, there)
+    for output in there.at(path):
+        return output.hash
     raise PromotionError(f"dvc.lock has no {path}, the artifact '{artifact}': its stage has not run.")
 
 
-def _outs(lock: str) -> list[dict[str, Any]]:
-    """List the outputs of all stages in the text of dvc.lock."""
-    return [out for stage in read_yaml(lock)["stages"].values() for out in stage.get("outs", [])]
-
-
-def _model_at(root: Path, revision: str, artifact: str) -> str:
-    graph, lock = (git(root, "show", END, f"{revision}:{name}") for name in ("dvc.yaml", "dvc.lock"))
-    return model_hash(artifact, graph, lock)
-
-
-def _path(artifact: str, graph: str) -> str:
-    artifacts = read_yaml(graph).get("artifacts", {})
-    if artifact not in artifacts:
-        known = ", ".join(artifacts) or "none"
+def _path(artifact: str, there: Outputs) -> str:
+    if artifact not in there.artifacts:
+        known = ", ".join(there.artifacts) or "none"
         raise PromotionError(f"dvc.yaml has no artifact '{artifact}'; it has {known}. Add it below `artifacts:`.")
-    return str(artifacts[artifact]["path"])
+    return there.artifacts[artifact]
 
 
 def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
     """Raise PromotionError if a promotion is bound to fail; called before a run that takes hours."""
-    _path(channel.artifact, git(root, "show", END, f"{revision}:dvc.yaml"))
+    _path(channel.artifact, outputs(root, revision))
     if not name_re.search(channel.stage):
         raise PromotionError(f"'{channel.stage}' is not a stage name for GTO; use letters, digits, '-', '_' and '/'.")
     try:
@@ -234,6 +230,27 @@ def _check_branch(root: Path, branch: str) -> None:
             )
 
 
+def fetch_registry(root: Path, channel: Channel) -> None:
+    """Fetch the artifact's tags and the branch of promotions from the channel's git remote, if it has one.
+
+    Otherwise a clone that is shallow, or behind another machine, would compare with an older version, or with none.
+    Raises PromotionError if the remote does not answer, or has other commits under the same names.
+    """
+    if channel.remote is None:
+        return
+    names = [f"refs/tags/{channel.artifact}@*", f"refs/tags/{channel.artifact}#*", f"refs/heads/{channel.branch}"]
+    try:
+        there = git(root, "ls-remote", "--quiet", END, channel.remote, *names)
+        branch = names[-1:] if f"\t{names[-1]}" in there else []
+        refs = [f"{name}:{name}" for name in [*names[:-1], *branch]]
+        git(root, "fetch", "--no-tags", END, channel.remote, *refs)  # --quiet would not name a ref that is refused
+    except WorktreeError as error:
+        raise PromotionError(
+            f"The versions at '{channel.remote}' could not be fetched, so nothing was changed: {error}\nIf it refuses "
+            "single refs, they differ here: delete them (`git update-ref -d REF`), and try again."
+        ) from error
+
+
 def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | None, why: str = "") -> Version:
     """Promote the model of the kept run `run` in the place of `instead_of`; return its version.
 
@@ -243,9 +260,10 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
     resumes from there. The messages of the commit and of the tags have the run's figures, after `why`.
     """
     check(root, channel)
+    fetch_registry(root, channel)
     revision = git(root, "rev-parse", "--verify", END, f"{REFS}/{run}")
     told = "\n\n".join(part for part in (f"Run {run}", why, _figures_of(root, revision)) if part)
-    model = _model_at(root, revision, channel.artifact)
+    model = model_hash(channel.artifact, outputs(root, revision))
     _push_data(root, run, revision)
     _check_objects(root, revision, f"run {run}", channel.artifact)
     with _changing(root, channel, instead_of):
@@ -289,8 +307,13 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 
 
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
+    """Return whether a version has this model; the texts exclude most, without DVC's reading of the graph."""
     with suppress(PromotionError, WorktreeError):  # registered by hand at a commit where DVC has no such model
-        return _model_at(root, version.commit, artifact) == model
+        files = git(root, "ls-tree", "-r", "-z", "--name-only", END, version.commit).split("\0")
+        locks = [file for file in files if Path(file).name == "dvc.lock"]
+        if not any(model in git(root, "show", END, f"{version.commit}:{lock}") for lock in locks):
+            return False
+        return model_hash(artifact, outputs(root, version.commit)) == model
     return False
 
 
@@ -315,8 +338,8 @@ def _push_data(root: Path, run: str, revision: str) -> None:
     directory = root / RUNS / run
     at_hand = (directory / ".git").exists()
     with nullcontext(directory) if at_hand else worktree(root, revision, f"{run}-push") as directory:
-        with Repo(str(root)) as repo:
-            remove_broken(cache_of(repo), directory / "dvc.lock")  # or DVC would push damaged objects
+        with Repo(str(directory)) as repo:
+            remove_broken(repo)  # or DVC would push damaged objects
         push = [sys.executable, "-m", "dvc", "--quiet", "--wait-for-lock", "push"]
         done = subprocess.run(push, cwd=directory, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -384,6 +407,7 @@ def _push_tags(root: Path, version: Version, channel: Channel) -> None:
 
 def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Version, Version]:
     """Assign the previous version, or `to`, again; return the versions at the stage before and after."""
+    fetch_registry(root, channel)
     stack = assigned(root, channel)
     if not stack:
         raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")

@@ -46,7 +46,9 @@ def retire_versions(root: Path, channel: Channel, days: float, number: int) -> l
         if tag.startswith((f"{channel.artifact}@", f"{channel.artifact}#"))
     ]
     if tags and channel.remote is not None:
-        git(root, "push", "--quiet", END, channel.remote, *(f":{tag}" for tag in tags))
+        there = git(root, "ls-remote", "--quiet", END, channel.remote, *tags).split()
+        if gone := [f":{tag}" for tag in tags if tag in there]:
+            git(root, "push", "--quiet", END, channel.remote, *gone)
     for tag in tags:
         git(root, "update-ref", "-d", END, tag)
     return [version.name for version in retired]

@@ -117,6 +117,9 @@ def retrain(
     except REPORTED as error:
         tell("Failed", str(error), order)
         return Failed(message=str(error))
+    except Exception as error:
+        tell("Failed", f"{type(error).__name__}: {error}", order)
+        raise
     tell(verdict.decision, verdict.reason, order)
     create_markdown_artifact(key="retraining", markdown=verdict.report, description=str(verdict.decision))
     return Completed(name=str(verdict.decision), message=verdict.reason)

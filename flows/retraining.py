@@ -9,7 +9,7 @@ flows/retrain_flow.py its flow.
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -22,8 +22,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import dvc.api
 from dvc.exceptions import DvcException
 
-from flows.execution.config import EditionFiles, Registry, SettingsError, Tolerance, read_config
-from flows.execution.graph import GraphError, Stage, makers
+from flows.execution.config import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
+from flows.execution.graph import GraphError, Stage
 from flows.execution.process import HeldError, held
 from flows.execution.reproduce import Outcome, StageError
 from flows.execution.run import GpuPolicy, Log, PipelineError, Run, open_run
@@ -35,7 +35,9 @@ from flows.promotion import (
     Version,
     check,
     command,
+    fetch_registry,
     model_hash,
+    outputs,
     promote,
     promoted,
     read_figures,
@@ -44,6 +46,7 @@ from flows.promotion import (
 from flows.registry.comparison import (
     Figures,
     ToleranceError,
+    check_gains,
     check_tolerances,
     compare,
     lacking_gain,
@@ -176,14 +179,19 @@ def _revision(root: Path, order: Order) -> str:
 def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log) -> Verdict:
     revision = _revision(root, order)
     check(root, order.channel, revision)
+    fetch_registry(root, order.channel)
     before, config = promoted(root, order.channel), read_config(root)
     key = order.snapshot_key or config.edition.snapshot
-    overrides = _with_snapshot(order, key, git(root, "show", END, f"{revision}:{PARAMS}"), log)
+    overrides = _with_snapshot(order, key, _params_at(root, revision), log)
     figures = read_figures(root, before) if before else None
     limits = config.edition.limits if order.data is None else order.data
     check_limits(limits)
+    check_tolerances({**config.registry.gains, **config.registry.tolerances}, None)
     for given in (order.tolerances or {}, order.gains or {}):
         check_tolerances(given, figures.metrics if figures else None)
+    if figures:
+        tolerances = order.tolerances or config.registry.tolerances
+        check_gains(figures.metrics, tolerances, config.registry.gains if order.gains is None else order.gains)
     with open_run(
         root,
         target=None,
@@ -196,7 +204,8 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
         revision=revision,
         site=order.site,
     ) as run:
-        if before and limits and config.edition.counters and makers(run.directory, config.edition.counters):
+        _refuse_unmade(run, config, gate=bool(limits))
+        if before and limits and config.edition.counters:
             run.gate = partial(_check_edition, run, config.edition, _edition_of(root, before, config.edition), limits)
         verdict = _run_and_judge(run, order, run_stages, before, figures)
         (run.directory / REPORT).parent.mkdir(exist_ok=True)
@@ -208,6 +217,24 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
     version = promote(root, run.name, order.channel, instead_of=before, why=why)
     reason = f"{version.name} is at {order.channel.stage}. {verdict.reason} Back: {command(order.channel)} rollback"
     return Verdict(Decision.PROMOTED, reason, verdict.details)
+
+
+def _params_at(root: Path, revision: str) -> str:
+    """Return the text of params.yaml at a commit; nothing if there is none."""
+    with suppress(WorktreeError):
+        return git(root, "show", END, f"{revision}:{PARAMS}")
+    return ""
+
+
+def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:
+    """Raise SettingsError if no stage writes the figures or, with a data gate, the counters: no gate would close."""
+    counters = {"edition.counters": config.edition.counters} if gate and config.edition.counters else {}
+    for key, path in {"registry.metrics": config.registry.metrics, **counters}.items():
+        if not any(stage.makes(path) for stage in run.stages):
+            raise SettingsError(
+                f"{FILE}: {key} is '{path}', which no stage of dvc.yaml writes, so nothing could be compared. Correct "
+                "the path, or add it to the stage. Without limits there is no data gate."
+            )
 
 
 def _run_and_judge(
@@ -242,7 +269,7 @@ def _check_edition(
     run: Run, files: EditionFiles, promoted: Edition, limits: Mapping[str, Tolerance], stage: Stage
 ) -> None:
     """Raise EditionError if `stage` has just counted an edition that the data gate refuses."""
-    if stage.name not in makers(run.directory, str(files.counters)):
+    if not stage.makes(str(files.counters)):
         return
     counters = (run.directory / str(files.counters)).read_text(encoding="utf-8")
     overview = (run.directory / files.overview).read_text(encoding="utf-8") if files.overview else None
@@ -255,7 +282,7 @@ def _with_snapshot(order: Order, key: str | None, params: str, log: Log) -> dict
     overrides, day = flat(order.overrides), order.snapshot or order.day
     if day is None or key in overrides or (key is None and order.snapshot is None):
         return overrides
-    if key is not None and key in flat(read_yaml(params)):
+    if key is not None and key in flat(read_yaml(params) or {}):
         return {key: day.isoformat(), **overrides}
     if order.snapshot is not None:
         raise SettingsError(
@@ -272,15 +299,15 @@ def judge(run: Run, order: Order, before: Version | None, figures: Figures | Non
     if all(outcome is Outcome.CACHED for outcome in run.outcomes.values()):
         hint = "" if before else f" To promote the existing model: {command(order.channel)} promote {run.name}"
         return Verdict(Decision.CACHED, f"All stages were up to date, so there is no new model.{hint}", place)
-    graph, lock = ((run.directory / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "dvc.lock"))
     try:
-        same_model(run.root, model_hash(order.channel.artifact, graph, lock), order.channel)
+        same_model(run.root, model_hash(order.channel.artifact, outputs(run.directory)), order.channel)
     except PromotionError as error:
         return Verdict(Decision.NOT_PROMOTED, str(error), place)
+    registry = read_config(run.root).registry
+    new = _figures(run.directory, registry)
     if before is None or figures is None:
         return Verdict(Decision.GOOD, f"{order.channel.stage} had no version to compare with.", place)
-    registry = read_config(run.root).registry
-    rows = compare(figures, _figures(run.directory, registry), order.tolerances or registry.tolerances)
+    rows = compare(figures, new, order.tolerances or registry.tolerances)
     details = f"{table(rows)}\n\nPromoted: {before.name}. New: {place}"
     problems = [f"{row.metric}: {row.problem}." for row in rows if row.problem]
     if not rows:
@@ -294,7 +321,14 @@ def judge(run: Run, order: Order, before: Version | None, figures: Figures | Non
 
 
 def _figures(directory: Path, registry: Registry) -> Figures:
-    metrics = read_metrics((directory / registry.metrics).read_text(encoding="utf-8"), registry.former)
+    """Read the figures of a run. Without any, no later model could ever be compared with this one."""
+    file = directory / registry.metrics
+    metrics = read_metrics(file.read_text(encoding="utf-8"), registry.former) if file.exists() else {}
+    if not metrics:
+        raise PromotionError(
+            f"The run has no figures in {registry.metrics} (`registry.metrics` in {FILE}), so neither this model nor a "
+            f"later one can be compared. Its files are in {directory}."
+        )
     benchmarks = directory / registry.benchmarks if registry.benchmarks else None
     draws = directory / registry.draws if registry.draws else None
     return Figures(

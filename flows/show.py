@@ -3,13 +3,14 @@
 import base64
 import csv
 import io
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from flows.execution.config import read_config
-from flows.execution.graph import makers
 from flows.execution.reproduce import Outcome
 from flows.execution.run import Run
 from flows.execution.settings import PARAMS, flat
@@ -17,7 +18,7 @@ from flows.execution.yaml_reader import read_yaml
 from flows.hosting.reports import send_report
 from flows.worktree import END, WorktreeError, git
 
-Line = tuple[str, list[float], list[float]]  # name, x, y
+Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their values
 
 
 def publish(run: Run) -> None:
@@ -30,7 +31,7 @@ def publish(run: Run) -> None:
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
     for title, picture in plots(run.directory).items() if news else ():
-        key = "plot-" + "".join(letter if letter.isalnum() else "-" for letter in title.lower())
+        key = "plot-" + "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
         data = base64.b64encode(picture).decode()
         create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
     report = run.directory / config.report if config.report else None
@@ -56,7 +57,7 @@ def _end_of(run: Run, name: str) -> dict[str, Any]:
 
 def _part_of(run: Run, path: str) -> bool:
     """Return whether a stage of the run makes the file; another file there comes from the commit."""
-    return not makers(run.directory, path).isdisjoint(stage.name.partition("@")[0] for stage in run.stages)
+    return any(stage.makes(path) for stage in run.stages)
 
 
 def changes(run: Run, path: str) -> list[dict[str, Any]]:
@@ -70,32 +71,42 @@ def changes(run: Run, path: str) -> list[dict[str, Any]]:
 
 
 def _leaves(text: str) -> dict[str, Any]:
-    return flat(read_yaml(text) or {})
+    content = read_yaml(text)
+    return flat(content) if isinstance(content, Mapping) else {}
 
 
 def plots(directory: Path) -> dict[str, bytes]:
-    """Draw the plots of dvc.yaml whose files are there, as PNG by title."""
-    entries = read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8")).get("plots", [])
+    """Draw the plots of dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title."""
+    entries = (read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8")) or {}).get("plots") or []
     pictures: dict[str, bytes] = {}
-    for entry in entries:
-        for title, plot in entry.items():
-            lines: list[Line] = []
-            for file, columns in plot["y"].items():
-                if (directory / file).exists():
-                    names = [columns] if isinstance(columns, str) else columns
-                    lines += [(name, *_columns(directory / file, plot["x"], name)) for name in names]
-            if lines:
-                pictures[title] = _draw(title, plot["x"], lines)
+    for entry in entries if isinstance(entries, list) else [entries]:
+        for title, plot in entry.items() if isinstance(entry, Mapping) else ():
+            if lines := list(_lines(directory, str(title), plot)):
+                pictures[str(title)] = _draw(str(title), lines)
     return pictures
+
+
+def _lines(directory: Path, title: str, plot: object) -> Iterator[Line]:
+    """Yield the lines of a plot; `dvc plots` draws more kinds, such as JSON and pictures."""
+    x, y = (plot.get("x"), plot.get("y")) if isinstance(plot, Mapping) else (None, None)
+    for file, columns in y.items() if isinstance(y, Mapping) else [(title, y)]:
+        across = x.get(file) if isinstance(x, Mapping) else x
+        for name in columns if isinstance(columns, list) else [columns]:
+            if not isinstance(across, str) or not isinstance(name, str):
+                continue
+            with suppress(OSError, KeyError, TypeError, ValueError):  # no table, or without these columns of numbers
+                yield across, name, *_columns(directory / str(file), across, name)
 
 
 def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+    if not rows:
+        raise ValueError(path)
     return [float(row[x]) for row in rows], [float(row[y]) for row in rows]
 
 
-def _draw(title: str, x: str, lines: list[Line]) -> bytes:
+def _draw(title: str, lines: list[Line]) -> bytes:
     """Draw one panel for each line, since their units differ."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and few runs draw
     from matplotlib.figure import Figure
@@ -103,7 +114,7 @@ def _draw(title: str, x: str, lines: list[Line]) -> bytes:
     figure = Figure(figsize=(5 * len(lines), 3.2), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
-    for axes, (name, xs, ys) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines, strict=True):
+    for axes, (x, name, xs, ys) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines, strict=True):
         axes.plot(xs, ys, marker=".")
         axes.set(xlabel=x, ylabel=name)
         axes.spines[["top", "right"]].set_visible(False)

@@ -62,8 +62,17 @@ def git(root: Path, *arguments: str, given: str = "", **environment: str) -> str
         check=False,
     )
     if done.returncode:
-        raise WorktreeError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}")
+        raise WorktreeError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}{_remedy(root, done.stderr)}")
     return done.stdout.strip()
+
+
+def _remedy(root: Path, told: str) -> str:
+    if not (root / ".git").exists():
+        return (
+            f"\n{root} is not the top of a git repository. Call the flows at the top, where `dvc init` was called: a "
+            "DVC repository in a part of a git repository is not supported."
+        )
+    return "\nIt has no commit yet: commit dvc.yaml and .dvc first." if "Needed a single revision" in told else ""
 
 
 def snapshot(root: Path) -> str:
@@ -77,6 +86,8 @@ def snapshot(root: Path) -> str:
 
 def refuse_read_only(root: Path) -> None:
     """Raise WorktreeError if this process may not write to the workspace: a read-only mount, or another's files."""
+    if not (root / ".dvc").is_dir():
+        raise WorktreeError(f"{root} is not a DVC repository: call `dvc init` there, and commit its files.")
     try:
         (root / ".dvc/tmp").mkdir(exist_ok=True)
         with tempfile.TemporaryFile(dir=root / ".dvc/tmp"):

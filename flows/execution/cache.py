@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
 from dvc.repo import Repo
@@ -18,12 +17,10 @@ from flows.execution.yaml_reader import read_yaml
 DIRECTORY = ".dir"  # ends the name of an object that lists the files of a directory
 
 
-def remove_broken(cache: Path, lock: Path, stage: str | None = None) -> list[str]:
-    """Remove the damaged objects among the outputs in the file `lock`, of all stages or of one; return their names."""
-    content = read_yaml(lock.read_text(encoding="utf-8")) if lock.exists() else None
-    stages: dict[str, Any] = (content or {}).get("stages", {})
-    entries = stages.values() if stage is None else [stages.get(stage, {})]
-    return remove_damaged(cache, {out["md5"] for entry in entries for out in entry.get("outs", []) if "md5" in out})
+def remove_broken(repo: Repo) -> list[str]:
+    """Remove the damaged objects among all outputs of a repository, those of .dvc files too; return their names."""
+    outs = (out for out in repo.index.outs if out.use_cache and out.hash_info)
+    return remove_damaged(cache_of(repo), {str(out.hash_info.value) for out in outs})
 
 
 def remove_damaged(cache: Path, names: Collection[str]) -> list[str]:
@@ -34,16 +31,21 @@ def remove_damaged(cache: Path, names: Collection[str]) -> list[str]:
     return damaged
 
 
-def forget(lock: Path, stages: Collection[str]) -> None:
-    """Take `stages` out of the file `lock`.
+def forget(directory: Path, stages: Collection[str]) -> None:
+    """Take `stages` out of dvc.lock in `directory`, or below it if a name begins with the path of a dvc.yaml.
 
     DVC looks for an earlier run of a stage with the same inputs only if dvc.lock does not list the stage. For a stage
     whose outputs it lists but cannot find, as in a clone that never ran it, DVC would run the stage each time.
     """
-    if stages and lock.exists():
-        content = read_yaml(lock.read_text(encoding="utf-8"))  # or a parameter `no` would be written as `false`
-        content["stages"] = {name: entry for name, entry in content["stages"].items() if name not in stages}
-        lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    by_lock = dict[Path, set[str]]()
+    for name in stages:
+        place, _, stage = name.rpartition("dvc.yaml:")
+        by_lock.setdefault(directory / place / "dvc.lock", set()).add(stage)
+    for lock, names in by_lock.items():
+        content = read_yaml(lock.read_text(encoding="utf-8")) if lock.exists() else None  # or `no` would become `false`
+        if content and not names.isdisjoint(there := content.get("stages", {})):
+            content["stages"] = {name: entry for name, entry in there.items() if name not in names}
+            lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def cache_of(repo: Repo) -> Path:

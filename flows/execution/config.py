@@ -148,7 +148,7 @@ def read_config(root: Path) -> Config:
     path = root / FILE
     try:
         content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not YAML: {error}") from error
     given = _mapping(FILE, content or {})
     _refuse_unknown(FILE, given, Config)
@@ -167,7 +167,7 @@ def _value(place: str, key: str, value: Any) -> Any:
     if value is None:
         return None
     if key in ("tolerances", "gains", "limits", "former"):
-        return _mapping(f"{FILE}: {place}", value)
+        return _each(place, _mapping(f"{FILE}: {place}", value), str if key == "former" else (int, float, str))
     if key in LISTS:
         if not isinstance(value, list):
             raise SettingsError(f"{FILE}: {place} is {value!r}; write a list, as in [data/external].")
@@ -175,8 +175,23 @@ def _value(place: str, key: str, value: Any) -> Any:
     if not isinstance(value, str) or not value:
         raise SettingsError(f"{FILE}: {place} is {value!r}; it must be a text.")
     if key in COMMANDS:
-        return tuple(shlex.split(value))
+        return _words(place, value)
     return _place(place, value) if key in PLACES else value
+
+
+def _each(place: str, values: Mapping[str, Any], kind: type | tuple[type, ...]) -> Mapping[str, Any]:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, kind):
+            form = "a text" if kind is str else "a number, or a share as in '5%'"
+            raise SettingsError(f"{FILE}: {place} has {value!r} for '{name}'; it must be {form}.")
+    return values
+
+
+def _words(place: str, command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise SettingsError(f"{FILE}: {place} is {command!r}, which is not a command: {error}.") from error
 
 
 def _place(place: str, value: object) -> str:

@@ -6,14 +6,17 @@
 """
 
 import difflib
-from collections.abc import Iterator
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import yaml
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
+from dvc.repo.reproduce import get_active_graph
 
 from flows.execution.needs import Needs, NeedsError, read_needs
 from flows.execution.yaml_reader import read_yaml
@@ -30,17 +33,24 @@ class Stage:
     name: str
     upstream: tuple[str, ...]
     needs: Needs = field(default_factory=Needs)
+    outs: tuple[str, ...] = field(default=(), compare=False)  # paths, from the top of the repository
+
+    def makes(self, path: str) -> bool:
+        """Return whether it writes a file, or the directory in which that is."""
+        return any(f"{path}/".startswith(f"{out}/") for out in self.outs)
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
     """List every stage, or `target` (a stage, or a matrix) and everything it depends on, each after its upstream.
 
-    Raises GraphError.
+    A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
     """
     try:
-        graph = repo.index.graph  # an edge leads from a stage to one that it reads from
+        graph = get_active_graph(repo.index.graph)  # an edge leads from a stage to one that it reads from
     except DvcException as error:
         raise GraphError(f"{error}. `dvc status` names the place; `git checkout` restores the file.") from error
+    if not graph:
+        raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")
     names = {node: node.addressing for node in graph}
     if target is not None:
         wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
@@ -49,9 +59,13 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
     order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
     return [
-        Stage(names[node], tuple(sorted(names[upstream] for upstream in graph.successors(node))), _needs(node))
+        Stage(names[node], tuple(sorted(names[up] for up in graph.successors(node))), _needs(node), _outs(repo, node))
         for node in order
     ]
+
+
+def _outs(repo: Repo, node: Any) -> tuple[str, ...]:
+    return tuple(os.path.relpath(out.fs_path, repo.root_dir) for out in node.outs if out.protocol == "local")
 
 
 def _needs(node: Any) -> Needs:
@@ -62,26 +76,17 @@ def _needs(node: Any) -> Needs:
 
 
 def targets(directory: Path) -> list[str]:
-    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load."""
+    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load.
+
+    Raises GraphError.
+    """
     path = directory / "dvc.yaml"
-    content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return sorted(content.get("stages", {}))
-
-
-def makers(directory: Path, path: str) -> set[str]:
-    """Return the stages of dvc.yaml that write the file `path`; a cell of a matrix counts under the matrix's name."""
-    return makers_in((directory / "dvc.yaml").read_text(encoding="utf-8"), path)
-
-
-def makers_in(text: str, path: str) -> set[str]:
-    """Return the same for the text of a dvc.yaml."""
-    return {name for name, entry in read_yaml(text).get("stages", {}).items() if path in _written(entry)}
-
-
-def _written(entry: dict[str, Any]) -> Iterator[str]:
-    for kind in ("outs", "metrics", "plots"):
-        for out in entry.get(kind, []):
-            yield from [out] if isinstance(out, str) else out
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise GraphError(f"{path} is not YAML: {error}") from error
+    stages = content.get("stages") if isinstance(content, Mapping) else None
+    return sorted(map(str, stages if isinstance(stages, Mapping) else ()))
 
 
 def _unknown(target: str, names: list[str]) -> str:

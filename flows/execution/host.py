@@ -182,10 +182,12 @@ def _call(request: dict[str, Any], told: int) -> int:
 
 def _carry_out(graph: _Graph, request: dict[str, Any], told: int) -> int:
     from flows.execution.dvc_stage import be_named, bring_up_to_date, guarded, restore_all, teller
+    from flows.execution.locks import renew
 
     names, pull, tell, stages = request["names"], request["pull"], teller(told), graph.stages
     be_named(STAGE, *names[:1], *["..."] * (len(names) > 1))
     tell(f"pid {os.getpid()}")
+    renew(graph.repo)
     if request["restore"]:
         wanted = [stages[name] for name in names if name in stages]
         ready = {out.fs_path for name in stages.keys() - set(names) for out in stages[name].outs}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from dvc.lock import LockError
+from dvc.lock import LockError, make_lock
 from dvc.repo import Repo
 
 from flows.execution.process import HANDOFF, HOST, PARENT, STAGE, STANDBY
@@ -83,6 +83,13 @@ def locked(repo: Repo, log: Log = say) -> Iterator[None]:
                 repo._lock_depth -= 1
     except LockError as error:
         raise BusyError(_busy(temporary) or str(error)) from error
+
+
+def renew(repo: Repo) -> None:
+    """Give a fork a lock of its own: one of hard links (core.hardlink_lock) is that of whoever loaded the graph."""
+    hardlink = repo.config["core"].get("hardlink_lock", False)
+    path = str(Path(repo.tmp_dir) / "lock")
+    repo.lock = make_lock(path, repo.tmp_dir, friendly=True, hardlink_lock=hardlink, wait=True)
 
 
 def clear_lock(temporary: Path, log: Log = say) -> None:
@@ -161,9 +168,9 @@ def _forget(temporary: Path, pids: set[int]) -> None:
             del content["write"][path]
     for path, infos in list(content.get("read", {}).items()):
         content["read"][path] = [info for info in infos if info["pid"] not in pids]
-    partial = temporary / f"rwlock.{os.getpid()}.partial"
-    partial.write_text(json.dumps(content), encoding="utf-8")
-    partial.replace(temporary / "rwlock")
+    written = temporary / f"rwlock.{os.getpid()}.partial"
+    written.write_text(json.dumps(content), encoding="utf-8")
+    written.replace(temporary / "rwlock")
 
 
 def _busy(temporary: Path) -> str:

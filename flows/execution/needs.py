@@ -14,6 +14,7 @@ must have, such as `tpu` or `licence`. A stage with a label or with `gpu` may ru
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 GPU, GPU_MEMORY, CPUS, MEMORY = "gpu", "gpu_memory", "cpus", "memory"
 BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -89,10 +90,10 @@ def read_resources(given: object) -> dict[str, int]:
     if given is None:
         return {}
     amounts = dict.fromkeys([given], 1) if isinstance(given, str) else given
-    amounts = dict.fromkeys(amounts, 1) if isinstance(amounts, list) else amounts
-    if not isinstance(amounts, Mapping) or not all(isinstance(name, str) and LABEL.fullmatch(name) for name in amounts):
+    names: list[Any] = list(amounts) if isinstance(amounts, list | Mapping) else [None]
+    if not all(isinstance(name, str) and LABEL.fullmatch(name) for name in names):
         raise NeedsError(f"resources are {given!r}; write a name as in gpu, or amounts as in {{gpu: 1, memory: 8GB}}.")
-    found = {name: _amount(name, amount) for name, amount in amounts.items()}
+    found = {name: _amount(name, amounts[name] if isinstance(amounts, Mapping) else 1) for name in names}
     if GPU_MEMORY in found and GPU not in found:
         raise NeedsError(f"resources have {GPU_MEMORY} without {GPU}; write {{gpu: 1, {GPU_MEMORY}: ...}}.")
     return found

@@ -5,6 +5,7 @@ threads, and `flows/terminal.py` too, in the workspace itself.
 """
 
 import contextlib
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -82,6 +83,9 @@ class Run:
         except StageError as failure:
             self.failures.append(failure)
             raise
+        except Exception as error:  # or the run would end as if the stage had been up to date
+            self.failures.append(StageError(f"Stage '{stage.name}' ended with {type(error).__name__}: {error}"))
+            raise self.failures[-1] from error
         finally:
             self.seconds[stage.name] = time.monotonic() - begun
         return self.outcomes[stage.name]
@@ -176,7 +180,7 @@ class Run:
                 log(f"Warning: nothing more is pulled in this run, since a stage failed before its command: {last}")
             self._pulls = False
             if stage.name in self.lost:  # or DVC would not look for an earlier run with the same inputs
-                forget(self.directory / "dvc.lock", {stage.name})
+                forget(self.directory, {stage.name})
 
     def in_threads(self, log: Callable[[Stage, str], None], done: Callable[[Stage, Outcome], None]) -> None:
         """Run all stages, each as soon as its upstream is done. Raises PipelineError.
@@ -227,6 +231,17 @@ def _has_remote(repo: Repo) -> bool:
     return True
 
 
+def _check_out(repo: Repo) -> None:
+    """Check out all outputs that are at hand; DVC would warn of each that no stage has made yet."""
+    logger = logging.getLogger("dvc_data.index.checkout")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        repo.checkout(allow_missing=True)
+    finally:
+        logger.setLevel(level)
+
+
 def new_name() -> str:
     """Make a name for a run that sorts by time: 20261121-153012-3fa2."""
     return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -260,13 +275,13 @@ def open_run(
         with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph again for each question
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
-            for broken in remove_broken(cache, directory / "dvc.lock"):
+            for broken in remove_broken(repo):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
-            repo.checkout(allow_missing=True)
+            _check_out(repo)
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:
-                forget(directory / "dvc.lock", gone)
+                forget(directory, gone)
             run = Run(
                 root=root,
                 directory=directory,

@@ -16,8 +16,8 @@ from flows.execution.config import FILE, Params, SettingsError, read_config
 from flows.execution.yaml_reader import read_yaml
 
 PARAMS = "params.yaml"
-REFERENCE = re.compile(r"\$\{\s*([\w.]+)\s*\}")  # of dvc.yaml to a value of params.yaml
-WORD = re.compile(r"[\w.+-]*")
+REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of dvc.yaml to a value of params.yaml
+WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
 
 
 def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
@@ -37,8 +37,7 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
         _change(directory, overrides, None if params.check else params.open)
     if params.check:
         _command(directory, params.check)
-    if (directory / PARAMS).exists():
-        _check_words(directory)
+    _check_words(directory, flat(overrides))
 
 
 def profiles(directory: Path) -> list[str]:
@@ -67,8 +66,7 @@ def _use(directory: Path, params: Params, profile: str, site: str | None) -> Non
     if profile not in known:
         near = f"the profiles are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
         raise SettingsError(f"'{profile}' is not a profile; {near}.")
-    values = read_yaml((directory / str(params.profiles) / f"{profile}.yaml").read_text(encoding="utf-8"))
-    return _change(directory, values or {}, params.open)
+    return _change(directory, _read(directory / str(params.profiles) / f"{profile}.yaml"), params.open)
 
 
 def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | None) -> None:
@@ -76,11 +74,23 @@ def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | N
     path = directory / PARAMS
     if not path.exists():
         raise SettingsError(f"{PARAMS} does not exist, so {', '.join(flat(changes))} cannot change it.")
+    params = _read(path)
     if only is not None:
-        _refuse_unknown(flat(changes), read_yaml(path.read_text(encoding="utf-8")) or {}, only)
-    with modify_yaml(path) as params:
+        _refuse_unknown(flat(changes), params, only)
+    with modify_yaml(path) as written:
         for key, value in flat(changes).items():
-            _set(params, key.split("."), value)
+            _set(written, key.split("."), value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a file of values by name; raises SettingsError."""
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise SettingsError(f"{path} has no values by name, as in `epochs: 3`; a run cannot change it.")
+    return content
 
 
 def _refuse_unknown(keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
@@ -119,7 +129,7 @@ def known_keys(directory: Path) -> dict[str, Any]:
     path = directory / PARAMS
     if not path.exists():
         return {"type": "object"}
-    params = read_yaml(path.read_text(encoding="utf-8")) or {}
+    params = _read(path)
     return {"type": "object"} | _schema(params, read_config(directory).params.open)
 
 
@@ -194,23 +204,26 @@ def _command(directory: Path, command: Sequence[str]) -> None:
         raise SettingsError(done.stderr.strip() or f"`{' '.join(command)}` ended with status {done.returncode}.")
 
 
-def _check_words(directory: Path) -> None:
-    """Refuse values that dvc.yaml puts into a shell command and that are more than one word there."""
-    params = read_yaml((directory / PARAMS).read_text(encoding="utf-8"))
-    for path in sorted(set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))):
-        for value in _leaves(_get(params, path.split("."))):
-            if not WORD.fullmatch(str(value)) or str(value).startswith("-"):
+def _check_words(directory: Path, overrides: Mapping[str, Any]) -> None:
+    """Refuse overrides that dvc.yaml puts into a shell command and that are more than one word there.
+
+    What stands in params.yaml itself is left to whoever wrote it, and dvc.yaml.
+    """
+    if not overrides:
+        return
+    references = set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))
+    for key, given in overrides.items():
+        for value in _leaves(given) if any(_related(key, path) for path in references) else ():
+            if not WORD.fullmatch(str(value)):
                 raise SettingsError(
-                    f"{PARAMS}: {path} has {value!r}, which dvc.yaml puts into a command; use only letters, digits, "
-                    "'_', '.', '+' and '-', and no '-' at the start."
+                    f"{PARAMS}: {key} has {value!r}, which dvc.yaml puts into a command; a run may set only letters, "
+                    f"digits and _ . + - / : , = @ % there, with no '-' at the start. Or change {PARAMS} itself."
                 )
 
 
-def _get(params: object, keys: Sequence[str]) -> object:
-    """Return the value below `keys`; None if dvc.yaml refers to something else, such as the item of its matrix."""
-    for key in keys:
-        params = params.get(key) if isinstance(params, dict) else None
-    return params
+def _related(key: str, other: str) -> bool:
+    """Return whether one of two dotted keys is the other, or lies below it."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
 
 
 def _leaves(value: object) -> Iterator[object]:

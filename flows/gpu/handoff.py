@@ -17,6 +17,7 @@ worker falls silent, home asks again once one is back: a stage that has run ther
 
 import argparse
 import contextlib
+import hashlib
 import json
 import logging
 import os
@@ -31,7 +32,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dvc.config import ConfigError
 from dvc.exceptions import DownloadError
 from dvc.fs import generic
@@ -41,12 +41,12 @@ from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
 from dvc.stage.serialize import to_single_stage_lockfile
 from dvc_data.hashfile.hash_info import HashInfo
 
+from flows.execution import cache
 from flows.execution.host import Host
 from flows.execution.locks import locked
 from flows.execution.needs import Needs
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
-from flows.execution.yaml_reader import read_yaml
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
 from flows.gpu.versions import different, versions
 from flows.worktree import END, WorktreeError, git, snapshot
@@ -61,6 +61,8 @@ LONGEST_PAUSE = 60.0  # seconds between two tries
 REFUSED, FAILED = 1, 2  # statuses of a step; after the second it may be tried again
 ASKED_AGAIN = 3  # times
 POLL_SECONDS = 0.2
+ORDER = Path(".dvc/tmp/order.json")  # in the run's directory on the worker
+LONGEST_PART = 100  # of a key, in letters
 Log = Callable[[str], None]
 
 
@@ -230,7 +232,10 @@ class Telling:
 def accept(telling: Telling, directory: Path, order: Order, remote: str | None) -> None:
     """Take the inputs of an order into the worktree `directory`, and compare the keys; raises HandoffError."""
     where = [str(directory), *["--remote", remote or ""] * bool(remote), order.stage]
-    telling.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--order", json.dumps(asdict(order)))
+    file = directory / ORDER
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(asdict(order)), encoding="utf-8")  # the system limits an argument to 128 KB
+    telling.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--order", str(file))
 
 
 def deliver(telling: Telling, directory: Path, order: Order, remote: str | None, limit: float) -> str:
@@ -364,11 +369,8 @@ def _fetch_any(repo: Repo, key: str) -> bool:
 
 def forget(repo: Repo, name: str) -> None:
     """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
-    path = Path(repo.root_dir) / "dvc.lock"
     with lock_repo(repo):
-        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if content.get("stages", {}).pop(name, None):
-            path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+        cache.forget(Path(repo.root_dir), {name})
 
 
 # DVC
@@ -387,11 +389,19 @@ def key_of(stage: Stage) -> str:
 
 
 def parts(stage: Stage) -> dict[str, str]:
-    """List the parts of the key: the command, each input's hash, each parameter."""
+    """List the parts of the key: the command, each input's hash, each parameter; a long one as its hash.
+
+    Prefect takes 512 KB of parameters, and nobody reads more than the names of parts that differ.
+    """
     content = to_single_stage_lockfile(stage)
     inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
     params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
-    return {"cmd": str(content["cmd"])} | inputs | params
+    told = {"cmd": str(content["cmd"])} | inputs | params
+    return {name: part if len(part) <= LONGEST_PART else _digest(part) for name, part in told.items()}
+
+
+def _digest(part: str) -> str:
+    return hashlib.sha256(part.encode()).hexdigest()
 
 
 def _load(repo: Repo, name: str) -> Stage:
@@ -439,7 +449,7 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
     if options.step == "send":
         return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
     if options.step == "take":
-        take(repo, read_order(json.loads(options.order)))
+        take(repo, read_order(json.loads(options.order.read_text(encoding="utf-8"))))
         return "taken"
     if options.step == "give":
         return give(repo, options.stage)
@@ -459,7 +469,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--look", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")
-    parser.add_argument("--order", help="of `take`, as JSON")
+    parser.add_argument("--order", type=Path, help="of `take`, a file")
     options = parser.parse_args(arguments)
     with _causes() as causes:
         try:

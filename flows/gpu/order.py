@@ -21,12 +21,12 @@ from flows.execution.needs import LABEL
 from flows.execution.reproduce import StageError
 from flows.worktree import END, git
 
-PROTOCOL = 3  # version of Order and of the steps on both sides; raise it when either changes
+PROTOCOL = 4  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"
 LISTED = "DISTILLERY_REMOTES"  # the worker's setting
-NAME = r"\w[\w-]*(@[\w.+=-]+)?"
+NAME = r"((\w[\w.-]*/)*dvc\.yaml:)?\w[\w -]*(@[\w.+=,/ -]+)?"  # of a stage, as `dvc repro` takes it
 FORMS = {
-    "stage": (NAME, "the name of a stage, such as student or seeds@1"),
+    "stage": (NAME, "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
     "key": (r"[0-9a-f]{64}", "64 hexadecimal digits"),
     "revision": (r"[0-9a-f]{40}([0-9a-f]{24})?", "the full hash of a commit"),
     "ref": (rf"{REFS}/[0-9a-f]{{32}}", f"{REFS}/ with 32 hexadecimal digits"),

@@ -13,12 +13,12 @@ Without such a file two figures of one name count as the same.
 import difflib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from flows.execution.config import Tolerance
+from flows.execution.config import FILE, SettingsError, Tolerance
 from flows.registry.noise import Draws, Interval, of_draws, of_singles
 
 Metrics = Mapping[str, float | None]
@@ -58,11 +58,15 @@ def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
     Example:
         >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
         {'model/lee': 0.5}
+
+    Raises:
+        SettingsError: The text is not JSON.
     """
-    return {
-        "/".join(former.get(part, part) for part in name.split("/")): value
-        for name, value in _leaves("", json.loads(text))
-    }
+    try:
+        leaves = list(_leaves("", json.loads(text)))
+    except ValueError as error:
+        raise SettingsError(f"The file of metrics is not JSON (`registry.metrics` in {FILE}): {error}") from error
+    return {"/".join(former.get(part, part) for part in name.split("/")): value for name, value in leaves if name}
 
 
 def read_benchmarks(text: str) -> Mapping[str, Any]:
@@ -119,12 +123,22 @@ def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str]
             raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
 
 
+def check_gains(metrics: Iterable[str], tolerances: Mapping[str, Tolerance], gains: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if no metric could ever gain enough; called before a run that takes hours."""
+    _refuse_unfit([metric for metric in metrics if tolerance_of(metric, tolerances) is not None], gains)
+
+
+def _refuse_unfit(compared: Iterable[str], gains: Mapping[str, Tolerance]) -> None:
+    if gains and not any(tolerance_of(metric, gains) is not None for metric in compared):
+        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
+
+
 def share(limit: Tolerance) -> float:
     """Return a limit as a share: 0.1, or "10%". Raises ToleranceError."""
     return _allowed(limit, 1.0)
 
 
-def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | None:
+def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | None:
     """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
 
     A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
@@ -140,9 +154,8 @@ def lacking_gain(rows: Iterable[Row], gains: Mapping[str, Tolerance]) -> str | N
         >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
         'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
     """
+    _refuse_unfit([row.metric for row in rows], gains)
     wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]
-    if gains and not wanted:
-        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
     short = []
     for row, least in wanted:
         need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
@@ -183,9 +196,9 @@ def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
     share = isinstance(tolerance, str) and tolerance.endswith("%")
     try:
         number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)
-    except ValueError:
+    except (TypeError, ValueError):
         number = math.nan
-    if not 0 <= number < math.inf:
+    if isinstance(tolerance, bool) or not 0 <= number < math.inf:
         raise ToleranceError(f"'{tolerance}' is not a tolerance; write a loss as in 0.005, or a share as in '5%'.")
     return number / 100 * abs(promoted or 0.0) if share else number
 

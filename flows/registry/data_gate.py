@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from flows.execution.config import EditionFiles, Tolerance
+from flows.execution.config import FILE, EditionFiles, SettingsError, Tolerance
 from flows.registry.comparison import ToleranceError, share
 
 NOTHING = '{"growth": [[0, 0]]}'
@@ -33,8 +33,20 @@ class Edition:
 
 
 def read_edition(files: EditionFiles, counters: str, overview: str | None) -> Edition:
-    """Read an edition from the texts of both files; without an overview its vocabulary counts as empty."""
-    counted: dict[str, Any] = json.loads(counters)
+    """Read an edition from the texts of both files; without an overview its vocabulary counts as empty.
+
+    Raises SettingsError if they have another form.
+    """
+    try:
+        return _edition(files, json.loads(counters), overview)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SettingsError(
+            f"{files.counters} or {files.overview} (`edition` in {FILE}) lacks counts that the data gate compares, or "
+            f"has them in another form: {type(error).__name__} {error}. It needs total, kept and details; growth."
+        ) from error
+
+
+def _edition(files: EditionFiles, counted: dict[str, Any], overview: str | None) -> Edition:
     details = counted["details"]
     return Edition(
         kept=counted["kept"],

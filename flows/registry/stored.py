@@ -14,12 +14,13 @@ from dvc.repo import Repo
 from flows.execution.cache import DIRECTORY, broken, cache_of, place
 
 
-def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:
+def missing(root: Path, names: Iterable[str], remote: str | None = None) -> tuple[str, list[str]]:
     """Return the place that readers fetch from, and the objects among `names` and their files that it does not have.
 
     Args:
         root: The workspace.
         names: MD5 hashes of outputs, as in dvc.lock; one that ends in `.dir` lists files.
+        remote: The name of the DVC remote that the outputs have in dvc.yaml; None is the default one, or the cache.
 
     Returns:
         The place in words, and the hashes that are not there, sorted.
@@ -33,16 +34,15 @@ def missing(root: Path, names: Iterable[str]) -> tuple[str, list[str]]:
     """
     with Repo(str(root)) as repo:
         cache = cache_of(repo)
-        if "remote" not in repo.config["core"]:
-            damaged = {name for given in names for name in broken(cache, given)}
+        name = remote or repo.config["core"].get("remote")
+        if name is None:
+            damaged = {each for given in names for each in broken(cache, given)}
             return "DVC's cache", sorted(
-                damaged | {name for name in _files(cache, None, names) if not _in(cache, name)}
+                damaged | {each for each in _files(cache, None, names) if not _in(cache, each)}
             )
-        remote = repo.cloud.get_remote_odb(None, "promotion", hash_name="md5")
-        wanted = _files(cache, remote, names)
-        return f"the DVC remote '{repo.config['core']['remote']}'", sorted(
-            wanted - set(remote.oids_exist(list(wanted)))
-        )
+        store = repo.cloud.get_remote_odb(name, "promotion", hash_name="md5")
+        wanted = _files(cache, store, names)
+        return f"the DVC remote '{name}'", sorted(wanted - set(store.oids_exist(list(wanted))))
 
 
 def _in(cache: Path, name: str) -> bool:

@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from dvc.repo import Repo
+
 from flows.execution.cache import remove_broken
 
 from .conftest import write_yaml
@@ -30,24 +32,26 @@ def damage(cache: Path, name: str) -> None:
 
 def test_files_and_directories(tmp_path: Path) -> None:
     """fault 7: one of a directory's files, and the list of a directory, are found; the others stay."""
-    one, two, three = (put(tmp_path, text) for text in (b"one", b"two", b"three"))
+    root = tmp_path
+    Repo.init(str(root), no_scm=True).close()
+    cache = root / ".dvc/cache"
+    one, two, three = (put(cache, text) for text in (b"one", b"two", b"three"))
     listing = json.dumps([{"md5": two, "relpath": "2"}, {"md5": three, "relpath": "3"}]).encode()
-    directory = put(tmp_path, listing, ".dir")
-    lock = tmp_path / "dvc.lock"
-    stages = {"a": {"cmd": "x", "outs": [{"path": "a", "md5": one}]}, "b": {"outs": [{"path": "b", "md5": directory}]}}
-    write_yaml(lock, {"schema": "2.0", "stages": stages})
-    assert remove_broken(tmp_path, lock) == []
-    damage(tmp_path, one)
-    damage(tmp_path, three)
-    assert remove_broken(tmp_path, lock, "b") == [three]
-    assert remove_broken(tmp_path, lock) == [one]
-    assert remove_broken(tmp_path, lock) == []
-    damage(tmp_path, directory)
-    assert remove_broken(tmp_path, lock) == [directory]
+    directory = put(cache, listing, ".dir")
+    outs = {"a": {"path": "a", "md5": one}, "b": {"path": "b", "md5": directory}}
+    stages = {name: {"cmd": "x", "outs": [out]} for name, out in outs.items()}
+    write_yaml(root / "dvc.yaml", {"stages": {name: {"cmd": "x", "outs": [name]} for name in outs}})
+    assert broken_ones(root) == []  # nothing has run yet
+    write_yaml(root / "dvc.lock", {"schema": "2.0", "stages": stages})
+    assert broken_ones(root) == []
+    damage(cache, one)
+    damage(cache, three)
+    assert broken_ones(root) == sorted([one, three])
+    assert broken_ones(root) == []
+    damage(cache, directory)
+    assert broken_ones(root) == [directory]
 
 
-def test_no_lock(tmp_path: Path) -> None:
-    """Nothing has run yet, or not this stage."""
-    assert remove_broken(tmp_path, tmp_path / "dvc.lock") == []
-    write_yaml(tmp_path / "dvc.lock", {"schema": "2.0", "stages": {}})
-    assert remove_broken(tmp_path, tmp_path / "dvc.lock", "a") == []
+def broken_ones(root: Path) -> list[str]:
+    with Repo(str(root)) as repo:
+        return sorted(remove_broken(repo))

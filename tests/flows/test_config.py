@@ -29,6 +29,17 @@ from .conftest import write_yaml
         ({"params": {"check": ["python", "x"]}}, "params.check is ['python', 'x']; it must be a text"),
         ({"params": ["check"]}, "flows.yaml: params is ['check']; write values by name"),
         ([1], "flows.yaml is [1]; write values by name"),
+        (
+            {"params": {"check": "python 'x"}},
+            """params.check is "python 'x", which is not a command: No closing quotation""",
+        ),
+        (
+            {"registry": {"tolerances": {"*": [1]}}},
+            "registry.tolerances has [1] for '*'; it must be a number, or",
+        ),
+        ({"registry": {"gains": {"*": True}}}, "registry.gains has True for '*'; it must be a number"),
+        ({"edition": {"limits": {"rows": None}}}, "edition.limits has None for 'rows'; it must be a number"),
+        ({"registry": {"former": {"a": 1}}}, "registry.former has 1 for 'a'; it must be a text"),
     ],
 )
 def test_what_is_refused(content: Any, told: str, tmp_path: Path) -> None:
@@ -39,9 +50,10 @@ def test_what_is_refused(content: Any, told: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
-    (tmp_path / "flows.yaml").write_text("params: [", encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"flows.yaml is not YAML"):
-        read_config(tmp_path)
+    for text in ("params: [", 'report: "\xe9"'):
+        (tmp_path / "flows.yaml").write_text(text, encoding="latin-1")
+        with pytest.raises(SettingsError, match=r"flows.yaml is not YAML"):
+            read_config(tmp_path)
 
 
 def test_without_a_file(tmp_path: Path) -> None:
@@ -138,3 +150,13 @@ def test_commands_of_the_repository(scratch: Path) -> None:
     (scratch / "params.yaml").unlink()
     with pytest.raises(SettingsError, match=r"params.yaml does not exist, so train.rate cannot change it"):
         configure(scratch, None, {"train.rate": 1})
+
+
+@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "is not YAML")])
+def test_parameters_that_are_none(scratch: Path, text: str, told: str) -> None:
+    """regression: a traceback, also at the start of a flow, which shows the parameters in its form."""
+    (scratch / "params.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=rf"params.yaml {told}"):
+        configure(scratch, None, {"train.rate": 1})
+    with pytest.raises(SettingsError, match=rf"params.yaml {told}"):
+        known_keys(scratch)

@@ -86,3 +86,12 @@ def test_one_command_deploys(tmp_path: Path) -> None:
             assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize("address", ["chat.example.org/hook", "ftp://example.org", "https://"])
+def test_an_address_that_nobody_can_call(address: str) -> None:
+    """regression: it was taken, and each call failed unseen."""
+    command = [sys.executable, "-m", "flows.deploy", "--webhook", address]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"'{address}' is not an address; it must begin with https:// or http://" in done.stderr

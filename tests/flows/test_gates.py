@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 
 from flows.execution.config import EditionFiles, SettingsError
+from flows.execution.run import PipelineError
 from flows.execution.yaml_reader import read_yaml
 from flows.pipeline import run_in_threads
 from flows.promotion import Channel
-from flows.registry.comparison import Row, ToleranceError, lacking_gain
+from flows.registry.comparison import Row, ToleranceError, check_gains, lacking_gain
 from flows.registry.data_gate import Edition, problems, read_edition
 from flows.retraining import Decision, Order, Verdict, retrain_once
 
-from .conftest import git, write_yaml
-from .models import MODEL_CONFIG, change, commit_all, make_models
+from .conftest import CONFIG, git, write_yaml
+from .models import EDITION_CONFIG, MODEL_CONFIG, change, commit_all, make_models
 
-COUNTERS, OVERVIEW = MODEL_CONFIG["edition"]["counters"], MODEL_CONFIG["edition"]["overview"]
-LIMITS: dict[str, Any] = MODEL_CONFIG["edition"]["limits"]
+COUNTERS, OVERVIEW = EDITION_CONFIG["counters"], EDITION_CONFIG["overview"]
+LIMITS: dict[str, Any] = EDITION_CONFIG["limits"]
 
 CLEAN = '''\
 """Counts an edition of the corpus as params.yaml describes it."""
@@ -30,7 +31,7 @@ import yaml
 
 kept = yaml.safe_load(Path("params.yaml").read_text())["clean"]["kept"]
 Path("reports/counters").mkdir(parents=True, exist_ok=True)
-counters = {"kept": kept, "total": 100, "details": {"documents kept": 10}}
+counters = {"kept": kept, "total": 100, "details": {"documents kept": 10}} if kept else {}
 Path("reports/counters/clean.json").write_text(json.dumps(counters))
 Path("reports/corpus.json").write_text(json.dumps({"growth": [[0, 0], [1000, 300]]}))
 '''
@@ -84,6 +85,8 @@ def test_the_least_gain() -> None:
         "No metric gains enough: s/lee/spearman gains 0.001, but 0.002 are required."
     )
     with pytest.raises(ToleranceError, match="No metric that has a tolerance fits the least gains: s/sick/"):
+        check_gains([row.metric for row in rows], {"s/*": 0.1}, {"s/sick/*": 0.1})
+    with pytest.raises(ToleranceError, match="No metric that has a tolerance fits"):
         lacking_gain(rows, {"s/sick/*": 0.1})
 
 
@@ -98,6 +101,7 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     graph["stages"]["student"]["deps"].append(COUNTERS)
     write_yaml(root / "dvc.yaml", graph)
     write_yaml(root / "params.yaml", params | {"clean": {"kept": 80}})
+    write_yaml(root / "flows.yaml", CONFIG | MODEL_CONFIG | {"edition": EDITION_CONFIG})
     (root / ".gitignore").write_text(
         f"{(root / '.gitignore').read_text(encoding='utf-8')}/{COUNTERS}\n/{OVERVIEW}\n", encoding="utf-8"
     )
@@ -132,8 +136,12 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
 
     change(hub, "student", spearman=0.501)
     small = retrain(data={}, gains={"student/lee/spearman": 0.01})
+    capsys.readouterr()
     assert small.decision is Decision.NOT_PROMOTED
     assert small.reason == "No metric gains enough: student/lee/spearman gains 0.001, but 0.01 are required."
+    with pytest.raises(ToleranceError, match="fits the least gains: student/sentences_per_second"):
+        retrain(gains={"student/sentences_per_second": 1})
+    assert "student: at work" not in capsys.readouterr().out
     assert git(clone, "for-each-ref", "refs/distillery/fetched") == ""
     with pytest.raises(SettingsError, match="git has no remote 'upstream' to fetch from; it has origin"):
         retrain(source="upstream")
@@ -143,3 +151,26 @@ def test_an_edition_and_a_gain(origin: tuple[Path, Path], capsys: pytest.Capture
         retrain(gains={"student/sick/*": 0.1})
     with pytest.raises(SettingsError, match="A site needs a profile: name the profile that goes with 'x'"):
         retrain(site="x")
+
+
+def test_a_gate_that_cannot_read(origin: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """It stays shut: no training, no promotion. regression: the run went on as if the stage had been up to date."""
+    clone, hub = origin
+    order = Order(Channel("student"), source="origin", revision="main", snapshot=date(2026, 11, 21))
+
+    def retrain() -> Verdict:
+        return retrain_once(clone, order, run_in_threads, print, "a test")
+
+    for section, key in (("edition", "counters"), ("registry", "metrics")):
+        config = read_yaml((hub / "flows.yaml").read_text(encoding="utf-8"))
+        config[section][key] = "reports/none.json"
+        write_yaml(clone / "flows.yaml", config)
+        with pytest.raises(SettingsError, match=rf"{section}.{key} is 'reports/none.json', which no stage of dvc.yaml"):
+            retrain()
+    git(clone, "checkout", "--quiet", "flows.yaml")
+    assert retrain().decision is Decision.PROMOTED
+    capsys.readouterr()
+    change(hub, "clean", kept=0)
+    with pytest.raises(PipelineError, match=r"reports/counters/clean.json .* lacks counts that the data gate compares"):
+        retrain()
+    assert "student: at work" not in capsys.readouterr().out

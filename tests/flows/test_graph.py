@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dvc.repo import Repo
 
-from flows.execution.graph import GraphError, Stage, read_graph, unchanged
+from flows.execution.graph import GraphError, Stage, read_graph, targets, unchanged
 from flows.execution.needs import Needs
 
 from .conftest import CHAIN, make_repository, pipeline, set_param, stage, write_yaml
@@ -101,3 +101,30 @@ def test_unchanged(chain: Path) -> None:
     assert names() == {"a", "b"}
     (chain / "c.txt").write_text("other\n", encoding="utf-8")
     assert names() == {"a", "b"}
+
+
+def test_which_stage_makes_a_file(tmp_path: Path) -> None:
+    """So that a run without this stage shows no figures of the commit; also in a directory, a matrix, or a wdir."""
+    cell = {"matrix": {"size": [1, 2]}, "cmd": "true", "outs": ["${item.size}.txt"]}
+    inside = {"wdir": "sub", "cmd": "true", "metrics": [{"metrics.json": {"cache": False}}], "outs": ["reports"]}
+    root = make_repository(tmp_path / "workspace", {"cell": cell, "inside": inside, "none": {"cmd": "true"}})
+    (root / "sub").mkdir()
+
+    def makers(path: str) -> list[str]:
+        return [each.name for each in graph(root) if each.makes(path)]
+
+    assert makers("sub/metrics.json") == makers("sub/reports/counters/clean.json") == ["inside"]
+    assert makers("2.txt") == ["cell@2"]
+    assert makers("metrics.json") == makers("sub/report") == []
+    assert targets(root) == ["cell", "inside", "none"]
+    assert targets(root / "nowhere") == []
+
+
+@pytest.mark.parametrize("text", ["stages: [", "stages:\n", "stages: [a]\n", "7\n", ""])
+def test_a_graph_without_stages(text: str, tmp_path: Path) -> None:
+    """The form of a deployment reads the targets, also of a file that is none."""
+    (tmp_path / "dvc.yaml").write_text(text, encoding="utf-8")
+    try:
+        assert targets(tmp_path) == []
+    except GraphError as error:
+        assert "is not YAML" in str(error)

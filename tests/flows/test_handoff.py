@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import threading
 import uuid
 from collections.abc import Iterator
@@ -125,6 +126,32 @@ def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
             site.hand_off(needs=Needs({"tpu": 1}))
     finally:
         offer_queue(site.clone, offered)
+    site.assert_clean()
+
+
+def test_a_stage_with_long_parameters(site: Site) -> None:
+    """regression: the order was an argument of a step, "Argument list too long"; Prefect takes 512 KB of parameters."""
+    site.change(value="long " * 150_000)
+    assert site.hand_off() is Outcome.RAN_ON_GPU
+    assert (site.home / "g.txt").stat().st_size > 700_000
+
+
+def test_the_disk_of_the_worker_is_full(site: Site) -> None:
+    """fault 11: the host, the place and the reason are named, and nothing of it counts as a result."""
+    cache = site.clone / ".dvc/cache"
+    mount = f"mount -t tmpfs -o size=200k none '{cache}' && exec \"$@\""
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount")
+    site.stop_worker()
+    site.start_worker(["unshare", "-m", "sh", "-c", mount, "sh"])
+    site.change(value="x" * 300_000)
+    try:
+        with pytest.raises(StageError, match=r"No space left on device"):
+            site.hand_off()
+    finally:
+        site.stop_worker()
+    site.start_worker()
+    assert site.hand_off() is Outcome.RAN_ON_GPU
     site.assert_clean()
 
 

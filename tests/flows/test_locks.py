@@ -212,3 +212,14 @@ def test_entries_of_nobody(pair: Path) -> None:
         with locked(repo):
             repo.status()
     assert pipeline(pair).returncode == 0
+
+
+def test_locks_of_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """regression: the forks of a run had one such lock together, "We already had the lock" (core.hardlink_lock)."""
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_repository(tmp_path / "workspace", {f"s{number}": stage(f"s{number}") for number in range(8)})
+    (root / ".dvc/config").write_text("[core]\n    analytics = false\n    hardlink_lock = true\n", encoding="utf-8")
+    done = pipeline(root, "--apply", "--parallel", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with Repo(str(root)) as repo:
+        assert repo.status() == {}

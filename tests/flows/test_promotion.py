@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.execution.cache import place
 from flows.execution.process import held
@@ -18,6 +19,7 @@ from flows.promotion import (
     Version,
     assigned,
     check,
+    fetch_registry,
     promote,
     promoted,
     registered,
@@ -32,6 +34,7 @@ from .models import add_remote, commit_all, kept_run, make_models
 from .test_cache import damage, put
 
 CHANNEL = Channel("student")
+CHANNEL_OF_ALL = Channel("student", remote="origin")
 
 
 @pytest.fixture
@@ -161,7 +164,7 @@ def test_checks_before_a_run(models: Path) -> None:
 
 
 def test_git_remotes(models: Path, tmp_path: Path) -> None:
-    """Nothing is pushed unless a remote is named; if it does not answer, the error has the missing command."""
+    """Nothing is pushed unless a remote is named; if it takes nothing, the error has the missing command."""
     git(tmp_path, "init", "--quiet", "--bare", "origin.git")
     git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
     promote_model(models, "m1")
@@ -169,9 +172,40 @@ def test_git_remotes(models: Path, tmp_path: Path) -> None:
     promote_model(models, "m2", Channel("student", remote="origin"))
     names = git(tmp_path / "origin.git", "for-each-ref", "--format=%(refname:short)").split()
     assert names == ["promoted", "student#production#2", "student@v0.0.2"]
-    git(models, "remote", "set-url", "origin", str(tmp_path / "nowhere"))
+    hook = tmp_path / "origin.git/hooks/pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    hook.chmod(0o755)
     with pytest.raises(PromotionError, match=r"v0.0.3 is at production here(.|\n)*git push .*'refs/tags/student#prod"):
         promote_model(models, "m3", Channel("student", remote="origin"))
+    git(models, "remote", "set-url", "origin", str(tmp_path / "nowhere"))
+    for act in (lambda: promote_model(models, "m4", CHANNEL_OF_ALL), lambda: rollback(models, CHANNEL_OF_ALL)):
+        with pytest.raises(
+            PromotionError, match=r"^The versions at 'origin' could not be fetched, so nothing was chan"
+        ):
+            act()
+    assert str(promoted(models, CHANNEL)).startswith("Version(name='v0.0.3'")
+
+
+def test_what_another_machine_has_promoted(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 34: a shallow clone knew no version, so it promoted without a comparison; so did one that was behind."""
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch", "main", "origin.git")
+    git(models, "remote", "add", "origin", str(tmp_path / "origin.git"))
+    git(models, "push", "--quiet", "origin", "main")
+    one = promote_model(models, "m1", CHANNEL_OF_ALL)
+    git(tmp_path, "clone", "--quiet", "--depth", "1", "--no-tags", f"file://{tmp_path}/origin.git", "shallow")
+    shallow = tmp_path / "shallow"
+    monkeypatch.chdir(shallow)
+    with pytest.raises(PromotionError, match=r"production went from nothing to v0.0.1 during the comparison"):
+        promote(shallow, kept_run(shallow, "m2"), CHANNEL_OF_ALL, instead_of=None)
+    assert promoted(shallow, CHANNEL) == one
+    two = promote_model(shallow, "m2", CHANNEL_OF_ALL)
+    assert two.name == "v0.0.2"
+    git(models, "tag", "student@v0.0.2", "main")
+    with pytest.raises(PromotionError, match=r"could not be fetched(.|\n)*student@v0.0.2 .*clobber existing tag"):
+        fetch_registry(models, CHANNEL_OF_ALL)
+    git(models, "tag", "--delete", "student@v0.0.2")
+    fetch_registry(models, CHANNEL_OF_ALL)
+    assert promoted(models, CHANNEL) == two
 
 
 def test_command_line(models: Path) -> None:
@@ -208,6 +242,23 @@ def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:
         promote(models, run, CHANNEL, instead_of=two)  # `dvc push` of what is nowhere ends with 0
     assert put(tmp_path / "store", b"m3")
     assert promote(models, run, CHANNEL, instead_of=two).name == "v0.0.3"
+
+
+def test_a_model_with_a_remote_of_its_own(models: Path, tmp_path: Path) -> None:
+    """regression: the default remote was asked for it, so it was never promoted."""
+    add_remote(models, tmp_path / "store")
+    with (models / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write(f"['remote \"large\"']\n    url = {tmp_path}/large\n")
+    graph = yaml.safe_load((models / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["student"]["outs"] = [{"models/student": {"remote": "large"}}]
+    (models / "dvc.yaml").write_text(yaml.safe_dump(graph), encoding="utf-8")
+    commit_all(models, "Large models elsewhere")
+    one = promote_model(models, "m1")
+    assert _object(tmp_path / "large", "m1").exists()
+    promote_model(models, "m2")
+    _object(tmp_path / "large", "m1").unlink()
+    with pytest.raises(PromotionError, match=rf"1 objects of {one.name} are not in the DVC remote 'large'"):
+        rollback(models, CHANNEL)
 
 
 def test_a_damaged_object_is_not_promoted(models: Path) -> None:

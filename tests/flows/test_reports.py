@@ -9,14 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.execution.graph import makers, targets
 from flows.execution.remedies import one_line
 from flows.hosting import reports
 from flows.hosting.asgi import Message, Receive, Send
 from flows.hosting.reports import COOKIE, LOGIN, PLACE, Reports
 from flows.server import Gate
-
-from .conftest import write_yaml
 
 ORIGIN = "http://127.0.0.1:4200"
 KEY = "distillery:" + "x" * 43
@@ -85,17 +82,6 @@ def test_a_stranger_gets_none(ask: Callable[..., httpx.Response], monkeypatch: p
     assert ask("DELETE", auth=AUTH).status_code == 404
     monkeypatch.setattr(reports, "LARGEST", 10)
     assert ask("PUT", auth=AUTH, content="x" * 11).status_code == 413
-
-
-def test_which_stage_makes_a_file(tmp_path: Path) -> None:
-    """So that a run without this stage shows no figures of the commit."""
-    cell = {"matrix": {"size": [1, 2]}, "cmd": "true", "outs": ["${item.size}.txt", {"report.html": {"cache": False}}]}
-    evaluate = {"cmd": "true", "metrics": [{"metrics.json": {"cache": False}}]}
-    write_yaml(tmp_path / "dvc.yaml", {"stages": {"evaluate": evaluate, "cell": cell, "none": {"cmd": "true"}}})
-    assert makers(tmp_path, "metrics.json") == {"evaluate"}
-    assert makers(tmp_path, "report.html") == {"cell"}
-    assert targets(tmp_path) == ["cell", "evaluate", "none"]
-    assert targets(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.states import Crashed, Running
 
 from flows.gpu_stage import gpu_stage
+from flows.retrain_flow import retrain
+from flows.tasks import pipeline
+from tests.sockets import free_port
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import command, set_param
@@ -105,14 +111,39 @@ def test_a_webhook_hears_of_retrainings(server: Server) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as hook:
         thread = threading.Thread(target=hook.serve_forever)
         thread.start()
-        program = TELL.format(url=f"http://127.0.0.1:{hook.server_port}/")
-        subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
-        wait_until(lambda: heard, "the webhook is called", pause=SERVER_PAUSE)
+        for port in (free_port(), hook.server_port):  # nobody answers at the first one, which stops nothing
+            program = TELL.format(url=f"http://127.0.0.1:{port}/")
+            subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
+            ended = "failed" if port != hook.server_port else "executed"
+            wait_until(partial(acted, server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
+        crash(server)
+        wait_until(lambda: len(heard) == 2, "the webhook is called again", pause=SERVER_PAUSE)
         hook.shutdown()
         thread.join()
     artifact = "distillery.artifact.student"
     event = {"event": "distillery.retraining.refused", "artifact": artifact, "decision": "Refused"}
-    assert heard == [event | {"reason": 'The "gate" says no.'}]
+    assert heard[0] == event | {"reason": 'The "gate" says no.'}
+    assert heard[1] == {
+        "event": "prefect.flow-run.Crashed",
+        "artifact": None,
+        "decision": "Crashed",
+        "reason": "The process of the flow run killed has ended.",
+    }
+
+
+def acted(server: Server, how: str) -> bool:
+    """Whether an action of an automation has failed, or was executed."""
+    wanted = {"filter": {"event": {"name": [f"prefect.automation.action.{how}"]}}}
+    answer = httpx.post(f"{server.api}/events/filter", json=wanted, auth=server.auth, timeout=LIMIT)
+    return bool(answer.json()["events"])
+
+
+def crash(server: Server) -> None:
+    """A retraining and a pipeline whose processes are gone; only the first is told."""
+    for flow in (pipeline, retrain):
+        with server.client() as client:
+            run = client.create_flow_run(flow, name="killed", state=Running())
+            client.set_flow_run_state(run.id, Crashed(), force=True)
 
 
 def test_a_schedule_makes_runs(server: Server) -> None:

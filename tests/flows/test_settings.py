@@ -48,10 +48,19 @@ def test_one_reader(text: str, tmp_path: Path) -> None:
     lock = tmp_path / "dvc.lock"
     lock.write_text(f"stages:\n  a: {{params: {{params.yaml: {{a: {text}}}}}}}\n  b: {{}}\n", encoding="utf-8")
     before = read_params(lock)["stages"]["a"]
-    forget(lock, {"b"})
+    forget(tmp_path, {"b"})
     assert read_yaml(lock.read_text(encoding="utf-8"))["stages"] == read_params(lock)["stages"] == {"a": before}
     assert yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"]["a"] == before
 
 
-def test_words_and_numbers_pass(matrix: Path) -> None:
-    configure(matrix, None, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True]})
+def test_words_numbers_and_paths_pass(matrix: Path) -> None:
+    configure(
+        matrix, None, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True, "raw/in.csv", "s3://a/b"]}
+    )
+
+
+def test_what_params_yaml_has_itself(matrix: Path) -> None:
+    """regression: a path or a title that dvc.yaml refers to was refused, though no run had set it."""
+    stages = {"m": {"value": ["two words"]}, "n": {"value": 1}}
+    write_yaml(matrix / "params.yaml", {"profile": "demo", "stages": stages})
+    configure(matrix, None, {"stages.n.value": 2})
