@@ -86,7 +86,7 @@ def locked(repo: Repo, log: Log = say) -> Iterator[None]:
 
 
 def renew(repo: Repo) -> None:
-    """Give a fork a lock of its own: one of hard links (core.hardlink_lock) is that of whoever loaded the graph."""
+    """Give a fork its own lock: with core.hardlink_lock it has that of the process that loaded the graph."""
     hardlink = repo.config["core"].get("hardlink_lock", False)
     path = str(Path(repo.tmp_dir) / "lock")
     repo.lock = make_lock(path, repo.tmp_dir, friendly=True, hardlink_lock=hardlink, wait=True)
