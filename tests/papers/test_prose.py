@@ -461,6 +461,19 @@ def chain(system: str) -> float:
     return found
 
 
+def contrastive_chain() -> list[str]:
+    """MyModel's figures in the chain with the contrastive loss: three weightings of STS-B, then F1 on IMDB."""
+    own = functools.partial(one, "paper1/china-daily-contrastive.csv", system="paper student", split="test")
+    said = []
+    for protocol in ("mean", "tf-idf", "dpcs"):
+        pearson, spearman, mae = (
+            own(dataset="stsb", protocol=protocol, metric=metric) for metric in ("pearson", "spearman", "mae")
+        )
+        assert mae and mae.number is not None
+        said += [*spoken(hundred(pearson) or 0, hundred(spearman) or 0), f"{mae.number:.2f}"]
+    return [*said, *spoken(hundred(own(dataset="imdb", protocol="sgd", metric="f1")) or 0)]
+
+
 def ablated(one: str, other: str, digits: int) -> list[str]:
     """The gain of a part of paper 1's method over another under the mean, in points, with its interval."""
     gain = between(read_gains(RUNS / "paper1/ablation.json"), (one, "mean"), (other, "mean"), "pearson")
@@ -493,6 +506,11 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
             r"it is (\S+) points of Pearson ahead of Word2Vec\s+under the mean, and in the paper (\S+)\.",
             spoken(chain("paper student") - chain("skip-gram"), digits=0)
             + spoken(100 * (PAPER_1["MyModel", "mean"].pearson - PAPER_1["Word2Vec", "mean"].pearson), digits=0),
+        ),
+        "contrastive chain": (
+            r"MyModel has (\S+) / (\S+) / (\S+) under the mean, (\S+) / (\S+) / (\S+) under TF-IDF,\s+"
+            r"(\S+) / (\S+) / (\S+) under DPCS, and (\S+) on IMDB \(`china-daily-contrastive",
+            contrastive_chain(),
         ),
         "distillation": (r"distillation gains (\S+) \[(\S+), (\S+)\]\.", ablated(DISTILLED, NEITHER, 0)),
         "our loss": (
