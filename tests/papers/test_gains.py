@@ -129,6 +129,8 @@ def test_a_kept_run_is_judged_and_shown(tmp_path: Path, seen: Cosines) -> None:
     assert verdicts["Both methods together are better than each alone"] == "reproduced"
     assert verdicts["DPCS is cheaper than TF-IDF weights"] == "reproduced"
     assert verdicts["Training improves fast at first and then stays"] == "reproduced"
+    keep(tmp_path, "small-other", "made by hand", rows, run, examples, [])
+    assert [each.name for each in read_kept(tmp_path)] == ["small", "small-other"]
     titles = [heat_map.title for pair in about["heat_maps"] for heat_map in pair]
     assert titles[:2] == ["Figure 2: before refinement", "Figure 2: after refinement"] and len(titles) == 4
 

@@ -47,7 +47,8 @@ def read_kept(directory: Path) -> list[Kept]:
     """
     gains, rows = read_ablation(directory)
     seconds = seconds_of(rows)
-    return [_read(path, seconds, gains) for path in sorted(directory.glob("*.csv")) if path.stem != ABLATION]
+    names = sorted(path.stem for path in directory.glob("*.csv"))  # stems: a-b after a
+    return [_read(directory / f"{name}.csv", seconds, gains) for name in names if name != ABLATION]
 
 
 def read_ablation(directory: Path) -> tuple[list[Gain], list[Result]]:
