@@ -54,12 +54,12 @@ def at_work(server: Server, root: Path) -> Iterator[None]:
         yield
 
 
-def ordered(server: Server, number: int) -> None:
-    """Order runs from the page, all at once, each with a parameter of its own."""
+def ordered(server: Server, number: int, first: int) -> None:
+    """Order runs from the page, all at once, each with a parameter of its own, from `first` on."""
     with server.client() as client:
         deployment = client.read_deployment_by_name("pipeline/pipeline").id
         for value in range(number):
-            changed = {"overrides": {"stages.train.value": 100 + value}}
+            changed = {"overrides": {"stages.train.value": first + value}}
             client.create_flow_run_from_deployment(deployment, parameters=changed)
 
 
@@ -89,7 +89,7 @@ def test_ten_runs_at_once(workspace: Path, tmp_path: Path) -> None:
     server = Server(tmp_path)
     server.environment |= RETRIES
     with at_work(server, workspace):
-        ordered(server, 5)
+        ordered(server, 5, first=100)
         runs = [
             subprocess.Popen(
                 command("--set", f"stages.train.value={200 + value}"),
@@ -122,7 +122,7 @@ def test_runs_on_postgresql(workspace: Path, tmp_path: Path, monkeypatch: pytest
             monkeypatch.setenv(URL, address)
             server = Server(tmp_path)
             with at_work(server, workspace):
-                ordered(server, 10)
+                ordered(server, 10, first=300)
                 assert all_ran(ended(server, 10))
 
 
