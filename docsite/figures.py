@@ -375,7 +375,8 @@ def medical() -> list[str]:
         "model2vec": "model2vec",
     }
     search = ("search", "ndcg_at_10")
-    return _domain("medical", titles, {"NFCorpus": ("nfcorpus", *search), "SciFact": ("scifact", *search)})
+    labels = {"NFCorpus": ("nfcorpus", *search), "SciFact": ("scifact", *search)}
+    return _domain("medical", titles, labels | {"STS-B": ("stsb", "mean", "spearman")})
 
 
 def probes() -> list[str]:
