@@ -1,7 +1,8 @@
 """Every figure that docs and docstrings say about the papers is that of the table it comes from, in reports/runs.
 
-The tables of docs/paper*.md are read as they stand: each row names its cell. Figures in sentences are listed here with
-the way they follow from a table. What the page says is "recorded only here" cannot be compared, and is not.
+Most tables of docs/paper*.md are generated (docsite). The others are read as they stand: each row names its cell.
+Figures in sentences are listed here with the way they follow from a table. What the page says is "recorded only here"
+cannot be compared, and is not.
 """
 
 import functools
@@ -12,25 +13,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
+from docsite.kept import only, results
+from docsite.paper1_tables import CHAIN
+from docsite.paper2_tables import MRPC
+from docsite.paper3_tables import Encoder
+from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
-from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name
-from sentence_distillery.papers.paper2.cell import HEADS
-from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
+from sentence_distillery.papers.paper1.published import PAPER_1
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
 RUNS = ROOT / "reports/runs"
 NUMBER = r"[−+-]?\d+\.\d+"
-MRPC, FOCUS, BEST = "paraphrase/mrpc.csv", "component_focus/sick-stsb.csv", "best.csv"
-CHAIN = "paper1/china-daily.csv"
-
-
-@functools.cache
-def rows(name: str) -> list[Result]:
-    return read_results(RUNS / name)
+BEST = "best"
 
 
 @functools.cache
@@ -40,9 +37,8 @@ def text() -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A Markdown table: what stands before it since the last heading, the cells of its head, and of its rows."""
+    """A Markdown table: the cells of its head, and of its rows."""
 
-    before: str
     head: list[str]
     rows: list[list[str]]
 
@@ -52,17 +48,9 @@ def cells(line: str) -> list[str]:
 
 
 def tables() -> Iterator[Table]:
-    lines, before = text().splitlines(), ""
-    place = 0
-    while place < len(lines):
-        if not lines[place].startswith("|"):
-            before = lines[place] if lines[place].startswith("#") else f"{before} {lines[place]}"
-            place += 1
-            continue
-        end = next((row for row in range(place, len(lines)) if not lines[row].startswith("|")), len(lines))
-        block = [cells(line) for line in lines[place:end]]
-        yield Table(before, block[0], block[2:])
-        place = end
+    for block in re.findall(r"(?:^\|.*\n)+", text(), re.M):
+        head, _, *rows = map(cells, block.splitlines())
+        yield Table(head, rows)
 
 
 def numbers(cell: str) -> list[float]:
@@ -75,13 +63,6 @@ def close(found: Sequence[float], expected: Sequence[float | None], digits: int)
     return len(found) == len(expected) and all(
         other is not None and abs(one - other) <= bound for one, other in zip(found, expected, strict=True)
     )
-
-
-def one(run: str, /, **where: object) -> Result | None:
-    """The only row of a table with these fields, or None."""
-    found = [row for row in rows(run) if all(getattr(row, name) == value for name, value in where.items())]
-    assert len(found) < 2, where
-    return found[0] if found else None
 
 
 def hundred(row: Result | None) -> float | None:
@@ -142,10 +123,9 @@ def test_paper_2s_strategies() -> None:
         }
         where |= {"table": "", "dataset": "mrpc", "seed": MODEL_SOUP if name.startswith("the mean") else None}
         for cell, metric in ((row[2], "accuracy"), (row[3], "f1")):
-            kept = one(MRPC, metric=metric, **where)
+            kept = only(MRPC, metric=metric, **where)
             said, *more = numbers(cell)
             assert close([said], [hundred(kept)], 1), (row, metric, hundred(kept))
-            assert kept is not None
             if "±" in cell:
                 assert close(more, [100 * (kept.spread or 0)], 1), (row, metric)
             elif more and kept.low is not None and kept.high is not None:
@@ -154,52 +134,7 @@ def test_paper_2s_strategies() -> None:
     assert compared > 100
 
 
-def test_paper_2s_combinations() -> None:
-    (table,) = (table for table in tables() if table.head[1:2] == ["L3, MEAN"])
-    for row in table.rows:
-        features = row[0].replace("−", "-").replace("·", "*").replace(", ", ",")
-        for place, cell in zip(table.head[1:], row[1:], strict=True):
-            encoder, pooling = place.split(", ")
-            where = {
-                "encoder": f"minilm-{encoder.lower()}",
-                "pooling": pooling.lower(),
-                "strategy": features,
-                "start": HEADS,
-                "table": "4",
-            }
-            kept = [hundred(one(MRPC, metric=metric, split="test", **where)) for metric in ("accuracy", "f1")]
-            assert close(numbers(cell), kept, 1), (row, kept)
-
-
 # Paper 3
-
-SETS = {"SICK-R": "sick", "STS-B": "stsb"}
-SYSTEMS = {
-    "MiniLM-L3": "minilm-l3",
-    "MiniLM-L6": "minilm-l6",
-    "mpnet": "mpnet",
-    "our static student": "student",
-    "mean of GloVe vectors (the paper's: 69.43 / 53.76)": "glove",
-    "the same, content words only": "glove-content",
-    "Universal Sentence Encoder, multilingual v3": "USE multilingual v3",
-}
-
-
-def focus(encoder: str, task: str, weight: float, metric: str, trained: bool, order: str = AFTER) -> Result | None:
-    found = [
-        row
-        for row in rows(FOCUS)
-        if (row.encoder, row.dataset, row.weight, row.metric) == (encoder, task, weight, metric)
-        and (row.strategy != UNTRAINED) == trained
-        and order_of(row) == order
-        and row.seed is None
-        and row.pooling in ("", "mean")
-        and " by " not in row.protocol
-        and not row.protocol.startswith("trained on train")
-        and DIRECT not in row.protocol
-    ]
-    assert len(found) < 2, (encoder, task, weight, metric, trained)
-    return found[0] if found else None
 
 
 def gain_of(row: Result | None) -> list[float | None]:
@@ -210,218 +145,11 @@ def gain_of(row: Result | None) -> list[float | None]:
     )
 
 
-def test_gains_at_two_tenths() -> None:
-    """The figures at 0 and 0.2 of each encoder, and the gain with its interval."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:1] == ["encoder"] and table.head[-1] == "gain in Pearson"):
-        order = "before pooling" if "before pooling" in " ".join(table.head) else AFTER
-        name = ""
-        for row in table.rows:
-            name = row[0] if row[0] and not row[0].startswith("(") else name
-            system, _, how = name.partition(", ") if not name.startswith("the same") else (name, "", "")
-            if name in SYSTEMS:
-                system, how = name, ""
-            task, trained = SETS[row[1].partition(",")[0]], how == "fine-tuned with it"
-            for cell, weight in ((row[2], 0.0), (row[3], 0.2)):
-                if (system, task, trained) == ("mpnet", "stsb", True) and weight == 0.0:
-                    continue  # its seed 2, not decontaminated: the table of runs has another cell at 0
-                kept = [
-                    hundred(focus(SYSTEMS[system], task, weight, each, trained, order))
-                    for each in ("pearson", "spearman")
-                ]
-                assert close(numbers(cell), kept, 2), (row, kept)
-            gain = focus(SYSTEMS[system], task, 0.2, "pearson gain", trained, order)
-            assert close(numbers(row[4]), gain_of(gain), 2), (row, gain_of(gain))
-            compared += 1
-    assert compared >= 18
-
-
-def test_the_grids_over_the_weights() -> None:
-    """Every weight of MiniLM-L3 and of the static student."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:2] == ["W_cf", "MiniLM-L3, fine-tuned with it"]):
-        task = "stsb" if "The same on STS-B" in table.before[-40:] else "sick"
-        columns = [("minilm-l3", True), ("minilm-l3", False), ("student", False)]
-        for row in table.rows:
-            for place, (encoder, trained) in enumerate(columns):
-                kept = [hundred(focus(encoder, task, float(row[0]), each, trained)) for each in ("pearson", "spearman")]
-                said, entailed = numbers(row[1 + 2 * place])[:2], numbers(row[1 + 2 * place])[2:]
-                assert close(said, kept, 2), (task, row, kept)
-                if entailed:
-                    kept = [hundred(focus(encoder, task, float(row[0]), "accuracy", trained))]
-                    assert close(entailed, kept, 1), (row, kept)
-                gain = numbers(row[2 + 2 * place])
-                if gain:
-                    kept = gain_of(focus(encoder, task, float(row[0]), "pearson gain", trained))
-                    assert close(gain, kept, 2), (row, kept)
-                compared += 1
-    assert compared == 120
-
-
-def test_gains_without_prepositional_objects() -> None:
-    (table,) = (table for table in tables() if table.head[0] == "encoder and set")
-    for row in table.rows:
-        encoder, name = row[0].split(", ")
-        where = {"encoder": SYSTEMS[encoder], "dataset": SETS[name], "weight": 0.2, "strategy": UNTRAINED}
-        protocols = [f"component focus, {kind}{order}" for order in (BEFORE, AFTER) for kind in ("", f"{DIRECT}, ")]
-        for cell, protocol in zip(row[1:], protocols, strict=True):
-            kept = [each for each in rows(FOCUS) if each.pooling in ("", "mean") and each.protocol == protocol]
-            (gain,) = (
-                each
-                for each in kept
-                if each.metric == "pearson gain" and all(getattr(each, name) == value for name, value in where.items())
-            )
-            assert close(numbers(cell), gain_of(gain), 2), (row, protocol, gain_of(gain))
-    assert len(table.rows) == 4
-
-
-def test_the_key_weights_of_the_second_encoder() -> None:
-    """Trained cells at 0 and 0.2 have five seeds in the table of runs; those of seed 1 are only on the page."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:1] == ["W_cf"] and "SICK-R and SICK-E" in table.head[1]):
-        trained = table.head[1].endswith(", fine-tuned with it")
-        for row in table.rows:
-            weight = float(row[0])
-            if trained and weight in (0.0, 0.2):
-                continue
-            for task, cell, gain in (("sick", row[1], row[2]), ("stsb", row[3], row[4])):
-                metrics = ("pearson", "spearman", "accuracy")
-                kept = [hundred(focus("minilm-l6", task, weight, metric, trained)) for metric in metrics]
-                assert close(numbers(cell)[:2], kept[:2], 2), (row, kept)
-                assert close(numbers(cell)[2:], kept[2:] if task == "sick" else [], 1), (row, kept)
-                expected = gain_of(focus("minilm-l6", task, weight, "pearson gain", trained)) if weight else []
-                assert close(numbers(gain), expected, 2), (row, expected)
-                compared += 1
-    assert compared == 20
-
-
-def learnt(encoder: str, task: str, kind: str, metric: str, trained: bool = False) -> Result:
-    """The row of a weight that was learnt, with the encoder or for a frozen one."""
-    (found,) = (
-        row
-        for row in rows(FOCUS)
-        if (row.encoder, row.dataset, row.weight, row.metric) == (encoder, task, kind, metric)
-        and (row.strategy != UNTRAINED) == trained
-    )
-    return found
-
-
-LABELS, AUGMENTED = "component_focus/sick+labels.csv", "component_focus/stsb+augmented.csv"
-BESIDE_THE_PAPERS_BEST = {  # the encoder and a row -> its file, whether trained, whether the mean of the weights
-    ("mpnet", "all-mpnet-base-v2: not fine-tuned"): (FOCUS, False, False),
-    ("mpnet", "fine-tuned, decontaminated, bfloat16, two seeds"): (FOCUS, True, False),
-    ("mpnet", "the mean of their weights"): (FOCUS, True, True),
-    ("mpnet", "fine-tuned on augmented pairs, too, two seeds"): (AUGMENTED, True, False),
-    ("mpnet", "the mean of their weights, 2"): (AUGMENTED, True, True),
-    ("mpnet", "fine-tuned, decontaminated, bfloat16"): (FOCUS, True, False),
-    ("mpnet", "the same, decontaminated, two seeds"): (LABELS, True, False),
-    ("mpnet", "the mean of their weights, 3"): (LABELS, True, True),
-    ("minilm-l6", "all-MiniLM-L6: not fine-tuned"): (FOCUS, False, False),
-    ("minilm-l6", "fine-tuned, decontaminated, bfloat16, five seeds"): (FOCUS, True, False),
-    ("minilm-l6", "fine-tuned on augmented pairs, too, five seeds"): (AUGMENTED, True, False),
-    ("minilm-l6", "the mean of their weights"): (AUGMENTED, True, True),
-    ("minilm-l6", "the same, decontaminated"): (LABELS, True, False),
-    ("minilm-l6", "the mean of their weights, 2"): (LABELS, True, True),
-}
-
-
-def beside(run: str, encoder: str, task: str, metric: str, trained: bool, soup: bool) -> list[float | None]:
-    """A figure at W_cf = 0 and its spread, from one of the tables of runs."""
-    (found,) = (
-        row
-        for row in rows(run)
-        if (row.encoder, row.weight, row.metric, row.protocol.endswith(AFTER)) == (encoder, 0.0, metric, True)
-        and row.dataset.partition("+")[0] == task
-        and (row.strategy != UNTRAINED) == trained
-        and (row.seed == MODEL_SOUP) == soup
-        and DIRECT not in row.protocol
-        and " by " not in row.protocol
-        and not row.protocol.startswith("trained on train")
-    )
-    return [hundred(found), *([100 * found.spread] if found.spread is not None else [])]
-
-
-def test_encoders_beside_the_papers_best() -> None:
-    """Rows of runs that were made again are only on the page."""
-    (table,) = (table for table in tables() if table.head[1:2] == ["STS-B: Pearson / Spearman"])
-    encoder, compared, names = "", 0, list[str]()
-    for row in table.rows:
-        if ": not fine-tuned" in row[0]:
-            encoder, names = "mpnet" if "mpnet" in row[0] else "minilm-l6", []
-        names.append(row[0])
-        times = names.count(row[0])
-        place = BESIDE_THE_PAPERS_BEST.get((encoder, row[0] if times == 1 else f"{row[0]}, {times}"))
-        for cell, task, metrics in zip(
-            row[1:], ("stsb", "sick", "sick"), (("pearson", "spearman"),) * 2 + (("accuracy",),), strict=True
-        ):
-            if place and numbers(cell):
-                run, trained, soup = place
-                expected = [value for metric in metrics for value in beside(run, encoder, task, metric, trained, soup)]
-                said = numbers(cell)
-                assert close(said, expected[: len(said)], 2), (row, expected)
-                compared += 1
-    assert compared == 25
-
-
-KINDS = {"one": "one", "one for each role": "roles", "a gate": "gate"}
-
-
-def test_weights_that_are_learnt() -> None:
-    """For frozen encoders, and with the encoder."""
-    (frozen,) = (table for table in tables() if table.head[2:3] == ["one weight"])
-    name = ""
-    for row in frozen.rows:
-        name = row[0] or name
-        for kind, cell in zip(("one", "roles", "tags", "gate"), row[2:], strict=True):
-            gain = gain_of(learnt(SYSTEMS[name], SETS[row[1]], kind, "pearson gain"))
-            assert close(numbers(cell), gain, 2), (row, gain)
-    (together,) = (table for table in tables() if table.head[1:2] == ["ends at"])
-    for row in together.rows:
-        kept = [learnt("minilm-l3", "sick", KINDS[row[0]], metric, True) for metric in ("pearson", "spearman")]
-        assert close(numbers(row[2]), list(map(hundred, kept)), 2), row
-        assert close(numbers(row[3]), gain_of(learnt("minilm-l3", "sick", KINDS[row[0]], "pearson gain", True)), 2), row
-    assert len(frozen.rows) == 6 and len(together.rows) == 3
-
-
-# Paper 1
-
-
-def test_the_ablation() -> None:
-    """Means and spreads over five seeds."""
-    (table,) = (table for table in tables() if table.head[0] == "word vectors with")
-    for row in table.rows:
-        for protocol, cell in zip(("mean", "tf-idf", "dpcs"), row[1:], strict=True):
-            where = {"system": row[0], "protocol": protocol, "seeds": 5}
-            kept = [one("paper1/ablation.csv", metric=metric, **where) for metric in ("pearson", "spearman")]
-            expected = [100 * value for each in kept if each for value in (each.number or 0, each.spread or 0)]
-            assert close(numbers(cell), expected, 1), (row, expected)
-
-
-def test_the_chain_as_printed() -> None:
-    """Ours beside the paper's own figures."""
-    (table,) = (table for table in tables() if table.head[0] == "system")
-    for row in table.rows:
-        where = {"system": our_name(row[0]), "split": "test"}
-        for place, protocol in enumerate(("mean", "tf-idf", "dpcs")):
-            cell = {"dataset": "stsb", "protocol": protocol, **where}
-            pearson, spearman, mae = (one(CHAIN, metric=metric, **cell) for metric in ("pearson", "spearman", "mae"))
-            assert close(numbers(row[1 + 2 * place])[:2], [hundred(pearson), hundred(spearman)], 1), row
-            assert mae and close(numbers(row[1 + 2 * place])[2:], [mae.number], 2), row
-            theirs = PAPER_1[row[0], protocol]
-            assert close(numbers(row[2 + 2 * place])[:2], [100 * theirs.pearson, 100 * theirs.spearman], 1), row
-            assert close(numbers(row[2 + 2 * place])[2:], [theirs.mae], 2), row
-        f1 = one(CHAIN, dataset="imdb", protocol="sgd", metric="f1", **where)
-        assert close(numbers(row[7]), [hundred(f1)], 1) and float(row[8]) == 100 * PAPER_1_SENTIMENT[row[0]].f1, row
-    assert [row[0] for row in table.rows] == ["Word2Vec", "GloVe", "FastText", "MyModel"]
-
-
 # Sentences
 
 
 def best(system: str, dataset: str, seeds: int, protocol: str = "mean", metric: str = "spearman") -> Result:
-    found = one(BEST, system=system, dataset=dataset, split="test", protocol=protocol, metric=metric, seeds=seeds)
-    assert found
-    return found
+    return only(BEST, system=system, dataset=dataset, split="test", protocol=protocol, metric=metric, seeds=seeds)
 
 
 def accuracy(encoder: str, start: str, strategy: str, pooling: str = "mean") -> float:
@@ -433,43 +161,27 @@ def accuracy(encoder: str, start: str, strategy: str, pooling: str = "mean") -> 
         "seed": None,
         "split": "test",
     }
-    found = hundred(one(MRPC, metric="accuracy", table="", dataset="mrpc", **where))
+    found = hundred(only(MRPC, metric="accuracy", table="", dataset="mrpc", **where))
     assert found is not None
     return found
 
 
-def test_cells_trained_in_the_papers_order() -> None:
-    (table,) = (table for table in tables() if table.head[:2] == ["set", "W_cf"])
-    name = ""
-    for row in table.rows:
-        name = row[0] or name
-        where = {"encoder": "minilm-l3", "dataset": SETS[name], "weight": float(row[1]), "strategy": "component focus"}
-        cell = {"protocol": "component focus, before pooling", "split": "test", "pooling": "mean", **where}
-        kept = [hundred(one(FOCUS, metric=metric, **cell)) for metric in ("pearson", "spearman")]
-        assert close(numbers(row[2]), kept, 2), row
-        if row[3]:
-            gain = one(FOCUS, metric="pearson gain", **cell)
-            assert gain is not None and gain.low is not None and gain.high is not None
-            assert close(numbers(row[3]), [hundred(gain), 100 * gain.low, 100 * gain.high], 2), row
-    assert len(table.rows) == 6
-
-
 def chain(system: str) -> float:
     """Pearson of the chain as printed under the mean, in points."""
-    found = hundred(one(CHAIN, system=system, dataset="stsb", split="test", protocol="mean", metric="pearson"))
+    found = hundred(only(CHAIN, system=system, dataset="stsb", split="test", protocol="mean", metric="pearson"))
     assert found is not None
     return found
 
 
 def contrastive_chain() -> list[str]:
     """MyModel's figures in the chain with the contrastive loss: three weightings of STS-B, then F1 on IMDB."""
-    own = functools.partial(one, "paper1/china-daily-contrastive.csv", system="paper student", split="test")
+    own = functools.partial(only, "paper1/china-daily-contrastive", system="paper student", split="test")
     said = []
     for protocol in ("mean", "tf-idf", "dpcs"):
         pearson, spearman, mae = (
             own(dataset="stsb", protocol=protocol, metric=metric) for metric in ("pearson", "spearman", "mae")
         )
-        assert mae and mae.number is not None
+        assert mae.number is not None
         said += [*spoken(hundred(pearson) or 0, hundred(spearman) or 0), f"{mae.number:.2f}"]
     return [*said, *spoken(hundred(own(dataset="imdb", protocol="sgd", metric="f1")) or 0)]
 
@@ -494,8 +206,9 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
     after, there = (best("refined", each, 5) for each in ("stsb", "sick"))
     assert after.spread is not None
     parser = json.loads((ROOT / "models/syntax/scores.json").read_text(encoding="utf-8"))
-    entailed = [focus("USE multilingual v3", "sick", weight, "accuracy", False) for weight in (0.0, 0.2)]
-    gained = gain_of(focus("USE multilingual v3", "sick", 0.2, "accuracy gain", False))
+    use = Encoder("USE multilingual v3")
+    entailed = [use.row("sick", weight, "accuracy") for weight in (0.0, 0.2)]
+    gained = gain_of(use.row("sick", 0.2, "accuracy gain"))
     return {
         "ablation": (
             r"of Pearson \((\S+) \[(\S+), (\S+)\] under the mean.*?it gains nothing \((\S+) \[(\S+), (\S+)\]\)",
@@ -561,5 +274,5 @@ def test_sentences(name: str) -> None:
 def test_cells_with_intervals_in_git() -> None:
     """The page says of how many cells of paper 2 the table of runs has the interval."""
     found = re.search(r"the intervals and STS-B of all but (\w+) cells, those of table 4 not counted", text())
-    kept = sum(row.low is not None for row in rows(MRPC) if (row.metric, row.table) == ("accuracy", ""))
+    kept = sum(row.low is not None for row in results(MRPC) if (row.metric, row.table) == ("accuracy", ""))
     assert found and {"fifteen": 15}[found[1]] == kept
