@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from docsite import kept
+from docsite import kept, paper1_tables
+from docsite.cells import NONE, grid
 from docsite.chart import chart
 from docsite.kept import ROOT, Run, published, record, run, size
 from sentence_distillery.benchmarks.registry import SUITE
@@ -33,7 +34,6 @@ TABLE = re.compile(
     r"(?<!`)(<!-- figures: (?P<name>[\w -]+) -->)(?:(?!<!-- figures:).)*?(<!-- end of figures -->)", re.S
 )
 FIGURE = re.compile(r"(?<!`)(<!-- figure: (?P<name>[\w -]+) -->).*?(<!-- end -->)")
-NONE = "–"
 LABELLED = ("full", "accuracy")
 TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
 DOMAIN_FIGURES = {
@@ -70,12 +70,6 @@ def _named(known: dict[str, Writer], name: str) -> Writer:
 
 
 # --- Cells ---
-
-
-def _grid(head: list[str], rows: list[list[str]], words: int = 1) -> list[str]:
-    """Return a Markdown table; all columns but the first `words` are numbers."""
-    marks = ["---"] * words + ["--:"] * (len(head) - words)
-    return [f"| {' | '.join(row)} |" for row in (head, marks, *rows)]
 
 
 def _one(value: float | None, spread: float | None = None) -> str:
@@ -127,7 +121,7 @@ def comparison() -> list[str]:
         ),
     ]
     return [
-        *_grid(head, own + others),
+        *grid(head, own + others),
         "",
         "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
         "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
@@ -151,7 +145,7 @@ def intervals() -> list[str]:
         [system, *(_within(found, system, name, kind.protocol, kind.metric) for name, kind in columns)]
         for system in dict.fromkeys(key[0] for key in found.rows)
     ]
-    return _grid(["encoder", *(label(name) for name, _ in columns)], rows)
+    return grid(["encoder", *(label(name) for name, _ in columns)], rows)
 
 
 def _within(found: Run, *figure: str) -> str:
@@ -168,7 +162,7 @@ def suite() -> list[str]:
         values = [kind.mean(found, system) for kind in KINDS]
         known = [value for value in values if value is not None]
         rows.append([system, *map(_one, values), _one(sum(known) / len(known) if len(known) == len(values) else None)])
-    return [*_grid(head, rows), "", f"{found.about}"]
+    return [*grid(head, rows), "", f"{found.about}"]
 
 
 @dataclass(frozen=True)
@@ -281,7 +275,7 @@ def seeds() -> list[str]:
         for system in dict.fromkeys(systems)
         if best.spread(system, "stsb", "mean", "pearson") is not None
     ]
-    return _grid(["system", "STS-B test, Pearson", "Spearman"], rows)
+    return grid(["system", "STS-B test, Pearson", "Spearman"], rows)
 
 
 def _spread(best: Run, system: str, metric: str) -> str:
@@ -297,7 +291,7 @@ def sizes() -> list[str]:
         if row["system"] in ("own", "released")
     ]
     head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
-    return [*_grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`; `levels` is the released encoder."]
+    return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`; `levels` is the released encoder."]
 
 
 def speed() -> list[str]:
@@ -318,7 +312,7 @@ def speed() -> list[str]:
     about, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
     heads = ["what encodes", "sentences/s", "slowest", "fastest", "own is faster", "documents/s", "own is faster"]
     return [
-        *_grid(heads, rows),
+        *grid(heads, rows),
         "",
         f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
@@ -343,7 +337,7 @@ def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str,
         for system, title in titles.items()
     ]
     return [
-        *_grid(["encoder", *columns], rows),
+        *grid(["encoder", *columns], rows),
         "",
         f"× 100, ± over the seeds. `python -m benchmarks.domains FROM`; {found.about}.",
     ]
@@ -392,7 +386,7 @@ def probes() -> list[str]:
         for kind in kinds
     ]
     return [
-        *_grid(["what differs", "probes", "student", "teacher"], rows),
+        *grid(["what differs", "probes", "student", "teacher"], rows),
         "",
         "Share of probes in per cent in which the paraphrase is nearer than a sentence of nearly the same words and "
         "another meaning. `python -m stages.evaluation.probes`, 64 probes of `data/samples/probes.csv`.",
@@ -420,6 +414,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "probes": probes,
     "suite": suite,
     "intervals": intervals,
+    **paper1_tables.TABLES,
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: _rate(size("released")),

@@ -8,7 +8,7 @@ reports/published.csv           figures of others, with their source
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from sentence_distillery.evaluation.results import Result, read_results
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.reporting.publish import comment_of
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
@@ -68,8 +69,42 @@ def run(name: str, several_seeds: bool = False) -> Run:
         key = (row.system, row.dataset, row.protocol, row.metric)
         if row.split != "dev" and (key not in rows or (several_seeds and row.seeds > rows[key].seeds)):
             rows[key] = row
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
-    return Run(first.removeprefix("# "), rows)
+    return Run(comment_of(path), rows)
+
+
+@cache
+def results(name: str) -> tuple[Result, ...]:
+    """Read every row of reports/runs/<name>.csv; raises InputError if it is not such a table."""
+    return tuple(read_results(REPORTS / "runs" / f"{name}.csv"))
+
+
+def only(name: str, **fields: object) -> Result:
+    """Return the one row of reports/runs/<name>.csv that has these fields.
+
+    Raises:
+        InputError: If no row has them, or several have.
+    """
+    return single(
+        name, [row for row in results(name) if all(getattr(row, key) == fields[key] for key in fields)], fields
+    )
+
+
+def single(name: str, found: Sequence[Result], wanted: object) -> Result:
+    """Return the only row that was found; raises InputError if there is none, or another."""
+    if len(found) != 1:
+        raise InputError(f"reports/runs/{name}.csv has {len(found)} rows of {wanted}, not one; restore it with git.")
+    return found[0]
+
+
+def source(name: str) -> str:
+    """Return the file of a run with its command, date and machine; of many parts, only their dates and machine."""
+    file, about = f"`reports/runs/{name}.csv`", comment_of(REPORTS / "runs" / f"{name}.csv")
+    parts = about.split(" | ")
+    if len(parts) == 1:
+        return f"{file}: {about}."
+    dates = sorted(part.split("; ")[-2] for part in parts)
+    machines = " or ".join(dict.fromkeys(part.split("; ")[-1] for part in parts))
+    return f"{file}, whose first line has the command of each part; {dates[0]} to {dates[-1]}; {machines}."
 
 
 @cache

@@ -16,7 +16,7 @@ from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_resu
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
-from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name
+from sentence_distillery.papers.paper1.published import PAPER_1
 from sentence_distillery.papers.paper2.cell import HEADS
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
@@ -381,38 +381,6 @@ def test_weights_that_are_learnt() -> None:
         assert close(numbers(row[2]), list(map(hundred, kept)), 2), row
         assert close(numbers(row[3]), gain_of(learnt("minilm-l3", "sick", KINDS[row[0]], "pearson gain", True)), 2), row
     assert len(frozen.rows) == 6 and len(together.rows) == 3
-
-
-# Paper 1
-
-
-def test_the_ablation() -> None:
-    """Means and spreads over five seeds."""
-    (table,) = (table for table in tables() if table.head[0] == "word vectors with")
-    for row in table.rows:
-        for protocol, cell in zip(("mean", "tf-idf", "dpcs"), row[1:], strict=True):
-            where = {"system": row[0], "protocol": protocol, "seeds": 5}
-            kept = [one("paper1/ablation.csv", metric=metric, **where) for metric in ("pearson", "spearman")]
-            expected = [100 * value for each in kept if each for value in (each.number or 0, each.spread or 0)]
-            assert close(numbers(cell), expected, 1), (row, expected)
-
-
-def test_the_chain_as_printed() -> None:
-    """Ours beside the paper's own figures."""
-    (table,) = (table for table in tables() if table.head[0] == "system")
-    for row in table.rows:
-        where = {"system": our_name(row[0]), "split": "test"}
-        for place, protocol in enumerate(("mean", "tf-idf", "dpcs")):
-            cell = {"dataset": "stsb", "protocol": protocol, **where}
-            pearson, spearman, mae = (one(CHAIN, metric=metric, **cell) for metric in ("pearson", "spearman", "mae"))
-            assert close(numbers(row[1 + 2 * place])[:2], [hundred(pearson), hundred(spearman)], 1), row
-            assert mae and close(numbers(row[1 + 2 * place])[2:], [mae.number], 2), row
-            theirs = PAPER_1[row[0], protocol]
-            assert close(numbers(row[2 + 2 * place])[:2], [100 * theirs.pearson, 100 * theirs.spearman], 1), row
-            assert close(numbers(row[2 + 2 * place])[2:], [theirs.mae], 2), row
-        f1 = one(CHAIN, dataset="imdb", protocol="sgd", metric="f1", **where)
-        assert close(numbers(row[7]), [hundred(f1)], 1) and float(row[8]) == 100 * PAPER_1_SENTIMENT[row[0]].f1, row
-    assert [row[0] for row in table.rows] == ["Word2Vec", "GloVe", "FastText", "MyModel"]
 
 
 # Sentences

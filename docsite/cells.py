@@ -1,0 +1,38 @@
+"""Cells and grids of the tables that docsite.figures writes."""
+
+from collections.abc import Iterable, Sequence
+
+from sentence_distillery.evaluation.results import Result
+
+NONE = "–"
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]], words: int = 1) -> list[str]:
+    """Return a Markdown table; all columns but the first `words` are numbers."""
+    marks = ["---"] * words + ["--:"] * (len(head) - words)
+    return [f"| {' | '.join(row)} |" for row in (head, marks, *rows)]
+
+
+def figure(value: float, digits: int = 1) -> str:
+    """Show a number with the minus sign of print.
+
+    >>> figure(-0.123, 2)
+    '−0.12'
+    """
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def slashed(*values: float, digits: int = 1) -> str:
+    """Show several figures of one cell."""
+    return " / ".join(figure(value, digits) for value in values)
+
+
+def points(row: Result) -> float:
+    """Return a figure in points; a row that is asked for has one."""
+    assert row.number is not None, row
+    return 100 * row.number
+
+
+def with_spread(row: Result, digits: int = 1) -> str:
+    """Show a mean over seeds with its standard deviation."""
+    return f"{figure(points(row), digits)} ± {figure(100 * (row.spread or 0), digits)}"
