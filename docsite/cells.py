@@ -36,3 +36,15 @@ def points(row: Result) -> float:
 def with_spread(row: Result, digits: int = 1) -> str:
     """Show a mean over seeds with its standard deviation."""
     return f"{figure(points(row), digits)} ± {figure(100 * (row.spread or 0), digits)}"
+
+
+def strong(text: str, best: bool) -> str:
+    """Show a text in bold if it is the best, or if its gain can be told from zero."""
+    return f"**{text}**" if best else text
+
+
+def bounded(gain: Result, digits: int = 2) -> str:
+    """Show a gain with its 95 % interval, in bold if the interval excludes zero."""
+    assert gain.low is not None and gain.high is not None, gain
+    low, high = (figure(100 * end, digits) for end in (gain.low, gain.high))
+    return strong(f"{figure(points(gain), digits)} [{low}, {high}]", gain.low > 0 or gain.high < 0)

@@ -17,7 +17,6 @@ from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRAS
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
 from sentence_distillery.papers.paper1.published import PAPER_1
-from sentence_distillery.papers.paper2.cell import HEADS
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
 from tests.workspace import ROOT
 
@@ -152,23 +151,6 @@ def test_paper_2s_strategies() -> None:
                 assert close(more, [100 * kept.low, 100 * kept.high], 1), (row, metric)
             compared += 1
     assert compared > 100
-
-
-def test_paper_2s_combinations() -> None:
-    (table,) = (table for table in tables() if table.head[1:2] == ["L3, MEAN"])
-    for row in table.rows:
-        features = row[0].replace("−", "-").replace("·", "*").replace(", ", ",")
-        for place, cell in zip(table.head[1:], row[1:], strict=True):
-            encoder, pooling = place.split(", ")
-            where = {
-                "encoder": f"minilm-{encoder.lower()}",
-                "pooling": pooling.lower(),
-                "strategy": features,
-                "start": HEADS,
-                "table": "4",
-            }
-            kept = [hundred(one(MRPC, metric=metric, split="test", **where)) for metric in ("accuracy", "f1")]
-            assert close(numbers(cell), kept, 1), (row, kept)
 
 
 # Paper 3
