@@ -96,6 +96,7 @@ def single(name: str, found: Sequence[Result], wanted: object) -> Result:
     return found[0]
 
 
+@cache
 def source(name: str) -> str:
     """Return the file of a run with its command, date and machine; of many parts, only their dates and machine."""
     file, about = f"`reports/runs/{name}.csv`", comment_of(REPORTS / "runs" / f"{name}.csv")

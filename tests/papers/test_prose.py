@@ -1,7 +1,8 @@
 """Every figure that docs and docstrings say about the papers is that of the table it comes from, in reports/runs.
 
-The tables of docs/paper*.md are read as they stand: each row names its cell. Figures in sentences are listed here with
-the way they follow from a table. What the page says is "recorded only here" cannot be compared, and is not.
+Most tables of docs/paper*.md are generated (docsite). The others are read as they stand: each row names its cell.
+Figures in sentences are listed here with the way they follow from a table. What the page says is "recorded only here"
+cannot be compared, and is not.
 """
 
 import functools
@@ -12,12 +13,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from docsite.paper3_tables import Encoder
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
 from sentence_distillery.papers.paper1.published import PAPER_1
-from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, UNTRAINED, order_of
+from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
@@ -155,34 +157,6 @@ def test_paper_2s_strategies() -> None:
 
 # Paper 3
 
-SETS = {"SICK-R": "sick", "STS-B": "stsb"}
-SYSTEMS = {
-    "MiniLM-L3": "minilm-l3",
-    "MiniLM-L6": "minilm-l6",
-    "mpnet": "mpnet",
-    "our static student": "student",
-    "mean of GloVe vectors (the paper's: 69.43 / 53.76)": "glove",
-    "the same, content words only": "glove-content",
-    "Universal Sentence Encoder, multilingual v3": "USE multilingual v3",
-}
-
-
-def focus(encoder: str, task: str, weight: float, metric: str, trained: bool, order: str = AFTER) -> Result | None:
-    found = [
-        row
-        for row in rows(FOCUS)
-        if (row.encoder, row.dataset, row.weight, row.metric) == (encoder, task, weight, metric)
-        and (row.strategy != UNTRAINED) == trained
-        and order_of(row) == order
-        and row.seed is None
-        and row.pooling in ("", "mean")
-        and " by " not in row.protocol
-        and not row.protocol.startswith("trained on train")
-        and DIRECT not in row.protocol
-    ]
-    assert len(found) < 2, (encoder, task, weight, metric, trained)
-    return found[0] if found else None
-
 
 def gain_of(row: Result | None) -> list[float | None]:
     return (
@@ -192,99 +166,26 @@ def gain_of(row: Result | None) -> list[float | None]:
     )
 
 
-def test_gains_at_two_tenths() -> None:
-    """The figures at 0 and 0.2 of each encoder, and the gain with its interval."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:1] == ["encoder"] and table.head[-1] == "gain in Pearson"):
-        order = "before pooling" if "before pooling" in " ".join(table.head) else AFTER
-        name = ""
-        for row in table.rows:
-            name = row[0] if row[0] and not row[0].startswith("(") else name
-            system, _, how = name.partition(", ") if not name.startswith("the same") else (name, "", "")
-            if name in SYSTEMS:
-                system, how = name, ""
-            task, trained = SETS[row[1].partition(",")[0]], how == "fine-tuned with it"
-            for cell, weight in ((row[2], 0.0), (row[3], 0.2)):
-                if (system, task, trained) == ("mpnet", "stsb", True) and weight == 0.0:
-                    continue  # its seed 2, not decontaminated: the table of runs has another cell at 0
-                kept = [
-                    hundred(focus(SYSTEMS[system], task, weight, each, trained, order))
-                    for each in ("pearson", "spearman")
-                ]
-                assert close(numbers(cell), kept, 2), (row, kept)
-            gain = focus(SYSTEMS[system], task, 0.2, "pearson gain", trained, order)
-            assert close(numbers(row[4]), gain_of(gain), 2), (row, gain_of(gain))
-            compared += 1
-    assert compared >= 18
-
-
-def test_the_grids_over_the_weights() -> None:
-    """Every weight of MiniLM-L3 and of the static student."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:2] == ["W_cf", "MiniLM-L3, fine-tuned with it"]):
-        task = "stsb" if "The same on STS-B" in table.before[-40:] else "sick"
-        columns = [("minilm-l3", True), ("minilm-l3", False), ("student", False)]
-        for row in table.rows:
-            for place, (encoder, trained) in enumerate(columns):
-                kept = [hundred(focus(encoder, task, float(row[0]), each, trained)) for each in ("pearson", "spearman")]
-                said, entailed = numbers(row[1 + 2 * place])[:2], numbers(row[1 + 2 * place])[2:]
-                assert close(said, kept, 2), (task, row, kept)
-                if entailed:
-                    kept = [hundred(focus(encoder, task, float(row[0]), "accuracy", trained))]
-                    assert close(entailed, kept, 1), (row, kept)
-                gain = numbers(row[2 + 2 * place])
-                if gain:
-                    kept = gain_of(focus(encoder, task, float(row[0]), "pearson gain", trained))
-                    assert close(gain, kept, 2), (row, kept)
-                compared += 1
-    assert compared == 120
-
-
-def test_gains_without_prepositional_objects() -> None:
-    (table,) = (table for table in tables() if table.head[0] == "encoder and set")
-    for row in table.rows:
-        encoder, name = row[0].split(", ")
-        where = {"encoder": SYSTEMS[encoder], "dataset": SETS[name], "weight": 0.2, "strategy": UNTRAINED}
-        protocols = [f"component focus, {kind}{order}" for order in (BEFORE, AFTER) for kind in ("", f"{DIRECT}, ")]
-        for cell, protocol in zip(row[1:], protocols, strict=True):
-            kept = [each for each in rows(FOCUS) if each.pooling in ("", "mean") and each.protocol == protocol]
-            (gain,) = (
-                each
-                for each in kept
-                if each.metric == "pearson gain" and all(getattr(each, name) == value for name, value in where.items())
-            )
-            assert close(numbers(cell), gain_of(gain), 2), (row, protocol, gain_of(gain))
-    assert len(table.rows) == 4
-
-
 def test_the_key_weights_of_the_second_encoder() -> None:
     """Trained cells at 0 and 0.2 have five seeds in the table of runs; those of seed 1 are only on the page."""
-    compared = 0
-    for table in (table for table in tables() if table.head[:1] == ["W_cf"] and "SICK-R and SICK-E" in table.head[1]):
-        trained = table.head[1].endswith(", fine-tuned with it")
-        for row in table.rows:
-            weight = float(row[0])
-            if trained and weight in (0.0, 0.2):
-                continue
-            for task, cell, gain in (("sick", row[1], row[2]), ("stsb", row[3], row[4])):
-                metrics = ("pearson", "spearman", "accuracy")
-                kept = [hundred(focus("minilm-l6", task, weight, metric, trained)) for metric in metrics]
-                assert close(numbers(cell)[:2], kept[:2], 2), (row, kept)
-                assert close(numbers(cell)[2:], kept[2:] if task == "sick" else [], 1), (row, kept)
-                expected = gain_of(focus("minilm-l6", task, weight, "pearson gain", trained)) if weight else []
-                assert close(numbers(gain), expected, 2), (row, expected)
-                compared += 1
-    assert compared == 20
+    (table,) = (table for table in tables() if table.head[1:2] == ["SICK-R and SICK-E, fine-tuned with it"])
+    encoder, compared = Encoder("minilm-l6", trained=True), 0
+    for row in (row for row in table.rows if float(row[0]) not in (0.0, 0.2)):
+        for task, cell, gain in (("sick", row[1], row[2]), ("stsb", row[3], row[4])):
+            metrics = ("pearson", "spearman", "accuracy")[: 3 if task == "sick" else 2]
+            kept = [hundred(encoder.row(task, float(row[0]), metric)) for metric in metrics]
+            assert close(numbers(cell)[:2], kept[:2], 2), (row, kept)
+            assert close(numbers(cell)[2:], kept[2:], 1), (row, kept)
+            expected = gain_of(encoder.row(task, float(row[0]), "pearson gain"))
+            assert close(numbers(gain), expected, 2), (row, expected)
+            compared += 1
+    assert compared == 8
 
 
-def learnt(encoder: str, task: str, kind: str, metric: str, trained: bool = False) -> Result:
-    """The row of a weight that was learnt, with the encoder or for a frozen one."""
-    (found,) = (
-        row
-        for row in rows(FOCUS)
-        if (row.encoder, row.dataset, row.weight, row.metric) == (encoder, task, kind, metric)
-        and (row.strategy != UNTRAINED) == trained
-    )
+def learnt(kind: str, metric: str) -> Result:
+    """The row of a weight that L3 learnt together with itself."""
+    found = one(FOCUS, encoder="minilm-l3", dataset="sick", weight=kind, metric=metric, strategy="component focus")
+    assert found
     return found
 
 
@@ -348,21 +249,13 @@ def test_encoders_beside_the_papers_best() -> None:
 KINDS = {"one": "one", "one for each role": "roles", "a gate": "gate"}
 
 
-def test_weights_that_are_learnt() -> None:
-    """For frozen encoders, and with the encoder."""
-    (frozen,) = (table for table in tables() if table.head[2:3] == ["one weight"])
-    name = ""
-    for row in frozen.rows:
-        name = row[0] or name
-        for kind, cell in zip(("one", "roles", "tags", "gate"), row[2:], strict=True):
-            gain = gain_of(learnt(SYSTEMS[name], SETS[row[1]], kind, "pearson gain"))
-            assert close(numbers(cell), gain, 2), (row, gain)
+def test_weights_that_are_learnt_with_the_encoder() -> None:
     (together,) = (table for table in tables() if table.head[1:2] == ["ends at"])
     for row in together.rows:
-        kept = [learnt("minilm-l3", "sick", KINDS[row[0]], metric, True) for metric in ("pearson", "spearman")]
+        kept = [learnt(KINDS[row[0]], metric) for metric in ("pearson", "spearman")]
         assert close(numbers(row[2]), list(map(hundred, kept)), 2), row
-        assert close(numbers(row[3]), gain_of(learnt("minilm-l3", "sick", KINDS[row[0]], "pearson gain", True)), 2), row
-    assert len(frozen.rows) == 6 and len(together.rows) == 3
+        assert close(numbers(row[3]), gain_of(learnt(KINDS[row[0]], "pearson gain")), 2), row
+    assert len(together.rows) == 3
 
 
 # Sentences
@@ -386,22 +279,6 @@ def accuracy(encoder: str, start: str, strategy: str, pooling: str = "mean") -> 
     found = hundred(one(MRPC, metric="accuracy", table="", dataset="mrpc", **where))
     assert found is not None
     return found
-
-
-def test_cells_trained_in_the_papers_order() -> None:
-    (table,) = (table for table in tables() if table.head[:2] == ["set", "W_cf"])
-    name = ""
-    for row in table.rows:
-        name = row[0] or name
-        where = {"encoder": "minilm-l3", "dataset": SETS[name], "weight": float(row[1]), "strategy": "component focus"}
-        cell = {"protocol": "component focus, before pooling", "split": "test", "pooling": "mean", **where}
-        kept = [hundred(one(FOCUS, metric=metric, **cell)) for metric in ("pearson", "spearman")]
-        assert close(numbers(row[2]), kept, 2), row
-        if row[3]:
-            gain = one(FOCUS, metric="pearson gain", **cell)
-            assert gain is not None and gain.low is not None and gain.high is not None
-            assert close(numbers(row[3]), [hundred(gain), 100 * gain.low, 100 * gain.high], 2), row
-    assert len(table.rows) == 6
 
 
 def chain(system: str) -> float:
@@ -444,8 +321,9 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
     after, there = (best("refined", each, 5) for each in ("stsb", "sick"))
     assert after.spread is not None
     parser = json.loads((ROOT / "models/syntax/scores.json").read_text(encoding="utf-8"))
-    entailed = [focus("USE multilingual v3", "sick", weight, "accuracy", False) for weight in (0.0, 0.2)]
-    gained = gain_of(focus("USE multilingual v3", "sick", 0.2, "accuracy gain", False))
+    use = Encoder("USE multilingual v3")
+    entailed = [use.row("sick", weight, "accuracy") for weight in (0.0, 0.2)]
+    gained = gain_of(use.row("sick", 0.2, "accuracy gain"))
     return {
         "ablation": (
             r"of Pearson \((\S+) \[(\S+), (\S+)\] under the mean.*?it gains nothing \((\S+) \[(\S+), (\S+)\]\)",
