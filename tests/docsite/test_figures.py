@@ -7,7 +7,8 @@ import pytest
 
 from docsite import figures
 from docsite.figures import FIGURES, TABLES, changed, rounded, with_figures
-from docsite.kept import published, run, size, table
+from docsite.kept import only, published, run, size, source, table
+from docsite.paper3_tables import Encoder
 from docsite.prose import pages
 from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
@@ -73,6 +74,25 @@ def test_known_figures() -> None:
     assert (rounded(227_509), rounded(352.5), rounded(7)) == ("230,000", "350", "7")
 
 
+def test_known_figures_of_the_papers() -> None:
+    """By hand, from the files: paper 1's MyModel, a set of features of paper 2, and gains of paper 3 in both orders."""
+    assert TABLES["chain"]()[5].startswith("| MyModel | 33.0 / 35.8 / 2.00 | 47.0 / 48.1 / 2.10 |")
+    assert TABLES["ablation"]()[3].startswith("| KLD alone | 12.5 ± 0.2 / 31.7 ± 0.4 |")
+    assert TABLES["combinations"]()[8].startswith(r"| u, v, \|u−v\|, u·v | 71.4 / 80.1 | **72.8** / 81.2 |")
+    assert "| MiniLM-L3, SICK-R | **0.36 [0.29, 0.44]** | **0.40 [0.31, 0.50]** | **0.50 [0.35, 0.64]** |" in "\n".join(
+        TABLES["focus components"]()
+    )
+    assert Encoder("minilm-l6", trained=True).scores("stsb", 0.2) == "85.56 / 85.26"
+    assert Encoder("minilm-l6").gain("stsb", 0.2) == "0.07 [−0.33, 0.48]"
+
+
+def test_a_table_says_where_its_figures_come_from() -> None:
+    command = "python -m stages.params use paper1; dvc repro evaluate repulsion paper1_results"
+    date = r"2026-\d\d-\d\d; 2 cores, 24 GiB, x86_64\.$"
+    assert re.match(rf"`reports/runs/paper1/china-daily.csv`: {command}; {date}", source("paper1/china-daily"))
+    assert re.search(rf"csv`, whose first line .*; 2026-\d\d-\d\d to {date}", source("paraphrase/mrpc"))
+
+
 def test_a_figure_of_others_has_its_source() -> None:
     assert all(row["source"].endswith(".json") and len(row["revision"]) == 8 for row in table("published"))
 
@@ -82,3 +102,7 @@ def test_what_is_not_kept_is_refused() -> None:
         size("own", "float64", 256)
     with pytest.raises(InputError, match="no potion-base-1G; add its rows"):
         published("potion-base-1G")
+    with pytest.raises(InputError, match=r"paper1/china-daily\.csv has 0 rows of .*'system': 'BERTA'.*, not one"):
+        only("paper1/china-daily", system="BERTA", metric="mae")
+    with pytest.raises(InputError, match=r"has \d+ rows of .*'system': 'GloVe'"):
+        only("paper1/china-daily", system="GloVe", metric="mae")

@@ -166,29 +166,6 @@ def gain_of(row: Result | None) -> list[float | None]:
     )
 
 
-def test_the_key_weights_of_the_second_encoder() -> None:
-    """Trained cells at 0 and 0.2 have five seeds in the table of runs; those of seed 1 are only on the page."""
-    (table,) = (table for table in tables() if table.head[1:2] == ["SICK-R and SICK-E, fine-tuned with it"])
-    encoder, compared = Encoder("minilm-l6", trained=True), 0
-    for row in (row for row in table.rows if float(row[0]) not in (0.0, 0.2)):
-        for task, cell, gain in (("sick", row[1], row[2]), ("stsb", row[3], row[4])):
-            metrics = ("pearson", "spearman", "accuracy")[: 3 if task == "sick" else 2]
-            kept = [hundred(encoder.row(task, float(row[0]), metric)) for metric in metrics]
-            assert close(numbers(cell)[:2], kept[:2], 2), (row, kept)
-            assert close(numbers(cell)[2:], kept[2:], 1), (row, kept)
-            expected = gain_of(encoder.row(task, float(row[0]), "pearson gain"))
-            assert close(numbers(gain), expected, 2), (row, expected)
-            compared += 1
-    assert compared == 8
-
-
-def learnt(kind: str, metric: str) -> Result:
-    """The row of a weight that L3 learnt together with itself."""
-    found = one(FOCUS, encoder="minilm-l3", dataset="sick", weight=kind, metric=metric, strategy="component focus")
-    assert found
-    return found
-
-
 LABELS, AUGMENTED = "component_focus/sick+labels.csv", "component_focus/stsb+augmented.csv"
 BESIDE_THE_PAPERS_BEST = {  # the encoder and a row -> its file, whether trained, whether the mean of the weights
     ("mpnet", "all-mpnet-base-v2: not fine-tuned"): (FOCUS, False, False),
@@ -244,18 +221,6 @@ def test_encoders_beside_the_papers_best() -> None:
                 assert close(said, expected[: len(said)], 2), (row, expected)
                 compared += 1
     assert compared == 25
-
-
-KINDS = {"one": "one", "one for each role": "roles", "a gate": "gate"}
-
-
-def test_weights_that_are_learnt_with_the_encoder() -> None:
-    (together,) = (table for table in tables() if table.head[1:2] == ["ends at"])
-    for row in together.rows:
-        kept = [learnt(KINDS[row[0]], metric) for metric in ("pearson", "spearman")]
-        assert close(numbers(row[2]), list(map(hundred, kept)), 2), row
-        assert close(numbers(row[3]), gain_of(learnt(KINDS[row[0]], "pearson gain")), 2), row
-    assert len(together.rows) == 3
 
 
 # Sentences
