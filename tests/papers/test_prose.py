@@ -13,8 +13,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from docsite.paper3_tables import Encoder
-from sentence_distillery.evaluation.results import MODEL_SOUP, Result, read_results
+from docsite.kept import only, results
+from docsite.paper1_tables import CHAIN
+from docsite.paper2_tables import MRPC
+from docsite.paper3_tables import FOCUS, Encoder
+from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
@@ -25,13 +28,7 @@ from tests.workspace import ROOT
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
 RUNS = ROOT / "reports/runs"
 NUMBER = r"[−+-]?\d+\.\d+"
-MRPC, FOCUS, BEST = "paraphrase/mrpc.csv", "component_focus/sick-stsb.csv", "best.csv"
-CHAIN = "paper1/china-daily.csv"
-
-
-@functools.cache
-def rows(name: str) -> list[Result]:
-    return read_results(RUNS / name)
+BEST = "best"
 
 
 @functools.cache
@@ -41,9 +38,8 @@ def text() -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A Markdown table: what stands before it since the last heading, the cells of its head, and of its rows."""
+    """A Markdown table: the cells of its head, and of its rows."""
 
-    before: str
     head: list[str]
     rows: list[list[str]]
 
@@ -53,17 +49,9 @@ def cells(line: str) -> list[str]:
 
 
 def tables() -> Iterator[Table]:
-    lines, before = text().splitlines(), ""
-    place = 0
-    while place < len(lines):
-        if not lines[place].startswith("|"):
-            before = lines[place] if lines[place].startswith("#") else f"{before} {lines[place]}"
-            place += 1
-            continue
-        end = next((row for row in range(place, len(lines)) if not lines[row].startswith("|")), len(lines))
-        block = [cells(line) for line in lines[place:end]]
-        yield Table(before, block[0], block[2:])
-        place = end
+    for block in re.findall(r"(?:^\|.*\n)+", text(), re.M):
+        head, _, *rows = map(cells, block.splitlines())
+        yield Table(head, rows)
 
 
 def numbers(cell: str) -> list[float]:
@@ -76,13 +64,6 @@ def close(found: Sequence[float], expected: Sequence[float | None], digits: int)
     return len(found) == len(expected) and all(
         other is not None and abs(one - other) <= bound for one, other in zip(found, expected, strict=True)
     )
-
-
-def one(run: str, /, **where: object) -> Result | None:
-    """The only row of a table with these fields, or None."""
-    found = [row for row in rows(run) if all(getattr(row, name) == value for name, value in where.items())]
-    assert len(found) < 2, where
-    return found[0] if found else None
 
 
 def hundred(row: Result | None) -> float | None:
@@ -143,10 +124,9 @@ def test_paper_2s_strategies() -> None:
         }
         where |= {"table": "", "dataset": "mrpc", "seed": MODEL_SOUP if name.startswith("the mean") else None}
         for cell, metric in ((row[2], "accuracy"), (row[3], "f1")):
-            kept = one(MRPC, metric=metric, **where)
+            kept = only(MRPC, metric=metric, **where)
             said, *more = numbers(cell)
             assert close([said], [hundred(kept)], 1), (row, metric, hundred(kept))
-            assert kept is not None
             if "±" in cell:
                 assert close(more, [100 * (kept.spread or 0)], 1), (row, metric)
             elif more and kept.low is not None and kept.high is not None:
@@ -166,7 +146,7 @@ def gain_of(row: Result | None) -> list[float | None]:
     )
 
 
-LABELS, AUGMENTED = "component_focus/sick+labels.csv", "component_focus/stsb+augmented.csv"
+LABELS, AUGMENTED = "component_focus/sick+labels", "component_focus/stsb+augmented"
 BESIDE_THE_PAPERS_BEST = {  # the encoder and a row -> its file, whether trained, whether the mean of the weights
     ("mpnet", "all-mpnet-base-v2: not fine-tuned"): (FOCUS, False, False),
     ("mpnet", "fine-tuned, decontaminated, bfloat16, two seeds"): (FOCUS, True, False),
@@ -189,7 +169,7 @@ def beside(run: str, encoder: str, task: str, metric: str, trained: bool, soup: 
     """A figure at W_cf = 0 and its spread, from one of the tables of runs."""
     (found,) = (
         row
-        for row in rows(run)
+        for row in results(run)
         if (row.encoder, row.weight, row.metric, row.protocol.endswith(AFTER)) == (encoder, 0.0, metric, True)
         and row.dataset.partition("+")[0] == task
         and (row.strategy != UNTRAINED) == trained
@@ -227,9 +207,7 @@ def test_encoders_beside_the_papers_best() -> None:
 
 
 def best(system: str, dataset: str, seeds: int, protocol: str = "mean", metric: str = "spearman") -> Result:
-    found = one(BEST, system=system, dataset=dataset, split="test", protocol=protocol, metric=metric, seeds=seeds)
-    assert found
-    return found
+    return only(BEST, system=system, dataset=dataset, split="test", protocol=protocol, metric=metric, seeds=seeds)
 
 
 def accuracy(encoder: str, start: str, strategy: str, pooling: str = "mean") -> float:
@@ -241,27 +219,27 @@ def accuracy(encoder: str, start: str, strategy: str, pooling: str = "mean") -> 
         "seed": None,
         "split": "test",
     }
-    found = hundred(one(MRPC, metric="accuracy", table="", dataset="mrpc", **where))
+    found = hundred(only(MRPC, metric="accuracy", table="", dataset="mrpc", **where))
     assert found is not None
     return found
 
 
 def chain(system: str) -> float:
     """Pearson of the chain as printed under the mean, in points."""
-    found = hundred(one(CHAIN, system=system, dataset="stsb", split="test", protocol="mean", metric="pearson"))
+    found = hundred(only(CHAIN, system=system, dataset="stsb", split="test", protocol="mean", metric="pearson"))
     assert found is not None
     return found
 
 
 def contrastive_chain() -> list[str]:
     """MyModel's figures in the chain with the contrastive loss: three weightings of STS-B, then F1 on IMDB."""
-    own = functools.partial(one, "paper1/china-daily-contrastive.csv", system="paper student", split="test")
+    own = functools.partial(only, "paper1/china-daily-contrastive", system="paper student", split="test")
     said = []
     for protocol in ("mean", "tf-idf", "dpcs"):
         pearson, spearman, mae = (
             own(dataset="stsb", protocol=protocol, metric=metric) for metric in ("pearson", "spearman", "mae")
         )
-        assert mae and mae.number is not None
+        assert mae.number is not None
         said += [*spoken(hundred(pearson) or 0, hundred(spearman) or 0), f"{mae.number:.2f}"]
     return [*said, *spoken(hundred(own(dataset="imdb", protocol="sgd", metric="f1")) or 0)]
 
@@ -354,5 +332,5 @@ def test_sentences(name: str) -> None:
 def test_cells_with_intervals_in_git() -> None:
     """The page says of how many cells of paper 2 the table of runs has the interval."""
     found = re.search(r"the intervals and STS-B of all but (\w+) cells, those of table 4 not counted", text())
-    kept = sum(row.low is not None for row in rows(MRPC) if (row.metric, row.table) == ("accuracy", ""))
+    kept = sum(row.low is not None for row in results(MRPC) if (row.metric, row.table) == ("accuracy", ""))
     assert found and {"fifteen": 15}[found[1]] == kept
