@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from docsite import kept, paper1_tables, paper2_tables, paper3_tables
+from docsite import kept, paper1_tables, paper2_tables, paper3_best, paper3_tables
 from docsite.cells import NONE, grid
 from docsite.chart import chart
 from docsite.kept import ROOT, Run, published, record, run, size
@@ -417,6 +417,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     **paper1_tables.TABLES,
     **paper2_tables.TABLES,
     **paper3_tables.TABLES,
+    "focus best": paper3_best.focus_best,
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: _rate(size("released")),

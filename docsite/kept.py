@@ -105,7 +105,8 @@ def source(name: str) -> str:
         return f"{file}: {about}."
     dates = sorted(part.split("; ")[-2] for part in parts)
     machines = " or ".join(dict.fromkeys(part.split("; ")[-1] for part in parts))
-    return f"{file}, whose first line has the command of each part; {dates[0]} to {dates[-1]}; {machines}."
+    period = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    return f"{file}, whose first line has the command of each part; {period}; {machines}."
 
 
 @cache

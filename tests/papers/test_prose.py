@@ -16,13 +16,12 @@ import pytest
 from docsite.kept import only, results
 from docsite.paper1_tables import CHAIN
 from docsite.paper2_tables import MRPC
-from docsite.paper3_tables import FOCUS, Encoder
+from docsite.paper3_tables import Encoder
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
 from sentence_distillery.papers.paper1.published import PAPER_1
-from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
@@ -144,63 +143,6 @@ def gain_of(row: Result | None) -> list[float | None]:
         if row is None or row.number is None
         else [100 * row.number, *(100 * (end or 0) for end in (row.low, row.high))]
     )
-
-
-LABELS, AUGMENTED = "component_focus/sick+labels", "component_focus/stsb+augmented"
-BESIDE_THE_PAPERS_BEST = {  # the encoder and a row -> its file, whether trained, whether the mean of the weights
-    ("mpnet", "all-mpnet-base-v2: not fine-tuned"): (FOCUS, False, False),
-    ("mpnet", "fine-tuned, decontaminated, bfloat16, two seeds"): (FOCUS, True, False),
-    ("mpnet", "the mean of their weights"): (FOCUS, True, True),
-    ("mpnet", "fine-tuned on augmented pairs, too, two seeds"): (AUGMENTED, True, False),
-    ("mpnet", "the mean of their weights, 2"): (AUGMENTED, True, True),
-    ("mpnet", "fine-tuned, decontaminated, bfloat16"): (FOCUS, True, False),
-    ("mpnet", "the same, decontaminated, two seeds"): (LABELS, True, False),
-    ("mpnet", "the mean of their weights, 3"): (LABELS, True, True),
-    ("minilm-l6", "all-MiniLM-L6: not fine-tuned"): (FOCUS, False, False),
-    ("minilm-l6", "fine-tuned, decontaminated, bfloat16, five seeds"): (FOCUS, True, False),
-    ("minilm-l6", "fine-tuned on augmented pairs, too, five seeds"): (AUGMENTED, True, False),
-    ("minilm-l6", "the mean of their weights"): (AUGMENTED, True, True),
-    ("minilm-l6", "the same, decontaminated"): (LABELS, True, False),
-    ("minilm-l6", "the mean of their weights, 2"): (LABELS, True, True),
-}
-
-
-def beside(run: str, encoder: str, task: str, metric: str, trained: bool, soup: bool) -> list[float | None]:
-    """A figure at W_cf = 0 and its spread, from one of the tables of runs."""
-    (found,) = (
-        row
-        for row in results(run)
-        if (row.encoder, row.weight, row.metric, row.protocol.endswith(AFTER)) == (encoder, 0.0, metric, True)
-        and row.dataset.partition("+")[0] == task
-        and (row.strategy != UNTRAINED) == trained
-        and (row.seed == MODEL_SOUP) == soup
-        and DIRECT not in row.protocol
-        and " by " not in row.protocol
-        and not row.protocol.startswith("trained on train")
-    )
-    return [hundred(found), *([100 * found.spread] if found.spread is not None else [])]
-
-
-def test_encoders_beside_the_papers_best() -> None:
-    """Rows of runs that were made again are only on the page."""
-    (table,) = (table for table in tables() if table.head[1:2] == ["STS-B: Pearson / Spearman"])
-    encoder, compared, names = "", 0, list[str]()
-    for row in table.rows:
-        if ": not fine-tuned" in row[0]:
-            encoder, names = "mpnet" if "mpnet" in row[0] else "minilm-l6", []
-        names.append(row[0])
-        times = names.count(row[0])
-        place = BESIDE_THE_PAPERS_BEST.get((encoder, row[0] if times == 1 else f"{row[0]}, {times}"))
-        for cell, task, metrics in zip(
-            row[1:], ("stsb", "sick", "sick"), (("pearson", "spearman"),) * 2 + (("accuracy",),), strict=True
-        ):
-            if place and numbers(cell):
-                run, trained, soup = place
-                expected = [value for metric in metrics for value in beside(run, encoder, task, metric, trained, soup)]
-                said = numbers(cell)
-                assert close(said, expected[: len(said)], 2), (row, expected)
-                compared += 1
-    assert compared == 25
 
 
 # Sentences
