@@ -78,15 +78,18 @@ def results(name: str) -> tuple[Result, ...]:
     return tuple(read_results(REPORTS / "runs" / f"{name}.csv"))
 
 
+def matching(name: str, **fields: object) -> list[Result]:
+    """Return the rows of reports/runs/<name>.csv that have these fields; raises InputError if it is not a table."""
+    return [row for row in results(name) if all(getattr(row, key) == value for key, value in fields.items())]
+
+
 def only(name: str, **fields: object) -> Result:
     """Return the one row of reports/runs/<name>.csv that has these fields.
 
     Raises:
         InputError: If no row has them, or several have.
     """
-    return single(
-        name, [row for row in results(name) if all(getattr(row, key) == fields[key] for key in fields)], fields
-    )
+    return single(name, matching(name, **fields), fields)
 
 
 def single(name: str, found: Sequence[Result], wanted: object) -> Result:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from docsite.cells import NONE, bounded, figure, grid, points, slashed
-from docsite.kept import only, results, single, source
+from docsite.kept import matching, only, results, single, source
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, TRAINED, UNTRAINED, order_of
 
@@ -161,12 +161,8 @@ def _components() -> list[tuple[str, str]]:
 def _component_gain(encoder: str, dataset: str, order: str, kind: str) -> str:
     protocol = f"component focus, {kind}{order}"
     cell = {"encoder": encoder, "dataset": dataset, "weight": 0.2, "strategy": UNTRAINED, "protocol": protocol}
-    found = [row for pooling in ("", "mean") for row in _rows(metric="pearson gain", pooling=pooling, **cell)]
+    found = [row for pooling in ("", "mean") for row in matching(FOCUS, metric="pearson gain", pooling=pooling, **cell)]
     return bounded(single(FOCUS, found, cell))
-
-
-def _rows(**fields: object) -> list[Result]:
-    return [row for row in results(FOCUS) if all(getattr(row, name) == value for name, value in fields.items())]
 
 
 # --- Grids over the weights ---

@@ -26,6 +26,11 @@ class GraphError(Exception):
     """The graph or the requested target is wrong; the message has the value and the remedy."""
 
 
+def covers(out: str, path: str) -> bool:
+    """Return whether an output is the file or the directory at `path`, or the directory around that."""
+    return f"{path}/".startswith(f"{out}/")
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage under the name that `dvc repro` takes, with the names of those whose outputs it reads."""
@@ -36,8 +41,8 @@ class Stage:
     outs: tuple[str, ...] = field(default=(), compare=False)  # paths, from the top of the repository
 
     def makes(self, path: str) -> bool:
-        """Return whether it writes a file, or the directory in which that is."""
-        return any(f"{path}/".startswith(f"{out}/") for out in self.outs)
+        """Return whether it writes a file, or the directory around that."""
+        return any(covers(out, path) for out in self.outs)
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from dvc.repo import Repo
 
+from flows.execution.graph import covers
+
 GRAPH = "dvc.yaml"
 
 
@@ -23,10 +25,6 @@ class Output:
     cached: bool  # by DVC; the others are in git
     remote: str | None = None  # DVC remote of its own, by name
 
-    def has(self, path: str) -> bool:
-        """Return whether it is the file or the directory at `path`, or the directory around that."""
-        return f"{path}/".startswith(f"{self.path}/")
-
 
 @dataclass(frozen=True)
 class Outputs:
@@ -37,7 +35,7 @@ class Outputs:
 
     def at(self, path: str) -> list[Output]:
         """List the outputs that have `path`: one or none."""
-        return [output for output in self.outputs if output.has(path)]
+        return [output for output in self.outputs if covers(output.path, path)]
 
 
 def read_outputs(root: Path, revision: str | None = None) -> Outputs:

@@ -23,7 +23,7 @@ from sentence_distillery.distillation.options import SearchStudent, Size, SoftLa
 from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.sizing import made_to_size, trial_lines, write_trials
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
-from sentence_distillery.distillation.start import refuse_start
+from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
@@ -213,10 +213,10 @@ def distill(
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
         raise InputError(f"held_out = {held_out} needs a working_directory, which keeps these texts; name one.")
-    if student.start_from:
-        refuse_start(StaticEncoder.load(student.start_from))
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
+    if student.start_from:
+        load_start(student.start_from)  # for the same reason
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
         write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters, apart)

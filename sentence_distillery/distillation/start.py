@@ -42,10 +42,12 @@ def initial_table(vectors: Floats, counts: NDArray[np.int64]) -> Floats:
     return np.concatenate([np.zeros((1, start.shape[1])), start]).astype(np.float32)
 
 
-def refuse_start(student: StaticEncoder) -> None:
-    """Raise InputError if no student can start from this one's token vectors."""
+def load_start(name: str) -> StaticEncoder:
+    """Load the encoder to start from; raises InputError if it cannot be read, or its vectors are not plain sums."""
+    student = StaticEncoder.load(name)
     if student.linear is not None or student.hidden is not None:
-        raise InputError("The encoder to start from has a layer after its sum of token vectors; give one without.")
+        raise InputError(f"start_from = {name} has a layer after its sum of token vectors; give an encoder without.")
+    return student
 
 
 def started_from(
@@ -64,7 +66,7 @@ def started_from(
         (1 + words, dimension) float32, of the length of `start` in the median.
 
     Raises:
-        InputError: The student has a layer after its sum, or the sentences have none of its tokens.
+        InputError: The sentences have none of its tokens.
 
     Example:
         >>> other = StaticEncoder(static_tokenizer([UNKNOWN, "storm", "gale"]), np.float32([[0, 0], [1, 0], [1, 1]]))
@@ -76,7 +78,6 @@ def started_from(
                [0., 5.],
                [1., 0.]], dtype=float32)
     """
-    refuse_start(student)
     vocabulary = student.tokenizer.get_vocab()
     places = np.array([UNKNOWN_ID, *(vocabulary.get(word, UNKNOWN_ID) for word in words)])
     shared = places != UNKNOWN_ID
@@ -86,7 +87,7 @@ def started_from(
     mapped = found @ np.linalg.solve(sums.T @ sums + np.eye(sums.shape[1], dtype=np.float32), sums.T @ wanted)
     compared = mapped.any(axis=1) & (np.bincount(tokens.ids, minlength=len(start)) > 0)
     if not compared.any():
-        raise InputError("The text has no token of the encoder to start from; give another one, or none.")
+        raise InputError("The text has no token of the encoder of start_from; give another one, or none.")
     before, after = (np.median(np.linalg.norm(each[compared], axis=1)) for each in (start, mapped))
     return np.where(shared[:, None], mapped * (before / after), start).astype(np.float32)
 

@@ -28,7 +28,7 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.distillation.start import initial_table, started_from, with_estimates
+from sentence_distillery.distillation.start import initial_table, load_start, started_from, with_estimates
 from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent, principal_directions, project
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
@@ -203,8 +203,7 @@ def train_static(
     vectors = with_estimates(vectors, words["word"].to_pylist(), labelled.tokens, targets)
     start = initial_table(vectors, words["count"].to_numpy())
     if params.start_from:
-        other = StaticEncoder.load(params.start_from)
-        start = started_from(other, words["word"].to_pylist(), start, labelled.tokens, targets)
+        start = started_from(load_start(params.start_from), words["word"].to_pylist(), start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(

@@ -49,10 +49,15 @@ def keep_run(results: Sequence[Path], seeds: Sequence[Path], target: Path, comma
 
 
 def keep_matrix(source: Path, sets: Iterable[str], directory: Path, command: str, date: str) -> Path:
+    """Keep the cells of the table `source` as `keep_cells` does; raises InputError if a file is not such a table."""
+    return keep_cells(read_results(source), sets, directory, command, date)
+
+
+def keep_cells(rows: list[Result], sets: Iterable[str], directory: Path, command: str, date: str) -> Path:
     """Keep the cells of a matrix together with those of earlier runs.
 
     Args:
-        source: The table of this run's cells.
+        rows: This run's cells.
         sets: The benchmark sets, or directories of pairs, that the cells are trained on.
         directory: Where the matrices of this kind are kept.
         command: The command of the run.
@@ -64,7 +69,6 @@ def keep_matrix(source: Path, sets: Iterable[str], directory: Path, command: str
     Raises:
         InputError: If a file is not such a table.
     """
-    rows = read_results(source)
     target = _target(directory, {Path(name).name for name in sets})
     runs = [f"{command}; {date}; {machine()}"]
     if target.exists() and (earlier := earlier_figures(rows, read_results(target))):

@@ -12,9 +12,7 @@ import datetime
 import logging
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 from sentence_distillery.benchmarks.data import BenchmarkData
@@ -23,7 +21,6 @@ from sentence_distillery.component_focus.options import Order
 from sentence_distillery.encoders.functions import load_function
 from sentence_distillery.encoders.trainable import PairEncoder, Pooling
 from sentence_distillery.encoders.transformer import load_encoder
-from sentence_distillery.evaluation.results import write_results
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.papers.grid.cell import Cell
 from sentence_distillery.papers.paper3.results import (
@@ -35,7 +32,7 @@ from sentence_distillery.papers.paper3.results import (
     with_components,
 )
 from sentence_distillery.papers.paper3.untrained import cells, encoded
-from sentence_distillery.reporting.publish import keep_matrix
+from sentence_distillery.reporting.publish import keep_cells
 from sentence_distillery.syntax.trees import read_trees
 from stages import paths
 from stages.params import Params
@@ -85,10 +82,8 @@ def main() -> None:
                 series.setdefault(series_of(cell), []).append(cell)
             rows = [row for group in series.values() for cell in group for row in cell_figures(cell)]
             rows += [gain for group in series.values() for gain in gains_over_none(group)]
-            with tempfile.TemporaryDirectory() as directory:
-                write_results(source := Path(directory) / "rows.csv", rows)
-                date = datetime.date.today().isoformat()
-                target = keep_matrix(source, params.component_focus.tasks, paths.COMPONENT_RUNS, command, date)
+            date = datetime.date.today().isoformat()
+            target = keep_cells(rows, params.component_focus.tasks, paths.COMPONENT_RUNS, command, date)
             log.info("%s: %d figures in %s", name, len(rows), target)
 
 

@@ -1,11 +1,13 @@
 """The start of the static student: principal directions, projected targets and scaled word vectors."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from sentence_distillery.distillation import static_student as static
-from sentence_distillery.distillation.start import initial_table, started_from
+from sentence_distillery.distillation.start import initial_table, load_start, started_from
 from sentence_distillery.distillation.static_student import StaticStudent, principal_directions, project
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
@@ -73,16 +75,17 @@ def test_a_start_from_another_student() -> None:
 
 
 def test_no_start_from_another_language() -> None:
-    with pytest.raises(InputError, match=r"The text has no token of the encoder to start from; give another one"):
+    with pytest.raises(InputError, match=r"The text has no token of the encoder of start_from; give another one"):
         started_from(other(), ["Hafen"], np.ones((2, 4), np.float32), TokenIds.from_lists([[1]]), TARGETS[:1, :4])
 
 
 @pytest.mark.parametrize("layer", ["linear", "hidden"])
-def test_no_start_from_a_student_with_a_layer(layer: str) -> None:
+def test_no_start_from_a_student_with_a_layer(layer: str, tmp_path: Path) -> None:
     weights = np.ones((6, 6), np.float32)
     deep = other(**{layer: (weights, weights[0] if layer == "linear" else weights)})
-    with pytest.raises(InputError, match=r"The encoder to start from has a layer after its sum of token vectors"):
-        started_from(deep, WORDS, PERFECT, SENTENCES, SENTENCES.sums(PERFECT).astype(np.float16))
+    deep.save_pretrained(tmp_path / "deep")
+    with pytest.raises(InputError, match=r"start_from = \S+/deep has a layer after its sum of token vectors; give an"):
+        load_start(str(tmp_path / "deep"))
 
 
 def test_the_student_sums_token_vectors() -> None:

@@ -30,7 +30,7 @@ from sentence_distillery.training.checkpoint import key_of
 
 
 @dataclass(frozen=True)
-class Joined:
+class CrossEncoder:
     """The pairs of a task as sequences of an encoder, and how a cross-encoder learns them."""
 
     teacher: Teacher

@@ -12,11 +12,11 @@ from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.pairs.options import ModernLearning
-from sentence_distillery.papers.paper3.joined import Joined, rows
+from sentence_distillery.papers.paper3.cross_encoder import CrossEncoder, rows
 from sentence_distillery.papers.paper3.section import series, tables
 from stages import paths
 from stages.benchmarks import benchmarks
-from stages.component_focus import joined as stage
+from stages.component_focus import cross_encoder as stage
 from tests.pairs.small import reference, write_encoder
 from tests.workspace import ROOT, write_params
 
@@ -31,26 +31,26 @@ def pairs(split: Split) -> PairSet:
     return PairSet("stsb", split, [text for text in LEFT for _ in range(2)], right, ratings, None, (0.0, 5.0))
 
 
-def joined(directory: Path) -> Joined:
+def cross_encoder(directory: Path) -> CrossEncoder:
     options = SECTIONS["component_training"] | {"epochs": 8, "batch_size": 2, "learning_rate": 0.01}
     training = ComponentTraining.model_validate(options)
     learning = ModernLearning.model_validate(SECTIONS["modern_learning"])
     sets = {split: pairs(split) for split in ("train", "dev", "test")}
-    return Joined(reference(directory / "tiny"), sets, training, learning, directory / "checkpoint")  # type: ignore[arg-type]
+    return CrossEncoder(reference(directory / "tiny"), sets, training, learning, directory / "checkpoint")  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("joined")
+    made = tmp_path_factory.mktemp("cross_encoder")
     write_encoder(made / "tiny", "bert")
     return made
 
 
 def test_it_reads_both_sentences(directory: Path) -> None:
     """Both sentences of a pair are one sequence, so the second one decides; a second call resumes at the end."""
-    predicted = joined(directory).predicted(1)
+    predicted = cross_encoder(directory).predicted(1)
     assert predicted[::2].min() > predicted[1::2].max() and predicted.min() >= 0 and predicted.max() <= 1
-    np.testing.assert_array_equal(joined(directory).predicted(1), predicted)
+    np.testing.assert_array_equal(cross_encoder(directory).predicted(1), predicted)
 
 
 def test_its_rows_stand_beside_those_of_bi_encoders() -> None:
@@ -72,7 +72,7 @@ def test_the_command_keeps_its_figures(tmp_path: Path, monkeypatch: pytest.Monke
     training = {"epochs": 1, "seeds": [1, 2]}
     write_params(encoders={"tiny": teacher}, component_training=training, benchmarks={"sets": ["samples"]})
     benchmarks.main()
-    monkeypatch.setattr(sys, "argv", ["joined", "tiny", "samples"])
+    monkeypatch.setattr(sys, "argv", ["cross_encoder", "tiny", "samples"])
     stage.main()
     (file,) = paths.COMPONENT_RUNS.glob("*.csv")
     assert file.name == "samples.csv"
@@ -83,6 +83,6 @@ def test_the_command_keeps_its_figures(tmp_path: Path, monkeypatch: pytest.Monke
     ]
     first = file.read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith(
-        "# python -m stages.component_focus.joined tiny samples, component_training.precision=float32;"
+        "# python -m stages.component_focus.cross_encoder tiny samples, component_training.precision=float32;"
     )
     assert {row.n for row in found} == {len(BenchmarkData(paths.BENCHMARKS).pairs("samples", "test").sentences1)}
