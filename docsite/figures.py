@@ -365,6 +365,7 @@ def medical() -> list[str]:
     titles = {
         "student": "student of the abstracts",
         "student from released": "the same, started from the released encoder",
+        "tokenlearn": "tokenlearn on the same soft labels",
         "released": "the released encoder",
         "model2vec": "model2vec",
     }
