@@ -110,6 +110,15 @@ def tf_idf(task: TaskSet) -> Encoder | Unavailable:
     return Function(lambda sentences: vectorizer.transform(sentences).toarray())
 
 
+def with_words(task: TaskSet) -> Encoder | Unavailable:
+    """Join the released encoder's vector and the TF-IDF vector of a text, both of unit length."""
+    words = tf_idf(task)
+    if isinstance(words, Unavailable):
+        return words
+    encoder = StaticEncoder.load("released")
+    return Function(lambda texts: np.hstack([encoder.encode(texts), words.encode(texts)]))
+
+
 def _known(task: TaskSet) -> list[str]:
     match task.texts:
         case PairSet() as pairs:
@@ -165,5 +174,6 @@ PEERS: dict[str, Peer] = {
     ),
     "GloVe": Peer("the mean of published word vectors, 50 dimensions", glove),
     "TF-IDF": Peer("words by their frequency in the set, no training", tf_idf),
+    "released + TF-IDF": Peer("the vectors of both, one behind the other", with_words),
     "BM25": Peer("words by BM25, for a search", bm25),
 }
