@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from docsite import figures
-from docsite.figures import FIGURES, TABLES, changed, rounded, with_figures
+from docsite.figures import FIGURES, TABLES, changed, with_figures
 from docsite.kept import only, published, run, size, source, table
-from docsite.paper3_tables import Encoder
 from docsite.prose import pages
+from docsite.tables.cells import rounded
+from docsite.tables.paper3 import Encoder
 from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
 
@@ -41,7 +42,7 @@ def test_marks_ask_for_a_table_and_for_a_figure() -> None:
 
 
 def test_an_unknown_mark_is_refused() -> None:
-    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, runs"):
+    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, suite"):
         with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
 
 

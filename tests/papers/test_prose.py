@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import pytest
 
 from docsite.kept import only, results
-from docsite.paper1_tables import CHAIN
-from docsite.paper2_tables import MRPC
-from docsite.paper3_tables import Encoder
+from docsite.tables.paper1 import CHAIN
+from docsite.tables.paper2 import MRPC
+from docsite.tables.paper3 import Encoder
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER

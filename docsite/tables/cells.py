@@ -48,3 +48,25 @@ def bounded(gain: Result, digits: int = 2) -> str:
     assert gain.low is not None and gain.high is not None, gain
     low, high = (figure(100 * end, digits) for end in (gain.low, gain.high))
     return strong(f"{figure(points(gain), digits)} [{low}, {high}]", gain.low > 0 or gain.high < 0)
+
+
+def one(value: float | None, spread: float | None = None) -> str:
+    """Show a figure that may be missing, and its spread if it has one."""
+    if value is None:
+        return NONE
+    return f"{value:.1f}" if spread is None else f"{value:.1f} ± {spread:.1f}"
+
+
+def two(first: float | None, second: float | None) -> str:
+    """Show two figures of one cell, a dash if one is missing."""
+    return NONE if first is None or second is None else f"{first:.1f} / {second:.1f}"
+
+
+def rounded(value: float) -> str:
+    """Round to two digits.
+
+    >>> rounded(580_102.1), rounded(316.1)
+    ('580,000', '320')
+    """
+    step = 10 ** max(0, len(str(int(value))) - 2)
+    return f"{round(value / step) * step:,}"

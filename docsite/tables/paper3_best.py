@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from docsite.cells import NONE, figure, grid, points, slashed, strong
 from docsite.kept import results, single, source
-from docsite.paper3_tables import CORRELATIONS, FOCUS
+from docsite.tables.cells import NONE, figure, grid, points, slashed, strong
+from docsite.tables.paper3 import CORRELATIONS, FOCUS
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED
 from sentence_distillery.papers.paper3.section import COLUMNS, PRINTED

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from docsite.cells import figure, grid, points, strong
 from docsite.kept import only, source
+from docsite.tables.cells import figure, grid, points, strong
 from sentence_distillery.papers.paper2.cell import HEADS
 
 MRPC = "paraphrase/mrpc"
