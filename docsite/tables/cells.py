@@ -1,6 +1,7 @@
 """Cells and grids of the tables that docsite.figures writes."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from sentence_distillery.evaluation.results import Result
 
@@ -41,6 +42,27 @@ def with_spread(row: Result, digits: int = 1) -> str:
 def strong(text: str, best: bool) -> str:
     """Show a text in bold if it is the best, or if its gain can be told from zero."""
     return f"**{text}**" if best else text
+
+
+def best_of(column: Sequence[Sequence[Result]], digits: int = 1) -> list[str]:
+    """Show a column whose cells have a figure or several, the largest of each metric in bold."""
+    largest: dict[str, float] = {}
+    for row in chain.from_iterable(column):
+        largest[row.metric] = max(largest.get(row.metric, 0.0), round(points(row), digits))
+    return [
+        " / ".join(_shown(row, digits, round(points(row), digits) == largest[row.metric]) for row in cell) or NONE
+        for cell in column
+    ]
+
+
+def _shown(row: Result, digits: int, best: bool) -> str:
+    """Show a figure, with its spread over seeds or its interval if it has one."""
+    text = strong(figure(points(row), digits), best)
+    if row.seeds > 1 and row.spread is not None:
+        return f"{text} ± {figure(100 * row.spread, digits)}"
+    if row.low is None or row.high is None:
+        return text
+    return f"{text} [{', '.join(figure(100 * end, digits) for end in (row.low, row.high))}]"
 
 
 def bounded(gain: Result, digits: int = 2) -> str:
