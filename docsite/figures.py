@@ -58,7 +58,7 @@ def _named(known: dict[str, Writer], name: str) -> Writer:
 TABLES: dict[str, Callable[[], list[str]]] = {
     **peers.TABLES,
     **own.TABLES,
-    "sizes": sizes.sizes,
+    **sizes.TABLES,
     **paper1.TABLES,
     **paper2.TABLES,
     **paper3.TABLES,

@@ -1,10 +1,12 @@
 """Full runs, their seeds, speed, students of a domain, and probes."""
 
 from collections.abc import Callable
+from functools import partial
 
 from docsite import kept
 from docsite.kept import Run, record, run
 from docsite.tables.cells import NONE, grid, one, rounded
+from docsite.tables.settings import settings
 from sentence_distillery.reporting.publish import comment_of, table
 
 LABELLED = ("full", "accuracy")
@@ -157,5 +159,6 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "speed": speed,
     "banking77": banking77,
     "medical": medical,
+    "languages": partial(settings, "domains/manpages", "language, pieces", digits=1, compared=False),
     "probes": probes,
 }

@@ -1,9 +1,12 @@
-"""The sizes of one student, and the cells of an encoder that has a size: docs/reference/results.md and README."""
+"""The sizes of one student, and the cells of an encoder that has a size."""
+
+from collections.abc import Callable
 
 from docsite import kept
 from docsite.tables.cells import NONE, grid, one, rounded, two
 from sentence_distillery.reporting.intervals import spearman_interval
 
+TRIALS = "sizes/banking77"
 TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
 
 
@@ -16,6 +19,15 @@ def sizes() -> list[str]:
     ]
     head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
     return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`; `levels` is the released encoder."]
+
+
+def trials() -> list[str]:
+    """What `sentence-distillery compress` tried for a limit in megabytes."""
+    rows = [
+        [row["recall_at_10"], row["megabytes"], row["dimension"], f"{int(row['tokens']):,}", row["precision"]]
+        for row in kept.table(f"runs/{TRIALS}")
+    ]
+    return [*grid(["recall@10", "megabytes", "dimension", "tokens", "precision"], rows, 0), "", kept.source(TRIALS)]
 
 
 def sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
@@ -52,3 +64,6 @@ def rate(row: dict[str, str]) -> str:
 
 def _number(text: str | None) -> float | None:
     return float(text) if text else None
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {"sizes": sizes, "trials of sizes": trials}
