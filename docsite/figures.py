@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from docsite.chart import chart
 from docsite.kept import ROOT, record, size
-from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes
+from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -63,7 +63,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     **paper2.TABLES,
     **paper3.TABLES,
     **levers.TABLES,
-    "focus best": paper3_best.focus_best,
+    **paper3_best.TABLES,
+    "targets": targets.targets,
 }
 FIGURES: dict[str, Callable[[], str]] = {
     "released speed": lambda: sizes.rate(size("released")),

@@ -50,12 +50,12 @@ def cells_of(column: Sequence[Sequence[Result]], digits: int = 1, compared: bool
     for row in chain.from_iterable(column) if compared else ():
         largest[row.metric] = max(largest.get(row.metric, 0.0), round(points(row), digits))
     return [
-        " / ".join(_shown(row, digits, round(points(row), digits) == largest.get(row.metric)) for row in cell) or NONE
+        " / ".join(shown(row, digits, round(points(row), digits) == largest.get(row.metric)) for row in cell) or NONE
         for cell in column
     ]
 
 
-def _shown(row: Result, digits: int, best: bool) -> str:
+def shown(row: Result, digits: int = 1, best: bool = False) -> str:
     """Show a figure, with its spread over seeds or its interval if it has one."""
     text = strong(figure(points(row), digits), best)
     if row.seeds > 1 and row.spread is not None:
