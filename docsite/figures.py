@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from docsite.chart import chart
 from docsite.kept import ROOT, record, size
-from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, targets
+from docsite.tables import levers, own, paper1, paper2, paper3, paper3_best, peers, sizes, strategies, targets
 from sentence_distillery.io.artifacts import InputError, atomic_file
 
 CHART = ROOT / "docs/images/quality.svg"
@@ -61,6 +61,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     **sizes.TABLES,
     **paper1.TABLES,
     **paper2.TABLES,
+    **strategies.TABLES,
     **paper3.TABLES,
     **levers.TABLES,
     **paper3_best.TABLES,

@@ -1,4 +1,4 @@
-"""The tables of docs/levers.md, from reports/runs/levers, and what the test splits say."""
+"""The tables of docs/levers.md, from reports/runs/levers and best.csv."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +34,7 @@ BEST, EARLIER = "best", "levers/test"
 
 
 def test_splits() -> list[str]:
-    """What the run of `best` and earlier ones have on the test splits."""
+    """The run of `best` and earlier ones on the test splits."""
     now = [
         row
         for system in ("student", "student, MLP head", "student, fine-tuned")

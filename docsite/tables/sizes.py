@@ -22,7 +22,7 @@ def sizes() -> list[str]:
 
 
 def trials() -> list[str]:
-    """What `sentence-distillery compress` tried for a limit in megabytes."""
+    """The sizes that `sentence-distillery compress` tried for a limit in megabytes."""
     rows = [
         [row["recall_at_10"], row["megabytes"], row["dimension"], f"{int(row['tokens']):,}", row["precision"]]
         for row in kept.table(f"runs/{TRIALS}")

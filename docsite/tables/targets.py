@@ -1,4 +1,4 @@
-"""What the papers' best figures were to be, and what was reached: a table of docs/papers_2_and_3.md."""
+"""The figures that the papers set as targets, and those that were reached: a table of docs/papers_2_and_3.md."""
 
 from statistics import mean, stdev
 
