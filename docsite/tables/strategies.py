@@ -1,4 +1,4 @@
-"""The tables of paper 2's strategies on docs/papers_2_and_3.md, from reports/runs/paraphrase and reports/runs/earlier."""
+"""The tables of paper 2's strategies, from reports/runs/paraphrase and reports/runs/earlier."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
