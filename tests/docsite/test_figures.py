@@ -115,6 +115,12 @@ def test_the_ablations_in_words_follow_from_their_tables() -> None:
             assert float(number) == pytest.approx(gain, abs=0.051), text
 
 
+def test_every_kept_table_of_the_ablations_is_shown() -> None:
+    page = (ROOT / "docs/levers.md").read_text(encoding="utf-8")
+    for path in (ROOT / "reports/runs/levers").glob("*.csv"):
+        assert f"`reports/runs/levers/{path.name}`: " in page
+
+
 def test_known_figures() -> None:
     """By hand, from the files."""
     assert run("domains/medical", several_seeds=True).value(
