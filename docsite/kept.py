@@ -3,6 +3,8 @@
 reports/runs/<profile>.csv      full runs of a profile           reports/pareto.csv      sizes of one student
 reports/runs/domains/*.csv      students of a domain's text      reports/bench.json      speed
 reports/runs/suite/suite.csv    encoders that packages carry     reports/probes.json     what an encoder cannot tell
+reports/runs/levers/*.csv       settings of the student          reports/runs/sizes/     sizes that `compress` tried
+reports/runs/earlier/*.csv      earlier runs on the papers, as far as pages had them
 reports/published.csv           figures of others, with their source
 """
 
@@ -102,7 +104,7 @@ def single(name: str, found: Sequence[Result], wanted: object) -> Result:
 @cache
 def source(name: str) -> str:
     """Return the file of a run with its command, date and machine; of many parts, only their dates and machine."""
-    file, about = f"`reports/runs/{name}.csv`", comment_of(REPORTS / "runs" / f"{name}.csv")
+    file, about = f"`reports/runs/{name}.csv`", _lines(REPORTS / "runs" / f"{name}.csv")[0].removeprefix("# ")
     parts = about.split(" | ")
     if len(parts) == 1:
         return f"{file}: {about}."
@@ -115,12 +117,14 @@ def source(name: str) -> str:
 @cache
 def table(name: str) -> list[dict[str, str]]:
     """Read reports/<name>.csv, whose comments begin with #; raises InputError if it cannot be read."""
-    path = REPORTS / f"{name}.csv"
+    return list(csv.DictReader(line for line in _lines(REPORTS / f"{name}.csv") if not line.startswith("#")))
+
+
+def _lines(path: Path) -> list[str]:
     try:
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; restore it with git.") from error
-    return list(csv.DictReader(lines))
 
 
 @cache

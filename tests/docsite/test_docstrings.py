@@ -107,7 +107,12 @@ def test_its_examples_run(path: Path, on_one_thread: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(path.stem for path in (ROOT / "docsite").glob("*.py") if path.stem != "__init__")
+    "name",
+    sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "docsite").rglob("*.py")
+        if path.stem != "__init__"
+    ),
 )
 def test_the_examples_of_the_documentation_run(name: str) -> None:
-    assert doctest.testmod(import_module(f"docsite.{name}")).failed == 0
+    assert doctest.testmod(import_module(name)).failed == 0

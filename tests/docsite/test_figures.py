@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from docsite import figures
-from docsite.figures import FIGURES, TABLES, changed, rounded, with_figures
+from docsite.figures import FIGURES, TABLES, changed, with_figures
 from docsite.kept import only, published, run, size, source, table
-from docsite.paper3_tables import Encoder
 from docsite.prose import pages
+from docsite.tables.cells import rounded
+from docsite.tables.paper3 import Encoder
 from sentence_distillery.io.artifacts import InputError
 from tests.workspace import ROOT
 
@@ -41,7 +42,7 @@ def test_marks_ask_for_a_table_and_for_a_figure() -> None:
 
 
 def test_an_unknown_mark_is_refused() -> None:
-    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, runs"):
+    with pytest.raises(InputError, match="figures 'medcal'; known ones are comparison, suite"):
         with_figures("<!-- figures: medcal -->\n<!-- end of figures -->")
 
 
@@ -63,6 +64,63 @@ def test_every_table_and_figure_is_on_a_page() -> None:
     assert {name for name in FIGURES if f"<!-- figure: {name} -->" not in text} == set()
 
 
+BY_HAND = {
+    ("levers.md", "| part | result |"): "results in words, compared with the tables below",
+    ("papers_2_and_3.md", "| claim | verdict |"): "verdicts in words, compared in tests/papers/test_prose.py",
+    ("papers_2_and_3.md", "| not run, or not everywhere | what is missing |"): "weights W_cf, no figures",
+    ("tutorial.md", "| figure | in the output | your encoder | the included one |"): "what the reader's command prints",
+    ("operations.md", "| before a promotion | parameter of the flow | option | default |"): "defaults of tolerances",
+    ("flows-on-your-own-graph.md", "| key | meaning | default |"): "defaults of a configuration",
+}
+
+
+def by_hand(text: str) -> set[str]:
+    """The first lines of the tables with decimals that stand outside marks."""
+    tables = re.findall(r"(?:^\|.*\n)+", figures.TABLE.sub("", text), re.M)
+    return {table.splitlines()[0] for table in tables if re.search(r"\d\.\d", table)}
+
+
+def test_no_table_of_figures_is_written_by_hand() -> None:
+    found = {(page.name, head) for page in figures.pages() for head in by_hand(page.read_text(encoding="utf-8"))}
+    assert found == set(BY_HAND)
+
+
+def test_a_table_by_hand_is_found() -> None:
+    text = (
+        "<!-- figures: seeds -->\n| a |\n| 1.5 |\n<!-- end of figures -->\n\n| b |\n| --: |\n| 2.5 |\n\n| c |\n| 3 |\n"
+    )
+    assert by_hand(text) == {"| b |"}
+
+
+def test_the_ablations_in_words_follow_from_their_tables() -> None:
+    """Gains on STS-B test: of an MLP head, of fine-tuning the student, and of fine-tuning its teachers."""
+    now, earlier = run("best"), run("levers/test")
+    own, of_teachers = "student, fine-tuned, of teachers that are not fine-tuned", "student, fine-tuned"
+    pairs = [
+        (now, "student, MLP head", now, "student"),
+        (earlier, own, now, "student"),
+        (now, of_teachers, earlier, "student, fine-tuned, from the student with an MLP head"),
+    ]
+    page = (ROOT / "docs/levers.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"an MLP head gains (\S+ / \S+) points on STS-B test.*"
+        r"fine-tuning the student gains (\S+ / \S+) points on STS-B test, and fine-tuned teachers (\S+ / \S+) more",
+        page,
+        re.S,
+    )
+    assert said
+    for text, (better, one, worse, other) in zip(said.groups(), pairs, strict=True):
+        for number, metric in zip(text.split(" / "), ("pearson", "spearman"), strict=True):
+            gain = (better.value(one, "stsb", "mean", metric) or 0) - (worse.value(other, "stsb", "mean", metric) or 0)
+            assert float(number) == pytest.approx(gain, abs=0.051), text
+
+
+def test_every_kept_table_of_the_ablations_is_shown() -> None:
+    page = (ROOT / "docs/levers.md").read_text(encoding="utf-8")
+    for path in (ROOT / "reports/runs/levers").glob("*.csv"):
+        assert f"`reports/runs/levers/{path.name}`: " in page
+
+
 def test_known_figures() -> None:
     """By hand, from the files."""
     assert run("domains/medical", several_seeds=True).value(
@@ -81,6 +139,16 @@ def test_known_figures_of_the_papers() -> None:
     assert TABLES["chain"]()[5].startswith("| MyModel | 33.0 / 35.8 / 2.00 | 47.0 / 48.1 / 2.10 |")
     assert TABLES["ablation"]()[3].startswith("| KLD alone | 12.5 ± 0.2 / 31.7 ± 0.4 |")
     assert TABLES["combinations"]()[8].startswith(r"| u, v, \|u−v\|, u·v | 71.4 / 80.1 | **72.8** / 81.2 |")
+    assert (
+        TABLES["strategies L3 MEAN"]()[2]
+        == "| cosine baseline, not fine-tuned |  | 72.3 [70.3, 74.4] | 81.3 | 82.4 | 0 |"
+    )
+    assert TABLES["strategies L6"]()[11].startswith("| CoSENT loss, three seeds | modern | 79.9 ± 0.2 | 86.0 ± 0.1 |")
+    assert TABLES["levers students"]()[2].endswith("the baseline | 84.33 / 84.24 | 80.39 / 73.15 |")
+    assert TABLES["levers fine-tuned-teachers"]()[5] == (
+        "| A and B fine-tuned | **89.56** / **89.34** | **86.10** / **86.20** | 81.92 / 75.00 |"
+    )
+    assert TABLES["levers fine-tuned-teachers"]()[6].endswith(" | – | 85.40 / 85.54 | 81.76 / 74.64 |")
     assert "| MiniLM-L3, SICK-R | **0.36 [0.29, 0.44]** | **0.40 [0.31, 0.50]** | **0.50 [0.35, 0.64]** |" in "\n".join(
         TABLES["focus components"]()
     )

@@ -1,32 +1,30 @@
 """Every figure that docs and docstrings say about the papers is that of the table it comes from, in reports/runs.
 
-Most tables of docs/paper*.md are generated (docsite). The others are read as they stand: each row names its cell.
-Figures in sentences are listed here with the way they follow from a table. What the page says is "recorded only here"
-cannot be compared, and is not.
+Tables of docs/paper*.md are generated (docsite). Figures in sentences, and in the verdicts in words, are listed here
+with the way they follow from a table. What the page says is "recorded only here" cannot be compared, and is not.
 """
 
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pytest
 
-from docsite.kept import only, results
-from docsite.paper1_tables import CHAIN
-from docsite.paper2_tables import MRPC
-from docsite.paper3_tables import Encoder
-from sentence_distillery.evaluation.results import MODEL_SOUP, Result
+from docsite.kept import only
+from docsite.tables.paper1 import CHAIN
+from docsite.tables.paper2 import MRPC
+from docsite.tables.paper3 import Encoder
+from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.gains import between, read_gains
 from sentence_distillery.papers.paper1.published import PAPER_1
+from sentence_distillery.papers.paper3.gains import BEFORE
 from tests.workspace import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("paper*.md"))
 RUNS = ROOT / "reports/runs"
-NUMBER = r"[−+-]?\d+\.\d+"
 BEST = "best"
 
 
@@ -35,106 +33,8 @@ def text() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in DOCS)
 
 
-@dataclass(frozen=True)
-class Table:
-    """A Markdown table: the cells of its head, and of its rows."""
-
-    head: list[str]
-    rows: list[list[str]]
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip().replace("**", "").replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
-
-
-def tables() -> Iterator[Table]:
-    for block in re.findall(r"(?:^\|.*\n)+", text(), re.M):
-        head, _, *rows = map(cells, block.splitlines())
-        yield Table(head, rows)
-
-
-def numbers(cell: str) -> list[float]:
-    return [float(found.replace("−", "-")) for found in re.findall(NUMBER, cell)]
-
-
-def close(found: Sequence[float], expected: Sequence[float | None], digits: int) -> bool:
-    """Compare as the page rounds; a half may go either way, since the tables have four digits."""
-    bound = 0.5 * 10**-digits + 1e-6
-    return len(found) == len(expected) and all(
-        other is not None and abs(one - other) <= bound for one, other in zip(found, expected, strict=True)
-    )
-
-
 def hundred(row: Result | None) -> float | None:
     return None if row is None or row.number is None else 100 * row.number
-
-
-# Paper 2
-
-STRATEGIES = {
-    "cosine baseline, not fine-tuned": ("", "cosine"),
-    "siamese: pairwise margin": ("", "siamese"),
-    "triplet": ("", "triplet"),
-    "logistic regression on u, v, |u−v|, u·v": ("", "logistic"),
-    "logistic regression": ("", "logistic"),
-    "cross-encoder, fine-tuned": ("combined", "pair"),
-    "the same first, then cosine": ("combined", "cosine"),
-    "the same first, then siamese": ("combined", "siamese"),
-    "the same first, then siamese (both bfloat16)": ("combined", "siamese"),
-    "the same first, then triplet": ("combined", "triplet"),
-    "the same first, then logistic regression": ("combined", "logistic"),
-    "CoSENT loss": ("", "cosent"),
-    "CoSENT loss, three seeds": ("", "cosent"),
-    "multiple negatives": ("", "ranking"),
-    "cross-encoder, fine-tuned, three seeds": ("modern", "pair"),
-    "the same, STS-B's scores first, three seeds": ("intermediate", "pair"),
-    "the same, STS-B's scores first, four seeds": ("intermediate", "pair"),
-    "the mean of their weights": ("intermediate", "pair"),
-}
-ENCODERS = {"MiniLM-L3": "minilm-l3", "MiniLM-L6": "minilm-l6", "mpnet": "mpnet"}
-
-
-def paper_2_rows() -> Iterator[tuple[list[str], str, str, str]]:
-    """Yield each row of the four tables of strategies, with its encoder, pooling and strategy."""
-    for table in tables():
-        title = table.head[0]
-        encoder = next((name for label, name in ENCODERS.items() if title.startswith(label)), "")
-        if encoder and title.endswith("strategy"):
-            usual = next(pooling for pooling in ("MEAN", "MAX", "CLS") if pooling in title)
-            for row in table.rows:
-                named = re.match(r"(MAX|CLS): (.*)", row[0])
-                yield row, encoder, (named[1] if named else usual).lower(), named[2] if named else row[0]
-
-
-def test_paper_2s_strategies() -> None:
-    """Accuracy and F1 with one digit, the spread of seeds, and the interval if the table has it."""
-    compared = 0
-    for row, encoder, pooling, name in paper_2_rows():
-        if name not in STRATEGIES:
-            assert "processor" in name, row  # recorded only there
-            continue
-        start, strategy = STRATEGIES[name]
-        where: dict[str, str | None] = {
-            "encoder": encoder,
-            "pooling": pooling,
-            "start": start,
-            "strategy": strategy,
-            "split": "test",
-        }
-        where |= {"table": "", "dataset": "mrpc", "seed": MODEL_SOUP if name.startswith("the mean") else None}
-        for cell, metric in ((row[2], "accuracy"), (row[3], "f1")):
-            kept = only(MRPC, metric=metric, **where)
-            said, *more = numbers(cell)
-            assert close([said], [hundred(kept)], 1), (row, metric, hundred(kept))
-            if "±" in cell:
-                assert close(more, [100 * (kept.spread or 0)], 1), (row, metric)
-            elif more and kept.low is not None and kept.high is not None:
-                assert close(more, [100 * kept.low, 100 * kept.high], 1), (row, metric)
-            compared += 1
-    assert compared > 100
-
-
-# Paper 3
 
 
 def gain_of(row: Result | None) -> list[float | None]:
@@ -197,6 +97,35 @@ def spoken(*values: float, digits: int = 1) -> list[str]:
     return [f"{value:.{digits}f}".replace("-", "−") for value in values]
 
 
+UNTRAINED = [Encoder(name) for name in ("minilm-l3", "minilm-l6", "mpnet", "student")]
+
+
+def gained(encoder: Encoder, dataset: str, metric: str = "pearson") -> float:
+    """The gain at W_cf = 0.2, in points."""
+    return hundred(encoder.row(dataset, 0.2, f"{metric} gain")) or 0
+
+
+def verdicts() -> Mapping[str, tuple[str, list[str]]]:
+    """The verdicts of docs/papers_2_and_3.md that have figures with a digit: as `sentences`."""
+    related = [gained(encoder, "sick") for encoder in UNTRAINED]
+    entailed = [gained(encoder, "sick", "accuracy") for encoder in UNTRAINED if encoder.name != "minilm-l6"]
+    l3, l6 = (Encoder(name, order=BEFORE) for name in ("minilm-l3", "minilm-l6"))
+    return {
+        "not fine-tuned": (
+            r"in relatedness \| (\S+) to (\S+) points on SICK-R and nothing on STS-B \(L3 loses (\S+)\)",
+            spoken(min(related), max(related), -gained(UNTRAINED[0], "stsb")),
+        ),
+        "entailment": (
+            r"L3, mpnet and the static student gain (\S+) to (\S+) \|",
+            spoken(min(entailed), max(entailed)),
+        ),
+        "the paper's order": (
+            r"L3 and L6 gain (\S+) and (\S+) on SICK-R; on STS-B L6 gains (\S+) and",
+            spoken(gained(l3, "sick"), gained(l6, "sick"), gained(l6, "stsb")),
+        ),
+    }
+
+
 def sentences() -> Mapping[str, tuple[str, list[str]]]:
     """File -> a pattern in it with groups, and what the groups have to be."""
     l3, l6 = ("minilm-l3", "minilm-l6")
@@ -208,8 +137,9 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
     parser = json.loads((ROOT / "models/syntax/scores.json").read_text(encoding="utf-8"))
     use = Encoder("USE multilingual v3")
     entailed = [use.row("sick", weight, "accuracy") for weight in (0.0, 0.2)]
-    gained = gain_of(use.row("sick", 0.2, "accuracy gain"))
+    gain = gain_of(use.row("sick", 0.2, "accuracy gain"))
     return {
+        **verdicts(),
         "ablation": (
             r"of Pearson \((\S+) \[(\S+), (\S+)\] under the mean.*?it gains nothing \((\S+) \[(\S+), (\S+)\]\)",
             ablated(KLD, NEITHER, 2) + ablated(BOTH, DISTILLED, 2),
@@ -232,7 +162,7 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
         ),
         "use": (
             r"Its SICK-E\s+goes from (\S+) to (\S+), a gain of (\S+) \[(\S+), (\S+)\];",
-            spoken(*(hundred(each) or 0 for each in entailed)) + spoken(*(each or 0 for each in gained), digits=2),
+            spoken(*(hundred(each) or 0 for each in entailed)) + spoken(*(each or 0 for each in gain), digits=2),
         ),
         "siamese": (
             r"Siamese before the cosine baseline holds\s+with L6 only \(L3: (\S+), (\S+), (\S+) points\)",
@@ -269,10 +199,3 @@ def test_sentences(name: str) -> None:
     found = re.search(pattern, text() + source, re.DOTALL)
     assert found, pattern
     assert [group.strip("*") for group in found.groups()] == expected
-
-
-def test_cells_with_intervals_in_git() -> None:
-    """The page says of how many cells of paper 2 the table of runs has the interval."""
-    found = re.search(r"the intervals and STS-B of all but (\w+) cells, those of table 4 not counted", text())
-    kept = sum(row.low is not None for row in results(MRPC) if (row.metric, row.table) == ("accuracy", ""))
-    assert found and {"fifteen": 15}[found[1]] == kept

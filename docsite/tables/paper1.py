@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from docsite.cells import figure, grid, points, slashed, with_spread
 from docsite.kept import only, source
+from docsite.tables.cells import figure, grid, points, slashed, with_spread
 from sentence_distillery.papers.paper1.ablation import BOTH_CONTRASTIVE, CONTRASTIVE
 from sentence_distillery.papers.paper1.claims import BOTH, DISTILLED, KLD, NEITHER
 from sentence_distillery.papers.paper1.published import PAPER_1, PAPER_1_SENTIMENT, our_name

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from docsite.cells import NONE, bounded, figure, grid, points, slashed
 from docsite.kept import matching, only, results, single, source
+from docsite.tables.cells import NONE, bounded, figure, grid, points, slashed
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, DIRECT, TRAINED, UNTRAINED, order_of
 

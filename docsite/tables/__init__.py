@@ -1,0 +1,1 @@
+"""The tables of the documentation, each written from figures that are kept in git."""

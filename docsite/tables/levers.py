@@ -1,0 +1,52 @@
+"""The tables of docs/levers.md, from reports/runs/levers and best.csv."""
+
+from collections.abc import Callable
+from functools import partial
+
+from docsite.kept import matching, results, source
+from docsite.tables.settings import rows_of, settings
+
+FIRST_COLUMN = {
+    "teachers": "teacher",
+    "students": "student",
+    "bigrams-and-words": "student",
+    "after-training": "change of the student above",
+    "further-words": "student",
+    "stronger-teachers": "teachers",
+    "pairs-without-ratings": "pairs",
+    "released-words": "words kept",
+    "mlp-head": "after the sum",
+    "mlp-head-frozen": "after the sum",
+    "fine-tuning": "trained part; loss; batch, epochs",
+    "fine-tuning-stage": "trained part",
+    "fine-tuning-further-words": "trained part",
+    "fine-tuning-mlp-head": "trained part",
+    "fine-tuned-teachers": "teachers",
+    "continued": "training",
+    "full-corpus": "variant",
+    "search": "training text",
+    "lexical": "table, dimensions added, weight",
+    "lexical-weight": "weight",
+    "weights-averaged": "share of the weights after",
+    "start": "start",
+}
+BEST, EARLIER = "best", "levers/test"
+
+
+def test_splits() -> list[str]:
+    """The run of `best` and earlier ones on the test splits."""
+    now = [
+        row
+        for system in ("student", "student, MLP head", "student, fine-tuned")
+        for dataset in ("stsb", "sick")
+        for row in matching(BEST, system=system, dataset=dataset, split="test", protocol="mean", seeds=1)
+        if row.metric in ("pearson", "spearman")
+    ]
+    return [*rows_of([*now, *results(EARLIER)], "system"), "", f"{source(BEST)} {source(EARLIER)}"]
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    **{f"levers {name}": partial(settings, f"levers/{name}", title) for name, title in FIRST_COLUMN.items()},
+    "levers test": test_splits,
+    "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),
+}

@@ -1,0 +1,139 @@
+"""Our encoders compared with others on public sets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from docsite.kept import Run, published, run, size
+from docsite.tables.cells import NONE, grid, one, two
+from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
+from sentence_distillery.benchmarks.registry import SUITE
+from sentence_distillery.reporting.tables import label
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task: the column's title, its sets, and their main figure."""
+
+    title: str
+    sets: tuple[str, ...]
+    protocol: str
+    metric: str
+
+    def mean(self, run: Run, system: str) -> float | None:
+        """Return the mean over the sets, None if one of them has no figure."""
+        values = [run.value(system, name, self.protocol, self.metric) for name in self.sets]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if len(known) == len(values) else None
+
+
+KINDS = (
+    Kind("STS", SUITE["similarity"], "mean", "spearman"),
+    Kind("pairs", SUITE["pair classification"], "cosine", "ap"),
+    Kind("few-shot classification", SUITE["classification"], "few-shot", "accuracy"),
+    Kind("all examples", SUITE["classification"], "full", "accuracy"),
+    Kind("clustering", SUITE["clustering"], "k-means", "v_measure"),
+    Kind("retrieval", SUITE["retrieval"], "search", "ndcg_at_10"),
+)
+
+
+def comparison() -> list[str]:
+    """Our encoders, their peers, the teacher and a word search on public sets."""
+    peers = run("suite/suite")
+    place = ", ".join(peers.about.split("; ")[2:4])  # its date and its machine
+    head = ["encoder", "MB", "STS-B", "SICK-R", "SciFact", "sentences/s"]
+    own = [
+        _measured("**released**, 160 dimensions", peers, "released", size("released")),
+        _measured(
+            "**released-search**, 288 dimensions",
+            peers,
+            "released-search",
+            {"megabytes": "14.53", "sentences_per_second": ""},
+        ),
+        sized("student of `best`, 256 dimensions, 8 bits", size("own", "int8", 256)),
+        sized("the same, 64 dimensions, 8 bits", size("own", "int8", 64)),
+    ]
+    others = [
+        _measured("WordLlama 256", peers, "WordLlama", {"megabytes": "16.4", "sentences_per_second": ""}),
+        _published("potion-base-32M"),
+        _published("static-retrieval-mrl-en-v1"),
+        _published("static-similarity-mrl-multilingual-v1"),
+        sized("GloVe, mean of 50 dimensions", size("GloVe")),
+        ["BM25, a word search", NONE, NONE, NONE, _search(peers, "BM25"), NONE],
+        sized(
+            "all-MiniLM-L6-v2, the teacher", size("teacher"), peers.value("teacher", "scifact", "search", "ndcg_at_10")
+        ),
+    ]
+    return [
+        *grid(head, own + others),
+        "",
+        "STS-B and SICK-R: Pearson / Spearman × 100 of the cosines with human ratings, test split. SciFact: "
+        "nDCG@10 × 100 among 5,183 abstracts. † Published by others, with their source in "
+        "[reports/published.csv](reports/published.csv). "
+        f"The rest is measured by `python -m benchmarks.suite FROM` ({place}), or by `make pareto` (student, GloVe, "
+        "teacher, speed; two cores). "
+        "A dash means that this project has no such figure.",
+        "",
+        "In brackets is the 95 % interval of Spearman and of nDCG@10. It comes from 2,000 draws of the test pairs or "
+        "queries if `benchmarks.suite` measured the encoder, and otherwise from the number of pairs (Bonett and Wright "
+        "2000). Published figures of SciFact have no interval, since their queries' figures are not published. "
+        "[The results](docs/reference/results.md) have more sets.",
+    ]
+
+
+def intervals() -> list[str]:
+    """Each encoder's figure and 95 % interval on the sets of pairs with ratings and of searches."""
+    found = run("suite/suite")
+    columns = [(name, kind) for kind in KINDS if kind.title in ("STS", "retrieval") for name in kind.sets]
+    rows = [
+        [system, *(_within(found, system, name, kind.protocol, kind.metric) for name, kind in columns)]
+        for system in dict.fromkeys(key[0] for key in found.rows)
+    ]
+    return grid(["encoder", *(label(name) for name, _ in columns)], rows)
+
+
+def _within(found: Run, *figure: str) -> str:
+    value, ends = found.value(*figure), found.interval(*figure)
+    return NONE if value is None or ends is None else f"{value:.1f} [{ends[0]:.1f}, {ends[1]:.1f}]"
+
+
+def suite() -> list[str]:
+    """Each encoder's mean over the sets of each kind of task."""
+    found = run("suite/suite")
+    head = ["encoder", *(kind.title for kind in KINDS), "mean of kinds"]
+    rows = []
+    for system in dict.fromkeys(key[0] for key in found.rows):
+        values = [kind.mean(found, system) for kind in KINDS]
+        known = [value for value in values if value is not None]
+        rows.append([system, *map(one, values), one(sum(known) / len(known) if len(known) == len(values) else None)])
+    return [*grid(head, rows), "", f"{found.about}"]
+
+
+def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:
+    pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
+    return [title, megabytes(row), *pairs, _search(peers, system), rate(row)]
+
+
+def _search(peers: Run, system: str) -> str:
+    figure = (system, "scifact", "search", "ndcg_at_10")
+    return one(peers.value(*figure)) + ends_of(peers.interval(*figure))
+
+
+def _pair(run: Run, system: str, dataset: str) -> str:
+    figures = [run.value(system, dataset, "mean", metric) for metric in ("pearson", "spearman")]
+    return two(*figures) + ends_of(run.interval(system, dataset, "mean", "spearman"))
+
+
+def _published(system: str) -> list[str]:
+    row = published(system)
+    figures = (
+        correlations(dataset, *(_hundred(row.get(f"{dataset}/{metric}")) for metric in ("pearson", "spearman")))
+        for dataset in TEST_PAIRS
+    )
+    return [f"{system} †", megabytes(row), *figures, one(_hundred(row.get("scifact/ndcg_at_10"))), NONE]
+
+
+def _hundred(text: str | None) -> float | None:
+    return 100 * float(text) if text else None
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {"comparison": comparison, "suite": suite, "intervals": intervals}

@@ -1,0 +1,45 @@
+"""The one shape of most tables: a row for each setting of a kept run, a column for each set."""
+
+from collections.abc import Sequence
+
+from docsite.kept import results, source
+from docsite.tables.cells import cells_of, grid
+from sentence_distillery.evaluation.results import Result
+
+Place = tuple[str, str, str]  # dataset, split, protocol
+
+TITLES: dict[Place, str] = {
+    ("stsb", "dev", "teachers"): "teachers: STS-B dev",
+    ("stsb", "dev", "mean"): "STS-B dev",
+    ("sick", "dev", "mean"): "SICK trial",
+    ("stsb", "dev", "fine-tuned"): "with map, weights, direction: STS-B dev",
+    ("sick", "dev", "fine-tuned"): "SICK trial",
+    ("stsb", "test", "mean"): "STS-B test",
+    ("sick", "test", "mean"): "SICK-R test",
+    ("scifact", "train", "search"): "SciFact train",
+    ("nfcorpus", "dev", "search"): "NFCorpus dev",
+    ("held-out texts", "", "neighbours"): "recall@10 of the teacher's neighbours",
+    ("held-out texts", "", "near pairs"): "Spearman, near pairs",
+    ("banking77", "train", "C = 1"): "accuracy, C = 1",
+    ("banking77", "train", "C = 10"): "C = 10",
+    ("imdb", "train", "sgd"): "F1",
+}
+
+
+def settings(name: str, title: str, digits: int = 2, compared: bool = True) -> list[str]:
+    """Return the table of a kept run: a row for each system, a column for each set, the best in bold if compared."""
+    return [*rows_of(results(name), title, digits, compared), "", source(name)]
+
+
+def rows_of(rows: Sequence[Result], title: str, digits: int = 2, compared: bool = True) -> list[str]:
+    """Return figures as a table without the line of its source."""
+    cells: dict[tuple[str, Place], list[Result]] = {}
+    for row in rows:
+        cells.setdefault((row.system, _place(row)), []).append(row)
+    systems, places = (list(dict.fromkeys(key)) for key in zip(*cells, strict=True))
+    columns = [cells_of([cells.get((system, place), []) for system in systems], digits, compared) for place in places]
+    return grid([title, *(TITLES[place] for place in places)], zip(systems, *columns, strict=True))
+
+
+def _place(row: Result) -> Place:
+    return row.dataset, row.split, row.protocol

@@ -1,0 +1,69 @@
+"""The sizes of one student, and the cells of an encoder that has a size."""
+
+from collections.abc import Callable
+
+from docsite import kept
+from docsite.tables.cells import NONE, grid, one, rounded, two
+from sentence_distillery.reporting.intervals import spearman_interval
+
+TRIALS = "sizes/banking77"
+TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test split
+
+
+def sizes() -> list[str]:
+    """The student of `best` in every size."""
+    rows = [
+        [row["precision"], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
+        for row in kept.table("pareto")
+        if row["system"] in ("own", "released")
+    ]
+    head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
+    return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`; `levels` is the released encoder."]
+
+
+def trials() -> list[str]:
+    """The sizes that `sentence-distillery compress` tried for a limit in megabytes."""
+    rows = [
+        [row["recall_at_10"], row["megabytes"], row["dimension"], f"{int(row['tokens']):,}", row["precision"]]
+        for row in kept.table(f"runs/{TRIALS}")
+    ]
+    return [*grid(["recall@10", "megabytes", "dimension", "tokens", "precision"], rows, 0), "", kept.source(TRIALS)]
+
+
+def sized(title: str, row: dict[str, str], search: float | None = None) -> list[str]:
+    """Return a row of the table of peers, from a row of reports/pareto.csv."""
+    figures = (
+        correlations(dataset, *(_number(row[f"{dataset}/test/{metric}"]) for metric in ("pearson", "spearman")))
+        for dataset in TEST_PAIRS
+    )
+    return [title, megabytes(row), *figures, one(search), rate(row)]
+
+
+def correlations(dataset: str, pearson: float | None, spearman: float | None) -> str:
+    """Show two correlations, and the interval of the second by the number of test pairs."""
+    ends = None if spearman is None else spearman_interval(spearman / 100, TEST_PAIRS[dataset])
+    return two(pearson, spearman) + ends_of(None if ends is None else (100 * ends[0], 100 * ends[1]))
+
+
+def ends_of(ends: tuple[float, float] | None) -> str:
+    """Show an interval on a line of its own."""
+    return "" if ends is None else f"<br>[{ends[0]:.1f}, {ends[1]:.1f}]"
+
+
+def megabytes(row: dict[str, str]) -> str:
+    """Show the megabytes of an encoder."""
+    value = float(row["megabytes"])
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def rate(row: dict[str, str]) -> str:
+    """Show two digits of a speed: more depend on the machine's mood."""
+    value = _number(row.get("sentences_per_second"))
+    return NONE if value is None else rounded(value)
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text else None
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {"sizes": sizes, "trials of sizes": trials}
