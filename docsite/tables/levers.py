@@ -29,6 +29,7 @@ FIRST_COLUMN = {
     "lexical-weight": "weight",
     "weights-averaged": "share of the weights after",
     "start": "start",
+    "with-words": "weight of the encoder",
 }
 BEST, EARLIER = "best", "levers/test"
 
@@ -48,5 +49,7 @@ def test_splits() -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     **{f"levers {name}": partial(settings, f"levers/{name}", title) for name, title in FIRST_COLUMN.items()},
     "levers test": test_splits,
+    "levers with-words-full": partial(settings, "levers/with-words-full", "all examples", digits=1),
+    "levers with-words-few-shot": partial(settings, "levers/with-words-few-shot", "8 of each label", digits=1),
     "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),
 }

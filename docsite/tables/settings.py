@@ -23,6 +23,17 @@ TITLES: dict[Place, str] = {
     ("banking77", "train", "C = 1"): "accuracy, C = 1",
     ("banking77", "train", "C = 10"): "C = 10",
     ("imdb", "train", "sgd"): "F1",
+    **{
+        (name, "train", protocol): title
+        for name, title in {
+            "trec": "TREC",
+            "subj": "SUBJ",
+            "mr": "MR",
+            "tweet_emotion": "TweetEval emotion",
+            "banking77": "Banking77",
+        }.items()
+        for protocol in ("few-shot", "full")
+    },
 }
 
 
