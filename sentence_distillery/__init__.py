@@ -47,7 +47,8 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
     Args:
         directory: "released"; in a clone of the repository also "released-search"; or a directory that this library,
             sentence-transformers or model2vec saved.
-        truncate_dim: The dimensions to keep, the first ones; None keeps all.
+        truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
+            saved with.
 
     Returns:
         The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their

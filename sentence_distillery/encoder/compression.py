@@ -60,10 +60,19 @@ def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
 
     Args:
         table: (vocabulary, dimension) float32.
-        counts: (vocabulary,) int64, how often each token occurs in the corpus.
+        counts: (vocabulary,) int64, at least 0, how often each token occurs in the corpus.
 
     Returns:
         (dimension, dimension) float32, one direction per column, the largest first, its largest entry positive.
+
+    Example:
+        >>> table, counts = np.array([[0, 3], [1, 0]], np.float32), np.array([4, 1])
+        >>> np.abs(principal_directions(table, counts)).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+
+    Reference:
+        Eckart and Young 1936, The Approximation of One Matrix by Another of Lower Rank,
+        https://doi.org/10.1007/BF02288367
     """
     weighted = table * np.sqrt(counts)[:, None]
     _, directions = np.linalg.eigh((weighted.T @ table).astype(np.float64))
@@ -77,7 +86,7 @@ def levels(table: Floats) -> NDArray[np.int8]:
     """Round a table to 255 levels of one step.
 
     Args:
-        table: (vocabulary, dimension) float32.
+        table: (vocabulary, dimension) float32, finite.
 
     Returns:
         (vocabulary, dimension) int8 in [-127, 127]; the largest value of the table becomes 127 or -127.
@@ -85,6 +94,10 @@ def levels(table: Floats) -> NDArray[np.int8]:
     Example:
         >>> levels(np.array([[0.5, -1.0]], np.float32)).tolist()
         [[64, -127]]
+
+    Reference:
+        Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
+        Empirical Evaluation, https://arxiv.org/abs/2004.09602
     """
     step = max(float(np.abs(table).max(initial=0.0)), 1e-30) / LEVELS
     rounded: NDArray[np.int8] = np.rint(table / np.float32(step)).astype(np.int8)
@@ -103,16 +116,16 @@ def compress(
 
     Args:
         encoder: The student. It must not have layers after the sum of its token vectors.
-        dimension: Of the new vectors, at most that of the student; None keeps all.
-        vocabulary: How many tokens are kept; None keeps all. The words that are rarest in `texts` go, and are cut into
-            pieces from then on.
+        dimension: Of the new vectors, from 1 to that of the student; None keeps all.
+        vocabulary: How many tokens are kept, at least all pieces of words; None keeps all. The words that are rarest in
+            `texts` go, and are cut into pieces from then on.
         precision: How each number is stored: 4 bytes in "float32", 2 in "float16", 1 in "int8"; "levels" has the 255
             levels of "int8" in float16, so that every version of sentence-transformers loads it.
         texts: Texts of your domain. The words and directions that they need are kept; None counts every token once,
             and takes the order of the vocabulary for that of frequency.
 
     Returns:
-        A student with a table of (vocabulary, dimension).
+        A student with a table of (vocabulary, dimension), of the dtype float32, float16 or int8.
 
     Raises:
         InputError: If the dimension or the vocabulary is out of its range, or the student has layers.
@@ -142,6 +155,14 @@ def refuse_layers(encoder: StaticEncoder) -> None:
 
     Raises:
         InputError: If it has layers.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> model, layer = load(), np.eye(160, dtype=np.float32)
+        >>> refuse_layers(model)
+        >>> refuse_layers(StaticEncoder(model.tokenizer, model.stored, hidden=(layer, layer)))
+        Traceback (most recent call last):
+        sentence_distillery.io.errors.InputError: The encoder has layers after the sum of its token vectors; only ...
     """
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError(
@@ -157,7 +178,14 @@ def token_counts(encoder: StaticEncoder, texts: list[str] | None) -> NDArray[np.
         texts: The texts; None counts every token once.
 
     Returns:
-        (vocabulary,) int64.
+        (vocabulary,) int64, at least 0.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> model = load()
+        >>> counts = token_counts(model, ["The storm closed the port."])
+        >>> [int(counts[model.tokenizer.token_to_id(word)]) for word in ("the", "storm", "gale")]
+        [2, 1, 0]
     """
     size = len(encoder.stored)
     return np.ones(size, np.int64) if texts is None else np.bincount(encoder.token_ids(texts).ids, minlength=size)
@@ -169,13 +197,23 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
     Args:
         encoder: A student without layers after its sum.
         size: From the number of word pieces and single characters to that of its tokens.
-        counts: The count of each token, (vocabulary,) int64; of equal ones the earlier token is kept.
+        counts: The count of each token, (vocabulary,) int64, at least 0; of equal ones the earlier token is kept.
 
     Returns:
         A student with a table of (size, dimension).
 
     Raises:
         InputError: If `size` is out of its range.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> model = load()
+        >>> with_fewer_words(model, 30_000, token_counts(model, None))
+        StaticEncoder(dimension=160, tokens=30_000, megabytes=9.6)
+
+    Reference:
+        Abdaoui, Pradel and Sigel 2020, Load What You Need: Smaller Versions of Multilingual BERT,
+        https://arxiv.org/abs/2010.05609
     """
     content = json.loads(encoder.tokenizer.to_str())
     tokens: dict[str, int] = content["model"]["vocab"]
@@ -205,11 +243,19 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
     Args:
         encoder: A student without layers after its sum.
         directions: The result of `principal_directions` for its table, (dimension, dimension) float32.
-        dimension: The number of directions to keep; if all, the table is not rotated.
+        dimension: The number of directions to keep, at least 1; if all, the table is not rotated.
         precision: The storage of the table.
 
     Returns:
-        A student with a table of (vocabulary, `dimension`).
+        A student with a table of (vocabulary, `dimension`), of the dtype of `precision`.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> model = load()
+        >>> directions = principal_directions(model.table, token_counts(model, None))
+        >>> smaller = compressed(model, directions, 32, Precision.FLOAT16)
+        >>> smaller.dimension, smaller.stored.dtype
+        (32, dtype('float16'))
     """
     table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]
     assert not table[UNKNOWN_ID].any()

@@ -65,7 +65,7 @@ class Interface(ABC):
             **options: As for `encode`.
 
         Returns:
-            What `encode` returns.
+            What `encode` returns: (texts, dimension) float32, or (dimension,) for one str.
 
         Raises:
             TypeError: As `encode` does.
@@ -85,7 +85,7 @@ class Interface(ABC):
             **options: As for `encode`.
 
         Returns:
-            What `encode` returns.
+            What `encode` returns: (texts, dimension) float32, or (dimension,) for one str.
 
         Raises:
             TypeError: As `encode` does.
@@ -105,7 +105,7 @@ class Interface(ABC):
             **options: As for `encode`.
 
         Returns:
-            What `encode` returns.
+            What `encode` returns: (texts, dimension) float32, or (dimension,) for one str.
 
         Raises:
             TypeError: As `encode` does.
@@ -124,7 +124,7 @@ class Interface(ABC):
             texts: Any iterable of str.
 
         Returns:
-            A list of `dimension` floats for each text, at unit length; zeros for a text without a known word.
+            A list of `dimension` floats in [-1, 1] for each text, at unit length; zeros if no word is known.
 
         Raises:
             TypeError: As `encode` does.
@@ -144,7 +144,7 @@ class Interface(ABC):
             text: One str.
 
         Returns:
-            `dimension` floats, at unit length; zeros for a text without a known word.
+            `dimension` floats in [-1, 1], at unit length; zeros for a text without a known word.
 
         Raises:
             TypeError: If `text` is not a str.
@@ -163,7 +163,7 @@ class Interface(ABC):
         """Compare each embedding of one list with each of another.
 
         Args:
-            embeddings1: (texts, dimension), or (dimension,) for one text.
+            embeddings1: (texts, dimension), or (dimension,) for one text; of any length and type of number.
             embeddings2: The same for the other list.
 
         Returns:
@@ -185,7 +185,7 @@ class Interface(ABC):
         """Compare the embeddings of two lists pair by pair.
 
         Args:
-            embeddings1: (pairs, dimension), or (dimension,) for one pair.
+            embeddings1: (pairs, dimension), or (dimension,) for one pair; of any length and type of number.
             embeddings2: The same for the other side.
 
         Returns:
@@ -258,7 +258,7 @@ class Interface(ABC):
             texts: Any iterable of str; one column of a table, not the table.
 
         Returns:
-            (texts, dimension) float32 at unit length.
+            (texts, dimension) float32 at unit length; zeros for a text without a known word.
 
         Raises:
             TypeError: As `encode` does, and for a single str.
@@ -279,7 +279,7 @@ class Interface(ABC):
             labels: Ignored.
 
         Returns:
-            What `transform` returns.
+            (texts, dimension) float32 at unit length, as `transform`.
 
         Raises:
             TypeError: As `transform` does.
@@ -298,7 +298,7 @@ class Interface(ABC):
             input_features: Ignored.
 
         Returns:
-            (dimension,) names.
+            (dimension,) object, the names.
 
         Example:
             >>> from sentence_distillery import load
@@ -368,8 +368,8 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
     """Check a number of dimensions.
 
     Args:
-        truncate_dim: The dimensions to keep; None keeps all.
-        full: The dimensions of the model.
+        truncate_dim: The dimensions to keep, from 1 to `full`; None keeps all.
+        full: The dimensions of the model, at least 1.
 
     Returns:
         The number, or None.

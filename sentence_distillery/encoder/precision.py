@@ -29,10 +29,10 @@ def quantize_embeddings(
     """Store embeddings in fewer bits.
 
     Args:
-        embeddings: (texts, dimension) or (dimension,) float32.
+        embeddings: (texts, dimension) or (dimension,) float32, of any length.
         precision: "float32", "int8", "uint8", "binary" or "ubinary".
-        ranges: (2, dimension), the least and the greatest value of each dimension, for int8 and uint8. By default those
-            of `embeddings`.
+        ranges: (2, dimension) float32, the least and the greatest value of each dimension, for int8 and uint8. By
+            default those of `embeddings`.
 
     Returns:
         float32, int8 or uint8 in the shape of `embeddings`; for "binary" (int8) and "ubinary" (uint8) an eighth of the
@@ -47,6 +47,10 @@ def quantize_embeddings(
         [[0, 255], [255, 0], [127, 127]]
         >>> quantize_embeddings(vectors, "ubinary").tolist()
         [[64], [192], [192]]
+
+    Reference:
+        Shakir, Aarsen and Lee 2024, Binary and Scalar Embedding Quantization for Significantly Faster & Cheaper
+        Retrieval, https://huggingface.co/blog/embedding-quantization
     """
     check_precision(precision)
     if precision == "float32":
@@ -66,6 +70,12 @@ def check_precision(precision: str, allowed: tuple[str, ...] = PRECISIONS) -> No
 
     Raises:
         ValueError: If it is not among `allowed`, which the message lists.
+
+    Example:
+        >>> check_precision("int8")
+        >>> check_precision("int4")
+        Traceback (most recent call last):
+        ValueError: precision is 'int4'; it is one of float32, int8, uint8, binary, ubinary.
     """
     if precision not in allowed:
         raise ValueError(f"precision is {precision!r}; it is one of {', '.join(allowed)}.")

@@ -24,6 +24,10 @@ def similarity(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
     Example:
         >>> similarity([[3.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 5.0]]).tolist()
         [[1.0, 0.0], [0.0, 0.0]]
+
+    Reference:
+        Salton, Wong and Yang 1975, A Vector Space Model for Automatic Indexing,
+        https://doi.org/10.1145/361219.361220
     """
     one, other = _rows(embeddings1, embeddings2)
     cosines: Floats = unit_rows(one) @ unit_rows(other).T
@@ -34,7 +38,7 @@ def similarity_pairwise(embeddings1: ArrayLike, embeddings2: ArrayLike) -> Float
     """Compare the embeddings of two lists pair by pair.
 
     Args:
-        embeddings1: (pairs, dimension), or (dimension,) for one pair.
+        embeddings1: (pairs, dimension), or (dimension,) for one pair; of any length and type of number.
         embeddings2: The same for the other side.
 
     Returns:

@@ -186,7 +186,7 @@ class StaticEncoder(Interface):
         words: The tokens in the order of their ids.
         terms: Those of the tokens that have punctuation, or are emoji; by default the added tokens of the tokenizer.
         hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
-        truncate_dim: The dimensions that are kept, the first ones; None keeps all.
+        truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
         derived: What encoders of the same parts share; by default this one shares nothing.
 
@@ -194,6 +194,10 @@ class StaticEncoder(Interface):
         >>> from sentence_distillery import load
         >>> load("released")
         StaticEncoder(dimension=160, tokens=45_947, megabytes=14.7)
+
+    Reference:
+        Iyyer, Manjunatha, Boyd-Graber and Daumé III 2015, Deep Unordered Composition Rivals Syntactic Methods for Text
+        Classification, https://aclanthology.org/P15-1162/
     """
 
     def __init__(
@@ -438,9 +442,10 @@ class StaticEncoder(Interface):
                 is the mean of its text's known tokens (after the layers of the model, if it has any), as model2vec
                 gives it with normalize=False. sentence-transformers counts punctuation and unknown tokens as well, so
                 its means are shorter, in the same direction. For kind paper unknown tokens count here, too.
-            truncate_dim: The dimensions to keep, the first ones, before vectors are brought to unit length; as
-                sentence-transformers with normalize_embeddings=True. By default the encoder's own `truncate_dim`.
-            batch_size: Texts that a thread takes at a time; by default 2,048 to 32,768. It changes no vector.
+            truncate_dim: The dimensions to keep, the first ones, from 1 to the model's, before vectors are brought to
+                unit length; as sentence-transformers with normalize_embeddings=True. By default the encoder's own
+                `truncate_dim`.
+            batch_size: Texts that a thread takes at a time, from 1; by default 2,048 to 32,768. It changes no vector.
             show_progress_bar: Whether to count texts on the standard error; None does not.
             convert_to_numpy: Whether to return an array; if not, a list of torch tensors.
             convert_to_tensor: Whether to return one torch tensor, whatever `convert_to_numpy` says.
@@ -589,12 +594,12 @@ class StaticEncoder(Interface):
         """Turn token ids into vectors, a chunk of sentences at a time.
 
         Args:
-            tokens: The sentences.
+            tokens: The token ids of the sentences, each from 0 to tokens - 1.
             out: (sentences, dimensions) float32 to write to; it may have fewer dimensions than the encoder.
             normalize: Whether vectors have unit length; if not, they are means.
 
         Returns:
-            `out`, or a new array (sentences, dimension) float32.
+            `out`, or a new array (sentences, dimension) float32; a sentence without known tokens is a zero row.
 
         Example:
             >>> encoder = StaticEncoder.from_pretrained("released")
@@ -636,7 +641,7 @@ class StaticEncoder(Interface):
         sentence are scaled to sum to its number of tokens, or the bias would count more the smaller they are.
 
         Args:
-            tokens: The sentences; all their tokens count, unknown ones as zero vectors.
+            tokens: The token ids of the sentences, each from 0 to tokens - 1; all count, unknown ones as zero vectors.
             weights: (tokens of the vocabulary,) float32 >= 0, 1 by default.
 
         Returns:

@@ -19,16 +19,24 @@ from sentence_distillery.io.ragged import Floats
 
 
 class Encoder(Protocol):
-    """Anything that embeds sentences: this project's encoders, sentence-transformers, model2vec, or your own."""
+    """Anything that embeds sentences: this project's encoders, sentence-transformers, model2vec, or your own.
+
+    Example:
+        >>> class Lengths:
+        ...     def encode(self, sentences):
+        ...         return [[len(sentence), 1] for sentence in sentences]
+        >>> embed(Lengths(), ["A cat.", "A dog runs."]).tolist()
+        [[6.0, 1.0], [11.0, 1.0]]
+    """
 
     def encode(self, sentences: list[str], /) -> Any:
         """Turn sentences into vectors.
 
         Args:
-            sentences: The sentences.
+            sentences: The sentences, of any length.
 
         Returns:
-            (sentences, dimension) numbers.
+            (sentences, dimension) numbers, of any type and length.
         """
         ...
 

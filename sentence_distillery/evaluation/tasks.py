@@ -50,6 +50,11 @@ class TaskSet:
         type: The type of task.
         texts: What is embedded: two DocumentSets for classification, one for clustering.
         protocols: Names of protocols of this type; empty for MTEB's.
+
+    Example:
+        >>> task = TaskSet("clustering", DocumentSet("mine", "test", ["A cat.", "A bank."], ["animal", "money"]))
+        >>> list(task.all_texts()), task.size, task.columns
+        (['A cat.', 'A bank.'], 2, [('k-means', 'v_measure')])
     """
 
     type: TaskType
@@ -121,15 +126,29 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
     """Score an encoder on a set.
 
     Args:
-        embed: Texts to (texts, dimension) float32.
+        embed: A function from a list of texts to (texts, dimension) float32, of any length.
         task: The set.
 
     Yields:
-        Dataset, split, protocol, metric, value and n of each figure, protocol by protocol.
+        Dataset, split, protocol, metric, value and n of each figure, protocol by protocol. Pearson and Spearman are in
+        [-1, 1], MAE in [0, 5], all others in [0, 1].
 
     Raises:
         InputError: If ratings or labels do not fit the texts.
         ImportError: If a classifier or a clustering is asked for, and scikit-learn is not installed.
+
+    Example:
+        >>> pairs = PairSet("mine", "test", ["1 0", "1 0"], ["1 0", "1 5"], None, ["1", "0"], None)
+        >>> embed = lambda texts: np.array([text.split() for text in texts], np.float32)
+        >>> for row in figures(embed, own_task(pairs)):
+        ...     print(*row)
+        mine test cosine ap 1.0 2
+        mine test cosine accuracy 1.0 2
+        mine test cosine f1 1.0 2
+
+    Reference:
+        Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
+        https://arxiv.org/abs/2210.07316
     """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
@@ -151,13 +170,18 @@ def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
     Args:
         data: The benchmark sets.
         name: The set.
-        split: The split to score on; a classifier also gets the split train.
+        split: The split to score on, "train", "dev" or "test"; a classifier also gets the split train.
 
     Returns:
         The set with its type of task.
 
     Raises:
         InputError: If the set is absent, with the remedy, or has no such split.
+
+    Example:
+        >>> from pathlib import Path
+        >>> read_task(BenchmarkData(Path("data/benchmarks")), "samples_reviews", "test").columns
+        [('sgd', 'precision'), ('sgd', 'recall'), ('sgd', 'f1')]
     """
     kind, protocols = data.task(name)
     match kind:
@@ -209,6 +233,11 @@ def check(task: TaskSet) -> None:
 
     Raises:
         InputError: If they do not fit.
+
+    Example:
+        >>> check(TaskSet("clustering", DocumentSet("mine", "test", ["A cat.", "A bank."], ["animal"])))
+        Traceback (most recent call last):
+        sentence_distillery.io.errors.InputError: Set 'mine' has 2 texts and 1 labels.
     """
     match task.texts:
         case PairSet() as pairs if task.type == "sts":
@@ -235,7 +264,7 @@ def checked_scores(pairs: PairSet) -> tuple[Floats, tuple[float, float]]:
         pairs: The pairs.
 
     Returns:
-        The scores, (pairs,) float32, and the lowest and the highest possible score.
+        The scores, (pairs,) float32 on their scale, and the lowest and the highest possible score.
 
     Raises:
         InputError: If there are no scores or no scale, or a score is outside the scale.

@@ -46,7 +46,7 @@ class Labelled:
 
     Attributes:
         vectors: (texts, dimension) float32.
-        labels: One label for each text.
+        labels: One label for each text, (texts,) str.
     """
 
     vectors: Floats
@@ -61,12 +61,12 @@ def few_shot(
     Args:
         train: The texts to draw examples from; of a label with fewer than `samples`, all are taken.
         test: The texts to classify.
-        samples: Examples of each label, 8 in MTEB.
-        experiments: Number of draws, 10 in MTEB.
-        seed: Of the draws and the classifier, 42 in MTEB.
+        samples: Examples of each label, at least 1; 8 in MTEB.
+        experiments: Number of draws, at least 1; 10 in MTEB.
+        seed: Of the draws and the classifier, from 0 to 2^32 - 1; 42 in MTEB.
 
     Returns:
-        The means; `Unavailable` if the training texts have one label, or a vector is not finite.
+        The means, in [0, 1]; `Unavailable` if the training texts have one label, or a vector is not finite.
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -75,6 +75,10 @@ def few_shot(
         >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
         >>> few_shot(texts, texts)
         Classification(accuracy=1.0, f1=1.0)
+
+    Reference:
+        Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
+        https://arxiv.org/abs/2210.07316
     """
     if unavailable := why_unavailable(train, test):
         return Classification(unavailable, unavailable)
@@ -89,10 +93,10 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
     Args:
         train: The training texts.
         test: The texts to classify.
-        seed: Of the classifier.
+        seed: Of the classifier, from 0 to 2^32 - 1.
 
     Returns:
-        The figures on the test texts; `Unavailable` as in `few_shot`.
+        The figures on the test texts, in [0, 1]; `Unavailable` as in `few_shot`.
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -101,6 +105,10 @@ def full(train: Labelled, test: Labelled, *, seed: int = SEED) -> Classification
         >>> texts = Labelled(np.repeat(np.eye(2, dtype=np.float32), 20, axis=0), ["cat"] * 20 + ["dog"] * 20)
         >>> full(texts, texts)
         Classification(accuracy=1.0, f1=1.0)
+
+    Reference:
+        Conneau and Kiela 2018, SentEval: An Evaluation Toolkit for Universal Sentence Representations,
+        https://aclanthology.org/L18-1269/
     """
     if unavailable := why_unavailable(train, test):
         return Classification(unavailable, unavailable)
@@ -111,13 +119,13 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
     """Draw the training examples of each experiment, as MTEB does.
 
     Args:
-        labels: The label of each training text.
-        samples: The number of examples of each label; of a rarer label, all are drawn.
-        experiments: The number of draws.
-        seed: The seed of each shuffle.
+        labels: The label of each training text, (texts,) str.
+        samples: The number of examples of each label, at least 1; of a rarer label, all are drawn.
+        experiments: The number of draws, at least 0.
+        seed: The seed of each shuffle, from 0 to 2^32 - 1.
 
     Yields:
-        The rows of the examples of an experiment.
+        The rows of the examples of an experiment, each from 0 to texts - 1.
 
     Example:
         >>> [len(rows) for rows in draws(["cat"] * 9 + ["dog"], samples=2, experiments=3, seed=42)]
@@ -148,12 +156,12 @@ def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int
 
     Args:
         train: The training texts.
-        rows: The rows of `train` to train on.
-        vectors: (texts, dimension) float32, the vectors to classify.
-        seed: The seed of the classifier.
+        rows: The rows of `train` to train on, each from 0 to texts - 1, with two labels at least.
+        vectors: (texts, dimension) float32, finite, the vectors to classify.
+        seed: The seed of the classifier, from 0 to 2^32 - 1.
 
     Returns:
-        A label for each of `vectors`.
+        A label for each of `vectors`, (texts,) str.
 
     Raises:
         ImportError: If scikit-learn is not installed.

@@ -39,13 +39,13 @@ def clustering(
 
     Args:
         vectors: (texts, dimension) float32, of any length.
-        labels: The true cluster of each text.
-        texts: Size of a draw, 16,384 in MTEB.
-        experiments: Number of draws, 10 in MTEB.
-        seed: Of the draws and of k-means, 42 in MTEB.
+        labels: The true cluster of each text, (texts,) str.
+        texts: Size of a draw, at least the number of different labels; 16,384 in MTEB.
+        experiments: Number of draws, at least 1; 10 in MTEB.
+        seed: Of the draws and of k-means, from 0 to 2^32 - 1; 42 in MTEB.
 
     Returns:
-        The mean; `Unavailable` if all texts have one label, or a vector is not finite.
+        The mean, in [0, 1]; `Unavailable` if all texts have one label, or a vector is not finite.
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -53,6 +53,11 @@ def clustering(
     Example:
         >>> clustering(np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["cat"] * 9 + ["dog"] * 9, texts=100)
         Clustering(v_measure=1.0)
+
+    Reference:
+        Rosenberg and Hirschberg 2007, V-Measure: A Conditional Entropy-Based External Cluster Evaluation Measure,
+        https://aclanthology.org/D07-1043/; mini-batch k-means: Sculley 2010, Web-Scale K-Means Clustering,
+        https://doi.org/10.1145/1772690.1772862
     """
     if unavailable := _why_unavailable(vectors, labels):
         return Clustering(unavailable)

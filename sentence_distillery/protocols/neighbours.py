@@ -40,6 +40,10 @@ def recalls(own: Floats, teacher: Floats, ks: Sequence[int]) -> dict[int, NDArra
         >>> line = np.array([[1, 0], [1, 0.1], [1, 1], [0, 1]], np.float32)
         >>> recalls(line, line[:, ::-1], [1])[1].tolist()
         [1.0, 1.0, 1.0, 1.0]
+
+    Reference:
+        Aumüller, Bernhardsson and Faithfull 2020, ANN-Benchmarks: A Benchmarking Tool for Approximate Nearest
+        Neighbor Algorithms, https://arxiv.org/abs/1807.05614
     """
     found: dict[int, list[NDArray[np.float64]]] = {k: [] for k in ks}
     for mine, theirs in zip(cosine_blocks(own), cosine_blocks(teacher), strict=True):
@@ -73,7 +77,7 @@ def cosine_blocks(vectors: Floats) -> Iterator[Floats]:
         vectors: (texts, dimension) float32, of any length.
 
     Yields:
-        The cosines of some texts with all of them, (rows, texts) float32; of a text with itself -inf.
+        The cosines of some texts with all of them, (rows, texts) float32 in [-1, 1]; of a text with itself -inf.
 
     Example:
         >>> [block.shape for block in cosine_blocks(np.eye(3, dtype=np.float32))]
@@ -92,7 +96,7 @@ def memberships(cosines: Floats, k: int) -> Floats:
     """Return the share to which each text is among the k nearest, as the module's docstring defines it.
 
     Args:
-        cosines: (rows, texts) float32.
+        cosines: (rows, texts) float32 in [-1, 1], or -inf for a text that is not a neighbour.
         k: From 1 to texts - 1.
 
     Returns:
@@ -101,6 +105,10 @@ def memberships(cosines: Floats, k: int) -> Floats:
     Example:
         >>> memberships(np.array([[0.9, 0.5, 0.5, 0.1]], np.float32), 2).tolist()
         [[1.0, 0.5, 0.5, 0.0]]
+
+    Reference:
+        McSherry and Najork 2008, Computing Information Retrieval Performance Measures Efficiently in the Presence of
+        Tied Scores, https://doi.org/10.1007/978-3-540-78646-7_38
     """
     border = np.partition(cosines, -k, axis=1)[:, -k][:, None]
     above = cosines > border + TIE

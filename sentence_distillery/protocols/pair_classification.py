@@ -35,17 +35,22 @@ def pair_classification(left: Floats, right: Floats, positive: NDArray[np.bool_]
 
     Args:
         left: (pairs, dimension) float32, of any length.
-        right: The same, of the second texts.
+        right: (pairs, dimension) float32, of the second texts.
         positive: (pairs,) bool, whether the texts belong together.
 
     Returns:
-        The figures; `Unavailable` if all pairs have one label, or the cosines are alike, too few or not finite.
+        The figures, in [0, 1]; `Unavailable` if all pairs have one label, or the cosines are alike, too few or not
+        finite.
 
     Example:
         >>> left = np.array([[1, 0], [1, 0], [1, 0]], np.float32)
         >>> right = np.array([[4, 1], [3, 2], [0, 1]], np.float32)
         >>> round(pair_classification(left, right, np.array([True, False, True])).ap, 2)
         0.83
+
+    Reference:
+        Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
+        https://arxiv.org/abs/2210.07316
     """
     predicted = cosines(left, right)
     if unavailable := _why_unavailable(predicted, positive):
@@ -64,12 +69,12 @@ def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: F
     """Compute the average precision of pairs that are drawn again and again.
 
     Args:
-        predicted: The cosines, (pairs,) float32.
+        predicted: The cosines, (pairs,) float32 in [-1, 1].
         positive: (pairs,) bool, whether the texts belong together; at least one is positive.
-        drawn: How often each pair is in each draw, (draws, pairs).
+        drawn: How often each pair is in each draw, (draws, pairs) float32, whole numbers from 0.
 
     Returns:
-        That of each draw that has a positive pair, (at most draws,) float32.
+        That of each draw that has a positive pair, (at most draws,) float32 in [0, 1].
 
     Example:
         >>> once = np.ones((1, 3), np.float32)

@@ -81,7 +81,7 @@ class Index:
 
     Args:
         documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, which decides between equal cosines.
+        ids: The id of each document, (documents,) str, which decides between equal cosines.
 
     Example:
         >>> index = Index(np.array([[1, 0], [0, 1], [2, 0]], np.float32), ["a", "b", "c"])
@@ -99,10 +99,10 @@ class Index:
 
         Args:
             queries: (queries, dimension) float32, of any length.
-            depth: The number of documents, at least 1.
+            depth: The number of documents, at least 1; of fewer documents all are ranked.
 
         Yields:
-            The rows of the documents for each query, (depth,) int64, the nearest first.
+            The rows of the documents for each query, (at most depth,) int64, the nearest first.
         """
         step = max(1, BLOCK // max(1, len(self.rows)))
         for start in range(0, len(queries), step):
@@ -114,7 +114,7 @@ class Index:
 
         Args:
             query: (dimension,) float32, of any length.
-            candidates: (candidates,) int64, rows of the documents.
+            candidates: (candidates,) int64, rows of the documents, each from 0 to documents - 1.
 
         Returns:
             (candidates,) int64, the same rows, the nearest first.
@@ -142,17 +142,22 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     """Measure the rankings of all judged queries.
 
     Args:
-        rankings: Rows of documents for each judged query, the best first.
+        rankings: Rows of documents for each judged query, (ranked,) int64 from 0 to documents - 1, the best first.
         judgements: The right answers.
-        documents: The number of documents.
+        documents: The number of documents, at least 1.
 
     Returns:
-        The figures of each query.
+        The figures of each query, in [0, 1].
 
     Example:
         >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))
         >>> measured([np.array([0, 1, 2])], judged, documents=3).rr.tolist()
         [0.5]
+
+    Reference:
+        nDCG: Järvelin and Kekäläinen 2002, Cumulated Gain-Based Evaluation of IR Techniques,
+        https://doi.org/10.1145/582415.582418; RR: Voorhees 1999, The TREC-8 Question Answering Track Report,
+        https://trec.nist.gov/pubs/trec8/papers/qa_report.pdf
     """
     grades_of = np.zeros(documents, dtype=np.int64)
     figures = []

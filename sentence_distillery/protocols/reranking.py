@@ -32,11 +32,11 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     Args:
         queries: (queries, dimension) float32, of any length.
         documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, which decides between equal cosines.
+        ids: The id of each document, (documents,) str, which decides between equal cosines.
         judgements: The candidates with their grades, those of grade 0 included.
 
     Returns:
-        The means; `Unavailable` if no query is judged, or a vector is not finite.
+        The means, in [0, 1]; `Unavailable` if no query is judged, or a vector is not finite.
 
     Example:
         >>> import numpy as np
@@ -44,6 +44,10 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
         >>> vectors = np.array([[4, 1], [4, 2], [1, 4]], np.float32)
         >>> reranking(np.array([[1, 0]], np.float32), vectors, ["a", "b", "c"], judged)
         Reranking(map=0.5, mrr=0.5)
+
+    Reference:
+        Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
+        https://arxiv.org/abs/2210.07316
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Reranking(unavailable, unavailable)
@@ -57,11 +61,11 @@ def reordered(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     Args:
         queries: (queries, dimension) float32, of any length.
         documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, which decides between equal cosines.
+        ids: The id of each document, (documents,) str, which decides between equal cosines.
         judgements: The candidates with their grades, those of grade 0 included.
 
     Returns:
-        The figures of each judged query.
+        The figures of each judged query, in [0, 1].
 
     Example:
         >>> import numpy as np

@@ -36,17 +36,21 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     Args:
         queries: (queries, dimension) float32, of any length.
         documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, which decides between equal cosines.
+        ids: The id of each document, (documents,) str, which decides between equal cosines.
         judgements: The right answers.
 
     Returns:
-        The means; `Unavailable` if no query is judged, or a vector is not finite.
+        The means, in [0, 1]; `Unavailable` if no query is judged, or a vector is not finite.
 
     Example:
         >>> judged = Judgements(np.array([0, 0]), np.array([1, 2]), np.array([1, 1]))
         >>> vectors = np.array([[4, 1], [4, 2], [1, 4]], np.float32)
         >>> retrieval(np.array([[1, 0]], np.float32), vectors, ["a", "b", "c"], judged)
         Retrieval(ndcg_at_10=0.6934264036172708, recall_at_100=1.0, map=0.5833333333333333)
+
+    Reference:
+        Thakur, Reimers, Rücklé, Srivastava and Gurevych 2021, BEIR: A Heterogenous Benchmark for Zero-shot Evaluation
+        of Information Retrieval Models, https://arxiv.org/abs/2104.08663
     """
     if unavailable := why_unavailable(queries, documents, judgements):
         return Retrieval(unavailable, unavailable, unavailable)
@@ -60,11 +64,11 @@ def searched(queries: Floats, documents: Floats, ids: Sequence[str], judgements:
     Args:
         queries: (queries, dimension) float32, of any length.
         documents: (documents, dimension) float32, of any length.
-        ids: The id of each document, which decides between equal cosines.
+        ids: The id of each document, (documents,) str, which decides between equal cosines.
         judgements: The right answers.
 
     Returns:
-        The figures of each judged query.
+        The figures of each judged query, in [0, 1].
 
     Example:
         >>> judged = Judgements(np.array([0]), np.array([1]), np.array([1]))

@@ -29,14 +29,26 @@ def classify(
     """Fit on the training documents, and score on the test documents.
 
     Args:
-        train: (documents, features), dense or sparse; dense features are scaled.
-        train_labels: One label for each row; POSITIVE is the class to find.
-        test: (documents, features), of the same kind.
-        test_labels: One label for each row.
-        seed: Of the classifier's order of documents.
+        train: (documents, features) float32, dense or sparse; dense features are scaled.
+        train_labels: One label for each row, (documents,) str; POSITIVE, which is "1", is the class to find.
+        test: (documents, features) float32, of the same kind.
+        test_labels: One label for each row, (documents,) str.
+        seed: Of the classifier's order of documents, from 0 to 2^32 - 1.
 
     Returns:
-        Precision, recall and F1 in [0, 1]; `Unavailable` if a split has one class only.
+        "precision", "recall" and "f1" in [0, 1]; `Unavailable` if a split has one class only.
+
+    Raises:
+        ImportError: If scikit-learn is not installed.
+
+    Example:
+        >>> documents, labels = np.repeat(np.eye(2, dtype=np.float32), 9, axis=0), ["1"] * 9 + ["0"] * 9
+        >>> classify(documents, labels, documents, labels, seed=1)
+        {'precision': 1.0, 'recall': 1.0, 'f1': 1.0}
+
+    Reference:
+        Han and Yang 2024, Sentence Embedding Generation Framework Based on Kullback-Leibler Divergence Optimization
+        and RoBERTa Knowledge Distillation, https://doi.org/10.3390/math12243990
     """
     for name, labels in (("training", train_labels), ("test", test_labels)):
         if len(set(labels)) < 2:

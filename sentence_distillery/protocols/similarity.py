@@ -33,7 +33,7 @@ def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Sim
 
     Args:
         left: (pairs, dimension) float32, of any length.
-        right: The same, of the second texts.
+        right: (pairs, dimension) float32, of the second texts.
         ratings: (pairs,) float32, on any scale.
 
     Returns:
@@ -43,6 +43,10 @@ def similarity(left: Floats, right: Floats, ratings: NDArray[np.float32]) -> Sim
         >>> left, right = np.eye(3, dtype=np.float32), np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0]], np.float32)
         >>> round(similarity(left, right, np.array([5, 3, 0], np.float32)).spearman, 6)
         1.0
+
+    Reference:
+        Reimers, Beyer and Gurevych 2016, Task-Oriented Intrinsic Evaluation of Semantic Textual Similarity,
+        https://aclanthology.org/C16-1009/
     """
     return Similarity(**correlations(cosines(left, right), ratings))
 
@@ -52,7 +56,7 @@ def cosines(left: Floats, right: Floats) -> Floats:
 
     Args:
         left: (pairs, dimension) float32, of any length.
-        right: The same, of the second texts.
+        right: (pairs, dimension) float32, of the second texts.
 
     Returns:
         (pairs,) float32 in [-1, 1]; 0 if a vector is zero.
@@ -79,6 +83,9 @@ def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, F
         >>> found = correlations(np.array([0.9, 0.8, 0.1], np.float32), ratings)
         >>> {name: round(value, 3) for name, value in found.items()}
         {'pearson': 0.957, 'spearman': 1.0}
+
+    Reference:
+        Spearman 1904, The Proof and Measurement of Association between Two Things, https://doi.org/10.2307/1412159
     """
     if unavailable := _why_unavailable(predicted, ratings):
         return {"pearson": unavailable, "spearman": unavailable}
@@ -102,7 +109,7 @@ def why_not_predicted(predicted: Floats) -> Unavailable | None:
     """Say why predictions cannot be compared with anything.
 
     Args:
-        predicted: (pairs,) float32.
+        predicted: (pairs,) float32, such as cosines.
 
     Returns:
         The reason, or None if they can be compared.

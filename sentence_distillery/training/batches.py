@@ -60,9 +60,9 @@ class Batches:
 
     Attributes:
         rows: The numbers of the examples, (examples,) int64.
-        size: Examples in a batch.
-        seed: Of the order.
-        iterations: Batches in an epoch, taken from endless passes over the rows; None means one pass an epoch.
+        size: Examples in a batch, at least 1.
+        seed: Of the order, at least 0.
+        iterations: Batches in an epoch, at least 1, taken from endless passes over the rows; None means one pass.
         smallest: A batch with fewer examples is left out: 2, if a loss compares the examples of a batch.
 
     Example:

@@ -48,7 +48,24 @@ def key_of(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The file of a training of `model` by `optimizer`; the module's docstring explains `key`."""
+    """The file of a training of `model` by `optimizer`; the module's docstring explains `key`.
+
+    Attributes:
+        path: The file.
+        key: 64 hexadecimal digits, by `key_of`; a file with another key is ignored.
+        model: The model that is trained.
+        optimizer: Its optimiser, whose state is saved, too.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> model = nn.Linear(1, 1)
+        >>> sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> with TemporaryDirectory() as directory:
+        ...     checkpoint = Checkpoint(Path(directory) / "state.safetensors", key_of("pairs", 1), model, sgd)
+        ...     checkpoint.save([{"loss": 0.5}])
+        ...     checkpoint.resume()
+        [{'loss': 0.5}]
+    """
 
     path: Path
     key: str
@@ -108,6 +125,13 @@ def save_weights(path: Path, key: str, model: nn.Module) -> None:
 
     Raises:
         InputError: If the file cannot be written.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as directory:
+        ...     save_weights(Path(directory) / "state.best", key_of("pairs", 1), nn.Linear(2, 1))
+        ...     safe_open(Path(directory) / "state.best", framework="pt").keys()
+        ['bias', 'weight']
     """
     _write(path, key, {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}, "[]")
 
@@ -121,6 +145,17 @@ def has_weights(path: Path, key: str) -> bool:
 
     Returns:
         False if the file is missing, damaged, or of another training.
+
+    Raises:
+        InputError: If the path is not a file.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as directory:
+        ...     path = Path(directory) / "state.best"
+        ...     save_weights(path, key_of("pairs", 1), nn.Linear(2, 1))
+        ...     has_weights(path, key_of("pairs", 1)), has_weights(path, key_of("pairs", 2))
+        (True, False)
     """
     return _read(path, key) is not None
 

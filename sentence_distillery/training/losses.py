@@ -21,7 +21,7 @@ def distillation_loss(
         temperature: The temperature of the relational loss, above 0.
 
     Returns:
-        Scalars by name: "loss", "cosine" and "relational".
+        Scalars by name, float32: "loss", at least 0, "cosine", in [0, 2], and "relational", at least 0, in nats.
 
     Example:
         >>> same = torch.eye(3)
@@ -43,11 +43,15 @@ def cosine_loss(student: Tensor, teacher: Tensor) -> Tensor:
         teacher: (batch, dimension) float32, of the same texts.
 
     Returns:
-        A scalar in [0, 2]; 0 if all directions agree.
+        A scalar, float32 in [0, 2]; 0 if all directions agree.
 
     Example:
         >>> float(cosine_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 2.0]])))
         1.0
+
+    Reference:
+        Sanh, Debut, Chaumond and Wolf 2019, DistilBERT, a Distilled Version of BERT: Smaller, Faster, Cheaper and
+        Lighter, https://arxiv.org/abs/1910.01108
     """
     return 1.0 - F.cosine_similarity(student, teacher, dim=1).mean()
 
@@ -66,7 +70,7 @@ def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Ten
         temperature: Above 0; a small one makes only the nearest texts count.
 
     Returns:
-        A scalar, at least 0, in nats for each text.
+        A scalar, float32, at least 0, in nats for each text.
 
     Example:
         >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
@@ -74,7 +78,9 @@ def relational_loss(student: Tensor, teacher: Tensor, temperature: float) -> Ten
         0.0
 
     Reference:
-        Relational knowledge distillation: Park et al. 2019; in a batch of similarities: Tejankar et al. 2021, ISD.
+        Park, Kim, Lu and Cho 2019, Relational Knowledge Distillation, https://arxiv.org/abs/1904.05068; the divergence
+        of similarities: Tejankar et al. 2021, ISD: Self-Supervised Learning by Iterative Similarity Distillation,
+        https://arxiv.org/abs/2012.09259
     """
     log_q = _similarity_distribution(student, temperature)
     log_p = _similarity_distribution(teacher, temperature)

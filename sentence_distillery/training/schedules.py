@@ -14,7 +14,7 @@ def constant(step: int) -> float:
     """Return 1 at every step.
 
     Args:
-        step: The number of the step, from 0.
+        step: The number of the step, from 0; ignored.
 
     Returns:
         The share of the full learning rate, 1.
@@ -30,8 +30,8 @@ def linear(epochs: int, steps: int) -> Schedule:
     """Fall in a straight line from 1 to 0.
 
     Args:
-        epochs: The number of epochs.
-        steps: The number of steps in an epoch.
+        epochs: The number of epochs, at least 1.
+        steps: The number of steps in an epoch, at least 1.
 
     Returns:
         A function from the number of a step to the share of the full learning rate, in (0, 1].
@@ -52,7 +52,7 @@ def halving(every: int) -> Schedule:
     """Halve the rate at regular intervals.
 
     Args:
-        every: The number of steps between halvings.
+        every: The number of steps between halvings, at least 1.
 
     Returns:
         A function from the number of a step to the share of the full learning rate, in (0, 1].
@@ -68,7 +68,7 @@ def warm_up(steps: int, share: float, then: Schedule | None = None) -> Schedule:
     """Rise in a straight line to 1, then fall in a straight line to 0, or follow another schedule.
 
     Args:
-        steps: The number of steps in the whole training.
+        steps: The number of steps in the whole training, at least 1.
         share: The share of these steps in which the rate rises, in [0, 1].
         then: The schedule after the rise; it counts steps from the start of the training.
 
@@ -78,6 +78,9 @@ def warm_up(steps: int, share: float, then: Schedule | None = None) -> Schedule:
     Example:
         >>> [round(warm_up(steps=4, share=0.25)(step), 2) for step in range(4)]
         [0.5, 1.0, 0.67, 0.33]
+
+    Reference:
+        Goyal et al. 2017, Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour, https://arxiv.org/abs/1706.02677
     """
     rise = share * steps
     falling: Schedule = then or (lambda step: (steps - step) / (steps - rise))

@@ -48,7 +48,7 @@ class Saving:
     Attributes:
         path: The checkpoint, written after each epoch.
         key: Names everything that the result depends on; a checkpoint with another key is ignored.
-        from_epoch: Epochs before this one are not saved, since repeating them takes less time than saving.
+        from_epoch: Epochs before this one, from 0, are not saved, since repeating them takes less time than saving.
     """
 
     path: Path
@@ -67,7 +67,7 @@ class Best:
 
     Attributes:
         figure: Its name in the notes of an epoch.
-        patience: Stop after so many epochs that were no better; None trains all epochs.
+        patience: Stop after so many epochs that were no better, at least 1; None trains all epochs.
         module: The part of the model that is kept; None means all of it.
     """
 
@@ -102,7 +102,7 @@ class Trainer(Generic[Item]):
         saving: The place of the checkpoint; None saves nothing.
         best: The rule for the epoch that is kept; None keeps the last. Without `saving` its weights are kept in memory.
         clip_norm: The maximum norm of the gradient, above 0; None does not clip.
-        dropout_seed: Makes the random draws of each step repeatable; None leaves torch's generator alone.
+        dropout_seed: Makes the random draws of each step repeatable, at least 0; None leaves torch's generator alone.
         hooks: Further actions before and after an epoch.
         remedy: A sentence for the reader of the error about a loss that is not finite.
         unit: The unit of the progress line.
@@ -116,6 +116,11 @@ class Trainer(Generic[Item]):
         >>> curve = trainer.run(lambda rows: {"loss": ((model(x[rows]) - 3 * x[rows]) ** 2).mean()})
         >>> len(curve), round(model.weight.item(), 1)
         (20, 3.0)
+
+    Reference:
+        Clipping: Pascanu, Mikolov and Bengio 2013, On the Difficulty of Training Recurrent Neural Networks,
+        https://arxiv.org/abs/1211.5063; early stopping: Prechelt 1998, Early Stopping - But When?,
+        https://doi.org/10.1007/3-540-49430-8_3
     """
 
     model: nn.Module
@@ -135,7 +140,7 @@ class Trainer(Generic[Item]):
         """Train the model in place.
 
         Args:
-            objective: A function from a batch to named terms, scalars, of which "loss" is minimised.
+            objective: A function from a batch to named terms, scalar tensors, of which "loss" is minimised.
 
         Returns:
             The mean of each term over its steps, for each epoch, and the figures that `hooks.after` adds.
