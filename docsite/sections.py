@@ -5,8 +5,10 @@ A public function or method of PUBLIC has a docstring. It has a section
     Args       that names each argument, if there are any
     Returns    or Yields, if it returns something
     Raises     if it raises an error itself
+    Example    with `>>>`, its own or that of its class
+    Reference  in METHODS, its own or that of its class: author, title, year and address of the publication
 
-Properties and overloads are left out. `tests/docsite/test_docstrings.py` runs the examples.
+Properties and overloads are left out. HELPERS need no reference. `tests/docsite/test_docstrings.py` runs the examples.
 """
 
 import ast
@@ -34,14 +36,34 @@ PUBLIC = (
     "protocols",
     "training",
 )
+METHODS = (  # the files that implement published methods
+    "distillation/distill.py",
+    "encoder/compression.py",
+    "encoder/precision.py",
+    "encoder/similarity.py",
+    "encoder/static_encoder.py",
+    "evaluation/tasks.py",
+    "protocols",
+    "training/losses.py",
+    "training/schedules.py",
+    "training/trainer.py",
+)
+# Functions and classes of METHODS without a reference: steps of those that have one, checks, and this project's own.
+HELPERS = {
+    "Index", "Judgements", "TaskSet", "as_teacher", "check", "check_precision", "checked_scores", "compress",
+    "compressed", "constant", "cosine_blocks", "cosines", "distillation_loss", "draws", "halving",
+    "kind_of_reference", "linear", "nearest", "own_task", "precisions_of_draws", "predictions", "read_task",
+    "refuse_layers", "reordered", "searched", "similarity_pairwise", "texts_to_embed", "token_counts",
+    "why_not_predicted", "why_unavailable",
+}  # fmt: skip
 LEFT_OUT = {"property", "cached_property", "Shared", "overload", "abstractmethod"}  # attributes, and interfaces
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def files() -> list[Path]:
-    """List the files of the public interface."""
-    places = [PACKAGE / name for name in PUBLIC]
+def files(names: tuple[str, ...] = PUBLIC) -> list[Path]:
+    """List the files of the public interface, or of some of its names."""
+    places = [PACKAGE / name for name in names]
     return sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
 
 
@@ -67,17 +89,20 @@ def arguments(function: Function) -> list[str]:
     return [each.arg for each in named if each.arg not in ("self", "cls")]
 
 
-def problems(function: Function) -> Iterator[str]:
-    """Yield the sections that a function's docstring lacks.
+def problems(function: Function, owner: str = "", published: bool = False) -> Iterator[str]:
+    """Yield the sections that a function's docstring lacks; `owner` is the docstring of its class.
 
-    >>> list(problems(ast.parse("def f(a) -> int:\\n  'Say a.'\\n  raise ValueError(a)").body[0]))
-    ['Args lacks a', 'Returns is missing', 'Raises is missing']
+    >>> function = ast.parse("def f(a) -> int:\\n  'Say a.'\\n  raise ValueError(a)").body[0]
+    >>> list(problems(function))
+    ['Args lacks a', 'Returns is missing', 'Raises is missing', 'Example is missing']
+    >>> list(problems(function, owner="Example:\\n    >>> f(1)", published=True))[3:]
+    ['Reference is missing']
     """
     text = ast.get_docstring(function)
     if text is None:
         yield "a docstring is missing"
         return
-    described = re.split(r"^(?:Returns|Yields|Raises|Example):$", text.partition("Args:\n")[2], flags=re.M)[0]
+    described = re.split(r"^(?:Returns|Yields|Raises|Example|Reference):$", text.partition("Args:\n")[2], flags=re.M)[0]
     for name in arguments(function):
         if not re.search(rf"^ +\*{{0,2}}{name}: ", described, re.M):
             yield f"Args lacks {name}"
@@ -87,12 +112,19 @@ def problems(function: Function) -> Iterator[str]:
     raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
     if raised and not re.search(r"^Raises:$", text, re.M):
         yield "Raises is missing"
+    if ">>> " not in text + owner:
+        yield "Example is missing"
+    if published and not re.search(r"^Reference:$", f"{text}\n{owner}", re.M):
+        yield "Reference is missing"
 
 
 def offences(path: Path) -> Iterator[str]:
     """Yield each offence of a file with its line."""
-    for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
-        for problem in problems(function):
+    module, published = ast.parse(path.read_text(encoding="utf-8")), path in files(METHODS)
+    owners = {each.name: ast.get_docstring(each) or "" for each in module.body if isinstance(each, ast.ClassDef)}
+    for name, function in functions(module):
+        first = name.partition(".")[0]
+        for problem in problems(function, owners.get(first, ""), published and first not in HELPERS):
             yield f"{path.relative_to(ROOT)}:{function.lineno}: {name}: {problem}"
 
 

@@ -13,7 +13,12 @@ import pytest
 
 import sentence_distillery as sd
 from docsite import sections
+from sentence_distillery.benchmarks.assembly import write_benchmarks
+from sentence_distillery.benchmarks.benchmark import Sources
+from sentence_distillery.benchmarks.options import OwnBenchmark
+from sentence_distillery.benchmarks.own import own_benchmark
 from sentence_distillery.encoder.interface import Interface
+from sentence_distillery.io.counters import Counters
 from tests.workspace import ROOT
 
 NAMES = (
@@ -83,12 +88,79 @@ def bare(): ...
 def test_missing_sections_are_named() -> None:
     found = dict(sections.functions(ast.parse(CODE)))
     assert list(found) == ["Public.take", "bare"]
-    assert list(sections.problems(found["Public.take"])) == ["Args lacks all", "Raises is missing"]
+    take = found["Public.take"]
+    assert list(sections.problems(take)) == ["Args lacks all", "Raises is missing", "Example is missing"]
     assert list(sections.problems(found["bare"])) == ["a docstring is missing"]
+
+
+def test_an_example_and_a_reference_may_be_those_of_the_class() -> None:
+    take = dict(sections.functions(ast.parse(CODE)))["Public.take"]
+    example, reference = "Example:\n    >>> Public().take([1])", "Reference:\n    Lovelace 1843, Note G"
+    others = ["Args lacks all", "Raises is missing"]
+    assert list(sections.problems(take, published=True)) == [*others, "Example is missing", "Reference is missing"]
+    assert list(sections.problems(take, owner=example, published=True)) == [*others, "Reference is missing"]
+    assert list(sections.problems(take, owner=f"{example}\n\n{reference}", published=True)) == others
+
+
+def test_only_functions_of_published_methods_need_a_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sections, "ROOT", tmp_path)
+    monkeypatch.setattr(sections, "PACKAGE", tmp_path)
+    for name in ("methods.py", "others.py"):
+        (tmp_path / name).write_text("def f(): '''>>> f()'''\ndef check(): '''>>> check()'''\n", encoding="utf-8")
+    monkeypatch.setattr(sections, "METHODS", ("methods.py",))
+    assert list(sections.offences(tmp_path / "methods.py")) == ["methods.py:1: f: Reference is missing"]
+    assert list(sections.offences(tmp_path / "others.py")) == []
+
+
+def test_helpers_exist_and_name_no_source() -> None:
+    """A name in HELPERS that a method took over, or that is gone, would hide a missing reference."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sections.files(sections.METHODS)]
+    nodes = [(name.partition(".")[0], node) for tree in trees for name, node in sections.functions(tree)]
+    assert sections.HELPERS - {name for name, _ in nodes} == set()
+    assert [name for name, node in nodes if name in sections.HELPERS and "Reference:" in ast.unparse(node)] == []
+
+
+def test_references_have_a_year_and_an_address() -> None:
+    found = [
+        (path.name, reference)
+        for path in sections.files()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        for reference in re.findall(r"^Reference:\n((?: {4}.*\n?)+)", ast.get_docstring(node) or "", re.M)
+    ]
+    assert len(found) > 20
+    assert [each for each in found if not re.search(r"\b(?:19|20)\d\d,", each[1]) or "https://" not in each[1]] == []
 
 
 def test_the_public_interface_has_every_section() -> None:
     assert [offence for path in sections.files() for offence in sections.offences(path)] == []
+
+
+FAQ = {
+    "queries": "id,text\n1,Is the port closed?\n",
+    "documents": "id,text\na,The storm closed the port.\nb,Shares fell.\n",
+    "judgements": "query,document,grade\n1,a,1\n",
+}
+COLUMNS = {name: name for name in ("id", "text", "query", "document", "grade")}
+
+
+@pytest.fixture(scope="module")
+def benchmark_sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with data/benchmarks: the sets that come with the project, and a user's own."""
+    directory = tmp_path_factory.mktemp("sets")
+    for part, text in FAQ.items():
+        (directory / f"{part}.csv").write_text(text, encoding="utf-8")
+    own = OwnBenchmark(
+        name="faq",
+        task="retrieval",
+        files={part: str(directory / f"{part}.csv") for part in FAQ},
+        columns=COLUMNS,
+        scale=None,
+    )
+    names = ["lee", "wordsim353", "simlex999", "samples"]
+    sources = Sources(ROOT / "data/external", ROOT / "data/samples")
+    write_benchmarks(names, sources, directory / "data/benchmarks", Counters("rows"), [own_benchmark(own)])
+    return directory
 
 
 # The examples of the other files run in the tests of their folders: encoder, protocols, distill, sizing, evaluate.
@@ -100,7 +172,10 @@ EXAMPLES = ("benchmarks/data.py", "domain/texts.py", "evaluation/tasks.py", "tra
     [path for path in sections.files() if path.relative_to(sections.PACKAGE).as_posix().startswith(EXAMPLES)],
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
-def test_its_examples_run(path: Path, on_one_thread: None) -> None:
+def test_its_examples_run(
+    path: Path, on_one_thread: None, benchmark_sets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(benchmark_sets)
     parts = path.relative_to(ROOT).with_suffix("").parts
     module = import_module(".".join(part for part in parts if part != "__init__"))
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0

@@ -22,7 +22,7 @@ from sentence_distillery.protocols.reranking import reranking
 from sentence_distillery.protocols.retrieval import retrieval
 from sentence_distillery.protocols.similarity import similarity
 
-MODULES = [module.name for module in iter_modules(protocols.__path__) if module.name != "sgd"]
+MODULES = [module.name for module in iter_modules(protocols.__path__)]
 NAN = np.array([[np.nan, 1], [1, 0]], np.float32)
 UNIT = np.eye(2, dtype=np.float32)
 JUDGED = Judgements(np.array([0]), np.array([1]), np.array([1]))
