@@ -2,14 +2,19 @@
 
 A section `Example:` is code, as `Examples:` is. A section `Returns:` begins with the type of the signature, or griffe
 would take its text up to a colon for one. A section `Reference:`, which griffe does not know, has its addresses as
-links.
+links. A default that is a name, such as SEED or STUDENT.dimension, is shown by its value.
 """
 
 import re
+from functools import reduce
+from importlib import import_module
+from inspect import signature
 from textwrap import dedent
 from typing import Any
 
 import griffe
+
+from docsite.sections import files
 
 EXAMPLE = re.compile(r"^(\s*)Example:$", re.M)
 RETURNS = re.compile(r"^(\s*Returns:\n\s*)", re.M)
@@ -24,10 +29,23 @@ class Examples(griffe.Extension):
         """Change the docstring of a module, class or function that was read."""
         if obj.docstring is None:
             return
+        if isinstance(obj, griffe.Function) and obj.filepath in files():
+            show_defaults(obj)
         text = linked(EXAMPLE.sub(r"\1Examples:", obj.docstring.value))
         if isinstance(obj, griffe.Function) and obj.returns is not None:
             text = RETURNS.sub(lambda found: f"{found[1]}{obj.returns}: ", text, count=1)
         obj.docstring.value = text
+
+
+def show_defaults(function: griffe.Function) -> None:
+    """Replace each default that is the name of a number or a string by its value."""
+    for parameter in function.parameters:
+        if isinstance(parameter.default, griffe.ExprAttribute | griffe.ExprName):
+            module: Any = import_module(function.module.path)
+            names = function.path.removeprefix(f"{function.module.path}.").split(".")
+            value = signature(reduce(getattr, names, module)).parameters[parameter.name].default
+            if value is None or isinstance(value, int | float | str):
+                parameter.default = repr(value)
 
 
 def linked(text: str) -> str:
