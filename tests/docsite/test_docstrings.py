@@ -9,10 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
 import sentence_distillery as sd
 from docsite import sections
+from docsite.docstrings import Examples
 from sentence_distillery.benchmarks.assembly import write_benchmarks
 from sentence_distillery.benchmarks.benchmark import Sources
 from sentence_distillery.benchmarks.options import OwnBenchmark
@@ -130,6 +132,21 @@ def test_references_have_a_year_and_an_address() -> None:
     ]
     assert len(found) > 20
     assert [each for each in found if not re.search(r"\b(?:19|20)\d\d,", each[1]) or "https://" not in each[1]] == []
+
+
+def test_the_site_has_defaults_by_their_value_and_references_as_links() -> None:
+    """`samples=SAMPLES`, `precision=SOFT_LABELS.precision` and `batch=STREAM_BATCH` say nothing to a reader."""
+    package = griffe.load("sentence_distillery", extensions=griffe.load_extensions(Examples))
+    defaults = {
+        "protocols.classification.few_shot": ("samples", "8"),
+        "distillation.distill.distill": ("precision", "'float32'"),
+        "encoder.static_encoder.StaticEncoder.encode_stream": ("batch", "32768"),
+    }
+    for path, (name, default) in defaults.items():
+        function = package[path]
+        assert function.parameters[name].default == default
+    text = package["protocols.classification.few_shot"].docstring.value
+    assert text.endswith("<https://arxiv.org/abs/2210.07316>") and "\n\n**Reference:**\n\nMuennighoff" in text
 
 
 def test_the_public_interface_has_every_section() -> None:
