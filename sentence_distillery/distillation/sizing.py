@@ -50,10 +50,10 @@ class Trial:
     """A student that was tried.
 
     Attributes:
-        vocabulary: The number of its tokens.
+        vocabulary: The number of its tokens, at least 1.
         dimension: The numbers in a vector, at least 16.
         precision: How its table is stored.
-        megabytes: Of its files, in millions of bytes.
+        megabytes: Of its files, in millions of bytes, above 0.
         recall: Recall@10 of the full student's neighbours, in [0, 1].
     """
 

@@ -22,7 +22,7 @@ OnUnknown = Literal["zero", "error"]
 
 
 class EncodeOptions(TypedDict, total=False):
-    """The keyword arguments of `encode`."""
+    """The keyword arguments of `encode`; `StaticEncoder.encode` says what each does."""
 
     normalize_embeddings: bool
     truncate_dim: int | None
@@ -35,7 +35,11 @@ class EncodeOptions(TypedDict, total=False):
 
 
 class Interface(ABC):
-    """The methods of every encoder with `encode`. `truncate_dim` is the dimension to which it cuts by default."""
+    """The methods of every encoder with `encode`.
+
+    Attributes:
+        truncate_dim: The dimension to which it cuts by default, from 1 to `full_dimension`; None does not cut.
+    """
 
     truncate_dim: int | None
 

@@ -107,16 +107,27 @@ class TaskSet:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Figures of the vectors of a set: `score(vectors, texts)` returns a figure for each of `metrics`."""
+    """Figures of the vectors of a set.
+
+    Attributes:
+        metrics: The names of the figures, in order.
+        score: A function from the vectors and the texts of a set to the figures by name.
+        standard: Whether a set of this type has it unless it names others.
+    """
 
     metrics: tuple[str, ...]
     score: Callable[[Any, Any], Mapping[str, Figure]]
-    standard: bool = True  # whether a set of this type has it unless it names others
+    standard: bool = True
 
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A type of task: how its texts become vectors, and its protocols by name."""
+    """A type of task.
+
+    Attributes:
+        embed: A function from an encoder and the texts of a set to their vectors.
+        protocols: The protocols by name.
+    """
 
     embed: Callable[[Embed, Any], Any]
     protocols: Mapping[str, Protocol]

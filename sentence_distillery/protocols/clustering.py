@@ -27,7 +27,11 @@ SEED = 42
 
 @dataclass(frozen=True)
 class Clustering:
-    """The V-measure, in [0, 1]."""
+    """Hold the figure of a clustering.
+
+    Attributes:
+        v_measure: The V-measure, in [0, 1], or `Unavailable`.
+    """
 
     v_measure: Figure
 

@@ -23,7 +23,13 @@ DRAWN_AT_ONCE = 1_000_000  # numbers
 
 @dataclass(frozen=True)
 class PairClassification:
-    """Average precision, and the accuracy and the F1 of the best thresholds, all in [0, 1]."""
+    """Hold the figures of a classifier of pairs.
+
+    Attributes:
+        ap: The average precision, in [0, 1], or `Unavailable`.
+        accuracy: The accuracy of the best threshold, in [0, 1], or `Unavailable`.
+        f1: The F1 of the best threshold, in [0, 1], or `Unavailable`.
+    """
 
     ap: Figure
     accuracy: Figure
