@@ -100,8 +100,8 @@ def written_before() -> dict[str, str]:
 
 
 def of_run(files: Ledger) -> dict[str, str]:
-    """Return the SHA-256 of each output that the stage wrote; checkpoints and costs still change."""
-    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS))
+    """Return the SHA-256 of each output that the stage wrote; checkpoints, costs and kept figures still change."""
+    return files.checksums(left_out=(paths.DATA_CHECKPOINTS, paths.MODEL_CHECKPOINTS, paths.COSTS, paths.RUNS))
 
 
 def _remedy(error: InputError) -> str:

@@ -3,15 +3,21 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from docsite.kept import only, source, table
-from docsite.tables.cells import cells_of, grid
+from docsite.kept import matching, only, results, source, table
+from docsite.tables.cells import NONE, cells_of, grid, shown
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.papers.paper2.cell import HEADS
 
-MRPC, EARLIER, COST = "paraphrase/mrpc", "earlier/mrpc", "earlier/pair_cost"
+MRPC, EARLIER, COST, RATES = "paraphrase/mrpc", "earlier/mrpc", "earlier/pair_cost", "paraphrase/rates/mrpc"
 FEATURES = ("u", "u,v", "u+v", "|u-v|", "u*v", "|u-v|,u*v", "u,v,|u-v|,u*v")
 ENCODERS = {"minilm-l3": "L3", "minilm-l6": "L6"}
 POOLINGS = ("mean", "cls", "max")
+STRATEGIES = {
+    "pair": "cross-encoder",
+    "siamese": "siamese: pairwise margin",
+    "triplet": "triplet",
+    "logistic": "logistic regression",
+}
 
 
 def combinations() -> list[str]:
@@ -41,8 +47,24 @@ def cost() -> list[str]:
     return [*grid(["", "runs", "a second", "in total"], rows), "", source(COST)]
 
 
+def rates() -> list[str]:
+    """The learning rates that were tried: all on the validation pairs, the best of each strategy on the test pairs."""
+    tried = [row for row in results(RATES) if row.split == "validation"]
+    rows = [
+        [
+            STRATEGIES[row.strategy],
+            row.protocol.removeprefix("learning rate "),
+            shown(row),
+            " / ".join(map(shown, matching(RATES, split="test", strategy=row.strategy, protocol=row.protocol))) or NONE,
+        ]
+        for row in tried
+    ]
+    head = ["MiniLM-L3, MEAN, seed 1", "rate", "validation accuracy", "test accuracy / F1 of the best"]
+    return [*grid(head, rows), "", source(RATES)]
+
+
 def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.0f} hours" if seconds >= 3600 else f"{seconds:g} seconds"
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"combinations": combinations, "cost of pairs": cost}
+TABLES: dict[str, Callable[[], list[str]]] = {"combinations": combinations, "cost of pairs": cost, "rates": rates}

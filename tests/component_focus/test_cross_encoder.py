@@ -1,6 +1,7 @@
 """Cross-encoders of paper 3: a small one learns what is in the other sentence."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ import yaml
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.component_focus.options import ComponentTraining
 from sentence_distillery.evaluation.results import read_results
+from sentence_distillery.io.checksums import ledger
 from sentence_distillery.pairs.options import ModernLearning
 from sentence_distillery.papers.paper3.cross_encoder import CrossEncoder, rows
 from sentence_distillery.papers.paper3.section import series, tables
+from sentence_distillery.reporting.publish import keep_cells
 from stages import paths
 from stages.benchmarks import benchmarks
 from stages.component_focus import cross_encoder as stage
+from stages.stage import written_before
 from tests.pairs.small import reference, write_encoder
 from tests.workspace import ROOT, write_params
 
@@ -86,3 +90,9 @@ def test_the_command_keeps_its_figures(tmp_path: Path, monkeypatch: pytest.Monke
         "# python -m stages.component_focus.cross_encoder tiny samples, component_training.precision=float32;"
     )
     assert {row.n for row in found} == {len(BenchmarkData(paths.BENCHMARKS).pairs("samples", "test").sentences1)}
+
+    for name in ("another", "a third"):
+        with ledger(written_before()):  # as `publish --matrix` does
+            other = replace(found[0], system=name, encoder=name)
+            keep_cells([other], ["samples"], paths.COMPONENT_RUNS, name, "2026-11-27")
+    assert {row.system for row in read_results(file)} == {"tiny, cross-encoder", "another", "a third"}
