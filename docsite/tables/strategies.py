@@ -78,13 +78,10 @@ MPNET = (
 )
 
 
-def _in_bfloat16(*strategies: str) -> tuple[Line, ...]:
-    """Return the nine strategies, with those in bfloat16 that begin from a cross-encoder and end so."""
+def _in_bfloat16(*cells: tuple[str, str]) -> tuple[Line, ...]:
+    """Return the nine strategies, with those in bfloat16 that begin from the one and end as the other."""
     return tuple(
-        replace(line, settings=f"{PAPERS}, bfloat16")
-        if line.start == "combined" and line.strategy in strategies
-        else line
-        for line in NINE
+        replace(line, settings=f"{PAPERS}, bfloat16") if (line.start, line.strategy) in cells else line for line in NINE
     )
 
 
@@ -129,9 +126,15 @@ def _on_stsb(cell: dict[str, object]) -> list[Result]:
 L6_TITLE = "MiniLM-L6, bfloat16, MEAN unless the row names another pooling"
 TABLES: dict[str, Callable[[], list[str]]] = {
     "strategies L3 MEAN": partial(
-        strategies, "minilm-l3", "mean", "MiniLM-L3, MEAN", (*_in_bfloat16("cosine"), *MODERN_L3)
+        strategies,
+        "minilm-l3",
+        "mean",
+        "MiniLM-L3, MEAN",
+        (*_in_bfloat16(("", "logistic"), ("combined", "cosine")), *MODERN_L3),
     ),
-    "strategies L3 CLS": partial(strategies, "minilm-l3", "cls", "MiniLM-L3, CLS", _in_bfloat16("cosine", "siamese")),
+    "strategies L3 CLS": partial(
+        strategies, "minilm-l3", "cls", "MiniLM-L3, CLS", _in_bfloat16(("combined", "cosine"), ("combined", "siamese"))
+    ),
     "strategies L3 MAX": partial(strategies, "minilm-l3", "max", "MiniLM-L3, MAX, bfloat16", NINE),
     "strategies L6": partial(strategies, "minilm-l6", "mean", L6_TITLE, (*NINE, *MODERN_L6, *OTHER_POOLINGS)),
     "strategies mpnet": partial(strategies, "mpnet", "mean", "mpnet, MEAN", MPNET),
