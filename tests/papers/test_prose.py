@@ -181,7 +181,7 @@ def sentences() -> Mapping[str, tuple[str, list[str]]]:
             spoken(*(hundred(only(MRPC, metric=f"{each} by cosine", **logistic)) or 0 for each in ("accuracy", "f1"))),
         ),
         "rates": (
-            r"at the best of four rates the cross-encoder has (\S+) / (\S+), still",
+            r"At the best of four rates the cross-encoder has (\S+) / (\S+), still",
             spoken(
                 *(hundred(only(RATES, strategy="pair", split="test", metric=each)) or 0 for each in ("accuracy", "f1"))
             ),
