@@ -25,6 +25,7 @@ from mteb.similarity_functions import cos_sim, pairwise_cos_sim
 
 from sentence_distillery import __version__, load
 from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.evaluation.aliases import current_content
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
 
@@ -62,7 +63,7 @@ class ForMTEB:
 
 
 def about(encoder: StaticEncoder, name: str) -> ModelMeta:
-    """Describe an encoder as MTEB does: size, licence, and the tasks that its teachers were trained on."""
+    """Describe an encoder as MTEB does: its size, and the tasks that it or its teachers were trained on."""
     numbers = int(np.prod(encoder.stored.shape))
     return ModelMeta.create_empty(
         {
@@ -83,12 +84,17 @@ def about(encoder: StaticEncoder, name: str) -> ModelMeta:
 
 
 def trained_on(encoder: StaticEncoder) -> set[str] | None:
-    """Return the tasks of MTEB that an encoder's teachers were trained on; None if one of them is not in TRAINED_ON."""
-    teacher: Any = encoder.made_from.get("teacher", {})
-    references = [teacher.get("reference"), *(each["reference"] for each in teacher.get("further", ()))]
-    if not set(references) <= set(TRAINED_ON):
+    """Return the tasks of MTEB that an encoder or a teacher of it was trained on.
+
+    None if that is unknown: a teacher is not in TRAINED_ON, or the training started from another encoder than released.
+    """
+    made_from = current_content(dict(encoder.made_from))
+    teacher = made_from.get("teacher", {})
+    references = [teacher.get("reference"), *(each["reference"] for each in teacher.get("additional", ()))]
+    if made_from.get("start_from", "released") != "released" or not set(references) <= set(TRAINED_ON):
         return None
-    return {task for reference in references for task in TRAINED_ON[reference]}
+    ratings = {"STSBenchmark"} if "gold_pairs" in made_from else set()  # a fine-tuned student
+    return ratings.union(*(TRAINED_ON[reference] for reference in references))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

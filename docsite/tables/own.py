@@ -10,6 +10,12 @@ from docsite.tables.settings import settings
 from sentence_distillery.reporting.publish import comment_of, table
 
 LABELLED = ("full", "accuracy")
+STSB = {"STS-B": ("stsb", "mean", "spearman")}
+OTHERS = {
+    "student from released": "the same, started from the released encoder",
+    "tokenlearn": "tokenlearn on the same soft labels",
+    "released": "the released encoder",
+}
 DOMAIN_FIGURES = {
     "recall@1": ("neighbours", "recall_at_1"),
     "recall@10": ("neighbours", "recall_at_10"),
@@ -94,33 +100,17 @@ def _domain(name: str, titles: dict[str, str], labels: dict[str, tuple[str, str,
 
 def banking77() -> list[str]:
     """Questions of a bank's customers."""
-    titles = {
-        "student": "student of the questions",
-        "student from released": "the same, started from the released encoder",
-        "tokenlearn": "tokenlearn on the same soft labels",
-        "released": "the released encoder",
-        "model2vec": "model2vec of the same teacher",
-    }
-    labels = {
-        "77 intents": ("intents", *LABELLED),
-        "the same, C chosen": ("intents", "full_tuned", "accuracy"),
-        "STS-B": ("stsb", "mean", "spearman"),
-    }
-    return _domain("banking77", titles, labels)
+    titles = {"student": "student of the questions", **OTHERS, "model2vec": "model2vec of the same teacher"}
+    labels = {"77 intents": ("intents", *LABELLED), "the same, C chosen": ("intents", "full_tuned", "accuracy")}
+    return _domain("banking77", titles, labels | STSB)
 
 
 def medical() -> list[str]:
     """Abstracts of medical papers."""
-    titles = {
-        "student": "student of the abstracts",
-        "student from released": "the same, started from the released encoder",
-        "tokenlearn": "tokenlearn on the same soft labels",
-        "released": "the released encoder",
-        "model2vec": "model2vec",
-    }
+    titles = {"student": "student of the abstracts", **OTHERS, "model2vec": "model2vec"}
     search = ("search", "ndcg_at_10")
     labels = {"NFCorpus": ("nfcorpus", *search), "SciFact": ("scifact", *search)}
-    return _domain("medical", titles, labels | {"STS-B": ("stsb", "mean", "spearman")})
+    return _domain("medical", titles, labels | STSB)
 
 
 def probes() -> list[str]:

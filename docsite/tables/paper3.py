@@ -43,13 +43,18 @@ class Encoder:
         return bounded(self.row(dataset, weight, "pearson gain"))
 
 
+def is_usual(row: Result) -> bool:
+    """Tell whether a row has mean pooling, every component, and the cosine and the folds of the paper."""
+    other = (" by " in row.protocol, DIRECT in row.protocol, row.protocol.startswith("trained on train"))
+    return row.pooling in ("", "mean") and not any(other)
+
+
 @cache
 def _usual_rows() -> dict[tuple[object, ...], list[Result]]:
     """Return the rows with mean pooling, cosine, every component and the settings of the paper, by their cell."""
     cells: dict[tuple[object, ...], list[Result]] = {}
     for row in results(FOCUS):
-        other = (" by " in row.protocol, DIRECT in row.protocol, row.protocol.startswith("trained on train"))
-        if row.seed is None and row.pooling in ("", "mean") and not any(other):
+        if row.seed is None and is_usual(row):
             cell = (row.encoder, row.dataset, row.weight, row.metric, row.strategy != UNTRAINED, order_of(row))
             cells.setdefault(cell, []).append(row)
     return cells

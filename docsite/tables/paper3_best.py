@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from docsite.kept import matching, results, single, source
 from docsite.tables.cells import NONE, figure, grid, points, shown, slashed
-from docsite.tables.paper3 import CORRELATIONS, FOCUS
+from docsite.tables.paper3 import CORRELATIONS, FOCUS, is_usual
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
-from sentence_distillery.papers.paper3.gains import AFTER, DIRECT, UNTRAINED
+from sentence_distillery.papers.paper3.gains import AFTER, UNTRAINED
 from sentence_distillery.papers.paper3.section import COLUMNS, PRINTED
 
 LABELS, AUGMENTED = "component_focus/sick+labels", "component_focus/stsb+augmented"
@@ -42,7 +42,7 @@ class Line:
     def row(self, dataset: str, metric: str) -> Result:
         """Return the row of a figure."""
         wanted = (self.encoder, dataset, self.weight, metric, self.trained, self.mean_of_weights)
-        return single(self.run, [row for row in results(self.run) if _usual(row) and _cell(row) == wanted], wanted)
+        return single(self.run, [row for row in results(self.run) if _after(row) and _cell(row) == wanted], wanted)
 
 
 def _joined(rows: list[Result]) -> str:
@@ -57,10 +57,9 @@ def _cell(row: Result) -> tuple[object, ...]:
     return row.encoder, dataset, row.weight, row.metric, trained, row.seed == MODEL_SOUP
 
 
-def _usual(row: Result) -> bool:
-    """Tell whether vectors were added after pooling, with every component, and compared as in the paper."""
-    other = (" by " in row.protocol, DIRECT in row.protocol, row.protocol.startswith("trained on train"))
-    return row.pooling in ("", "mean") and row.protocol.endswith(AFTER) and not any(other)
+def _after(row: Result) -> bool:
+    """Tell whether vectors were added after pooling, and the rest is as usual."""
+    return row.protocol.endswith(AFTER) and is_usual(row)
 
 
 MPNET_AUGMENTED = Line("fine-tuned on augmented pairs, too, two seeds", MPNET, STSB, AUGMENTED)

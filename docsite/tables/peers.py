@@ -21,9 +21,12 @@ class Kind:
 
     def mean(self, run: Run, system: str) -> float | None:
         """Return the mean over the sets, None if one of them has no figure."""
-        values = [run.value(system, name, self.protocol, self.metric) for name in self.sets]
-        known = [value for value in values if value is not None]
-        return sum(known) / len(known) if len(known) == len(values) else None
+        return _mean([run.value(system, name, self.protocol, self.metric) for name in self.sets])
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
 KINDS = (
@@ -103,9 +106,8 @@ def suite() -> list[str]:
     rows = []
     for system in dict.fromkeys(key[0] for key in found.rows):
         values = [kind.mean(found, system) for kind in KINDS]
-        known = [value for value in values if value is not None]
-        rows.append([system, *map(one, values), one(sum(known) / len(known) if len(known) == len(values) else None)])
-    return [*grid(head, rows), "", f"{found.about}"]
+        rows.append([system, *map(one, [*values, _mean(values)])])
+    return [*grid(head, rows), "", found.about]
 
 
 def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:

