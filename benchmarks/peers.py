@@ -174,6 +174,6 @@ PEERS: dict[str, Peer] = {
     ),
     "GloVe": Peer("the mean of published word vectors, 50 dimensions", glove),
     "TF-IDF": Peer("words by their frequency in the set, no training", tf_idf),
-    "released + TF-IDF": Peer("the vectors of both, one behind the other", with_words),
+    "released + TF-IDF": Peer("the vectors of both, concatenated", with_words),
     "BM25": Peer("words by BM25, for a search", bm25),
 }
