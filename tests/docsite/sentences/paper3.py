@@ -3,7 +3,7 @@
 import json
 
 from docsite.kept import matching, only
-from docsite.tables.paper3 import CORRELATIONS, FOCUS, Encoder
+from docsite.tables.paper3 import CORRELATIONS, FOCUS, WEIGHTS, Encoder
 from sentence_distillery.evaluation.results import MODEL_SOUP, Result
 from sentence_distillery.papers.paper3.gains import AFTER, BEFORE, CROSSED, TRAINED, UNTRAINED
 from tests.docsite.sentences.spoken import Sentence, bounds, hundred, spoken
@@ -26,6 +26,13 @@ def entailment(encoder: Encoder, *weights: float, digits: int = 1) -> list[str]:
 def entailment_gain(encoder: Encoder, weight: float, digits: int = 2) -> list[str]:
     """The gain in SICK-E, with its interval."""
     return spoken(*bounds(encoder.row("sick", weight, "accuracy gain")), digits=digits)
+
+
+def first_loss(encoder: Encoder, dataset: str, metric: str) -> str:
+    """Return the smallest weight from which on every interval of the gain is below zero."""
+    highest = {weight: encoder.row(dataset, weight, f"{metric} gain").high or 0.0 for weight in WEIGHTS if weight}
+    lost = [weight for weight in highest if all(high < 0 for other, high in highest.items() if other >= weight)]
+    return f"{lost[0]:g}"
 
 
 def crossed(dataset: str, metric: str) -> float:
@@ -66,9 +73,19 @@ def in_the_papers_order() -> dict[str, Sentence]:
             + entailment(l3, 0.0, 0.2, digits=2)
             + spoken(*(on_training_pairs(weight) for weight in (0.0, 0.2)), digits=2),
         ),
-        "fine-tuned, in entailment": (
-            r"SICK-E is (\S+) at 0, (\S+) at 0\.1 and (\S+) at 0\.2: (\S+) \[(\S+), (\S+)\] and (\S+) \[(\S+), (\S+)\]",
-            entailment(l3_with, 0.0, 0.1, 0.2) + entailment_gain(l3_with, 0.1) + entailment_gain(l3_with, 0.2),
+        "fine-tuned at a large weight": (
+            r"it is (\S+) on SICK-R and (\S+) on STS-B\. At 0\.2 SICK-E is (\S+) after (\S+), (\S+) \[(\S+), (\S+)\]",
+            spoken(*(-gain(l3_with, dataset, 6.0) for dataset in SETS))
+            + entailment(l3_with, 0.2, 0.0)
+            + entailment_gain(l3_with, 0.2),
+        ),
+        "where the losses begin": (
+            r"From (\S+) on SICK-R and from (\S+) on STS-B the loss can be told from zero, and SICK-E loses from (\S+) ",
+            [
+                first_loss(l3_with, "sick", "pearson"),
+                first_loss(l3_with, "stsb", "pearson"),
+                first_loss(l3_with, "sick", "accuracy"),
+            ],
         ),
         "L6, in entailment": (
             r"SICK-E goes from (\S+) to (\S+)\s+\((\S+) \[(\S+), (\S+)\]\)",
