@@ -80,7 +80,7 @@ def in_the_papers_order() -> dict[str, Sentence]:
             + entailment_gain(l3_with, 0.2),
         ),
         "where the losses begin": (
-            r"From (\S+) on SICK-R and from (\S+) on STS-B the loss can be told from zero, and SICK-E loses from (\S+) ",
+            r"From (\S+) on SICK-R and from (\S+) on STS-B the loss can be told from zero, and SICK-E loses from (\S+)",
             [
                 first_loss(l3_with, "sick", "pearson"),
                 first_loss(l3_with, "stsb", "pearson"),
