@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import torch
@@ -58,14 +58,6 @@ BATCH, RATE, EPOCHS = 2_048, 0.2, (1, 3, 10)
 NEWS = pa.schema([("title", pa.string()), ("text", pa.string())])
 
 log = logging.getLogger("trained_peers")
-
-
-class Report(TypedDict):
-    """The content of REPORT."""
-
-    about: str
-    machine: dict[str, Any]
-    seconds: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -208,7 +200,7 @@ def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
         seconds = round(core_seconds() - start)
         with atomic_directory(target) as partial:
             encoder.save_pretrained(str(partial))
-        known = read_json(REPORT, Report)["seconds"] if REPORT.exists() else {}
+        known = read_json(REPORT, dict[str, Any])["seconds"] if REPORT.exists() else {}
         write_json(REPORT, {"about": about, "machine": machine(), "seconds": known | {name: seconds}})
         log.info("%s: %d s of a core", name, seconds)
 
