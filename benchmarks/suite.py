@@ -14,7 +14,7 @@ intervals hold 95 % of 2,000 draws of the test texts, pairs or queries; those of
 
 FROM are directories that hold the sets, in folders or in folders of folders. Each encoder's figures on each set are
 kept in `--work`, so an interrupted call goes on where it stopped. `suite.csv` in `--output` has every figure, and
-`differences.csv` what separates `--against` from each other encoder.
+`differences.csv` what separates each of `--against` from each other encoder.
 """
 
 import argparse
@@ -60,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--models", nargs="*", type=Path, default=[], help="directories of further encoders of this library"
     )
     parser.add_argument("--split", choices=("dev", "test"), default="test")
-    parser.add_argument("--against", default="released", help="encoder that the others are compared with (released)")
+    parser.add_argument(
+        "--against", nargs="+", default=["released"], help="encoders that the others are compared with (released)"
+    )
     parser.add_argument("--work", type=Path, default=Path("suite-work"), help="directory that keeps finished work")
     parser.add_argument("--output", type=Path, default=Path("reports/runs/suite"))
     options = parser.parse_args(arguments)
@@ -72,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         today, machine = datetime.date.today().isoformat(), f"{cores()} cores, {platform.machine()}"
         comment = f"python -m benchmarks.suite FROM; {options.split} splits; {today}; {machine}; {about}"
         write_results(options.output / "suite.csv", rows, comment)
-        write_results(options.output / "differences.csv", differences(kept, options.against), "first minus second")
+        found = [row for against in options.against for row in differences(kept, against)]
+        write_results(options.output / "differences.csv", found, "first minus second")
     except InputError as error:
         sys.exit(f"suite: {error}")
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
 
 from benchmarks.encoding import machine
@@ -42,7 +43,14 @@ from sentence_distillery.encoders.options import Teacher
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.tasks import read_task
-from sentence_distillery.io.artifacts import InputError, atomic_directory, read_json, read_table, write_json
+from sentence_distillery.io.artifacts import (
+    InputError,
+    atomic_directory,
+    read_json,
+    read_table,
+    table_parts,
+    write_json,
+)
 from sentence_distillery.io.unavailable import Unavailable
 
 if TYPE_CHECKING:
@@ -188,9 +196,6 @@ def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
         "tokenlearn": lambda: train_tokenlearn(work),
         "StaticEmbedding": lambda: train_static_embedding(corpus, data),
     }
-    about = (
-        f"{len(corpus.texts):,} texts, {len(corpus.pairs):,} pairs; seconds of a core; 'student' has made the labels"
-    )
     for name, make in trainings.items():
         target = output / name
         if target.exists():
@@ -201,6 +206,10 @@ def train(sources: Sequence[Path], output: Path, scored: Sequence[str]) -> None:
         with atomic_directory(target) as partial:
             encoder.save_pretrained(str(partial))
         known = read_json(REPORT, dict[str, Any])["seconds"] if REPORT.exists() else {}
+        sentences = sum(pq.read_metadata(part).num_rows for part in table_parts(work / "sentences"))
+        about = (
+            f"{sentences:,} sentences, {len(corpus.pairs):,} pairs; seconds of a core; 'student' has made the labels"
+        )
         write_json(REPORT, {"about": about, "machine": machine(), "seconds": known | {name: seconds}})
         log.info("%s: %d s of a core", name, seconds)
 
