@@ -1,8 +1,10 @@
-"""Sentences of docs/levers.md and of docs/how-to/distil-your-own-text.md."""
+"""Sentences of docs/levers.md, docs/reference/results.md and docs/how-to/distil-your-own-text.md."""
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from docsite.kept import matching, only, run
+from docsite.tables.peers import KINDS, Kind
 from tests.docsite.sentences.spoken import Sentence, hundred, spoken
 
 PAIR = ("pearson", "spearman")
@@ -48,13 +50,30 @@ def larger_vocabularies() -> list[str]:
     return spoken(*gains)
 
 
+def kept_of_the_teacher(system: str, kinds: Sequence[Kind]) -> float:
+    """Return the percentage of the teacher's mean over kinds of tasks that an encoder has in the suite."""
+    found = run("suite/suite")
+    means = [fmean(kind.mean(found, name) or 0 for kind in kinds) for name in (system, "teacher")]
+    return 100 * means[0] / means[1]
+
+
 def sentences() -> dict[str, Sentence]:
     banking, medical = (
         recalled(domain, "student from released", seeds) - recalled(domain, "student", seeds)
         for domain, seeds in (("banking77", 5), ("medical", 1))
     )
     further = on_dev("further-words", "20,000 further words: `best`") - on_dev("further-words", "without further words")
+    retrieval = [kind for kind in KINDS if kind.title == "retrieval"]
     return {
+        "share of the teacher": (
+            r"the included encoder keeps (\S+) %, and with TF-IDF (\S+) %\. It keeps least in retrieval, (\S+) %",
+            spoken(
+                kept_of_the_teacher("released", KINDS),
+                kept_of_the_teacher("released + TF-IDF", KINDS),
+                kept_of_the_teacher("released", retrieval),
+                digits=0,
+            ),
+        ),
         "start from released": (
             r"and gain (\S+) points of recall@10\. Medical abstracts lose 4 points, not 8, and (\S+) points of",
             spoken(banking, -medical),
