@@ -187,7 +187,7 @@ PEERS: dict[str, Peer] = {
     ),
     "GloVe": Peer("the mean of published word vectors, 50 dimensions", glove),
     "student": Peer(
-        "ours, 256 dimensions, trained on 38,180 sentences of news and captions",
+        "ours, 256 dimensions, trained on a sample of news and captions",
         trained("student", "sentence_distillery", lambda m, place: m.load(place)),
     ),
     "tokenlearn": Peer(

@@ -10,7 +10,8 @@ other sets there. All three have 256 dimensions. StaticEmbedding starts from ran
 size of its authors' recipe (https://huggingface.co/blog/static-embeddings); the epochs are chosen on STS-B dev.
 
 Each encoder is kept in `--output`, so an interrupted call goes on with the next one. reports/trained_peers.json gets
-the seconds of a core that each took, with those of the soft labels, which two of them share.
+the seconds of a core that each took, with those of the soft labels, which two of them share. Of an interrupted training
+it has those since it went on.
 """
 
 import argparse
@@ -28,11 +29,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from benchmarks.domains import Place
 from benchmarks.encoding import machine
 from benchmarks.peers import TRAINED
 from sentence_distillery.benchmarks.assembly import collected
 from sentence_distillery.benchmarks.data import BenchmarkData
-from sentence_distillery.benchmarks.download import folders
 from sentence_distillery.benchmarks.registry import SUITE
 from sentence_distillery.corpus.fingerprints import fingerprint
 from sentence_distillery.distillation.distill import as_teacher, distill
@@ -91,24 +92,17 @@ class Corpus:
 
 
 def read_corpus(sources: Sequence[Path], data: BenchmarkData) -> Corpus:
-    """Read news and captions, without texts that are in a dev or test split."""
+    """Read news, and captions without those of a dev or test split; `distill` leaves out such sentences of articles."""
+    sets = Place(list(sources), Path())
     scored = set(data.fingerprints().tolist())
-    table = read_table(_folder(sources, "news") / "news.parquet", NEWS)
+    table = read_table(sets.folder("news") / "news.parquet", NEWS)
     articles = list(zip(table["title"].to_pylist(), table["text"].to_pylist(), strict=True))
     pictures: dict[str, list[str]] = {}
-    for line in (_folder(sources, "captions") / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
+    for line in (sets.folder("captions") / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
         place, caption = line.split("\t")
         if fingerprint(caption) not in scored:
             pictures.setdefault(place.partition("#")[0], []).append(caption)
     return Corpus([(title or "", text or "") for title, text in articles], list(pictures.values()))
-
-
-def _folder(sources: Sequence[Path], name: str) -> Path:
-    for source in sources:
-        for path in folders(source, name):
-            if path.is_dir():
-                return path
-    raise InputError(f"{', '.join(map(str, sources))}: the folder {name} is missing; give the directory that has it.")
 
 
 def train_student(corpus: Corpus, data: BenchmarkData, work: Path, seed: int) -> StaticEncoder:

@@ -97,6 +97,7 @@ def in_paragraph(page: str, paragraph: str) -> Iterator[Quotation]:
         left = pattern.sub("#", left)
 
 
+@cache
 def is_kept(quotation: Quotation) -> bool:
     """Tell whether kept rows have an interval, a spread or a pair; of a number alone nobody can tell."""
     if quotation.shape == "number":

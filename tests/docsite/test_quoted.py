@@ -61,7 +61,7 @@ def unaccounted(page: str) -> Iterator[Quotation]:
 
 def test_every_figure_in_a_sentence_is_accounted_for() -> None:
     left = [f"{page}: {each} in '{each.paragraph[:60]}…'" for page in PAGES for each in unaccounted(page)]
-    assert left == [], "compare it by a sentence of tests/papers/sentences, or list it in reports/quoted.csv"
+    assert left == [], "compare it by a sentence of tests/docsite/sentences, or list it in reports/quoted.csv"
 
 
 @pytest.mark.parametrize(
