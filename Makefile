@@ -17,7 +17,7 @@
 # make figures     write the tables and the chart of README and docs from the figures that are kept in reports
 # make site        README and docs as a website that needs no network, in build/site; every link checked
 # make lint        ruff, mypy, the figures, the English of pages and messages, the sections of docstrings
-# make lock        requirements.lock from what is installed in .venv, with hashes
+# make lock        requirements.lock, with hashes: what pyproject.toml asks for, in the versions that .venv has
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
@@ -122,11 +122,15 @@ lint: $(READY)
 	python -m docsite.messages
 	python -m docsite.sections
 
-# A pin of torch would name the build of this machine.
+# For every Python and machine, not only for these: a pin that some Python alone needs has a condition. torch has no
+# pin, since it would name the build of this machine, and none of the CUDA packages that it may ask for; sympy it needs.
 lock: $(READY)
 	pip freeze --exclude-editable | grep -v '^torch==' > .venv/frozen.txt
+	echo "torch; sys_platform == 'none'" > .venv/without_torch.txt
 	echo '# Every package with its version and hashes, by `make lock`; torch stands in requirements-torch.txt.' > requirements.lock
-	uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate .venv/frozen.txt >> requirements.lock
+	echo sympy | uv pip compile --quiet --universal --python-version 3.11 --extra dev --constraint .venv/frozen.txt \
+	  --override .venv/without_torch.txt --no-emit-package torch --generate-hashes --no-header --no-annotate \
+	  pyproject.toml - >> requirements.lock
 
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)

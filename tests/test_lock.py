@@ -3,7 +3,10 @@
 import importlib.metadata
 import re
 import tomllib
+from collections.abc import Set
 
+import pytest
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -11,6 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.workspace import ROOT
 
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;\\]+)", re.M)
+CONDITION = re.compile(r"^([A-Za-z0-9_.-]+==[^\\\n]+)", re.M)
 
 
 def pins(name: str) -> dict[str, str]:
@@ -42,9 +46,37 @@ def test_every_pin_but_torch_has_hashes() -> None:
 
 def test_every_pin_installs_on_debians_python() -> None:
     """regression: `make` failed on Debian 12, whose Python is 3.11.2: a package of the site asked for 3.11.5."""
-    about = {name: importlib.metadata.metadata(name).json for name in pins("requirements.lock")}
+    about = {name: importlib.metadata.metadata(name).json for name in installed(pins("requirements.lock").keys())}
     asked = {name: str(about[name].get("requires_python", "")) for name in about}
     assert not {name: asked[name] for name in asked if not SpecifierSet(asked[name]).contains("3.11.2")}
+
+
+@pytest.mark.parametrize("python", ["3.11.2", "3.12.1", "3.13.0", "3.14.0"])
+def test_every_python_gets_all_that_its_packages_ask_for(python: str) -> None:
+    """regression: on Python 3.11.2 redis asks for async_timeout, the lock was of 3.11.7, and Prefect did not start."""
+    here = {name: str(value) for name, value in default_environment().items()}
+    here |= {"python_version": python.rpartition(".")[0], "python_full_version": python, "extra": ""}
+    lines = CONDITION.findall((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    pinned = {canonicalize_name(pin.name) for pin in map(Requirement, lines) if applies(pin, here)}
+    missing = {
+        (package, asked.name)
+        for package in installed(pinned)
+        for asked in map(Requirement, importlib.metadata.requires(package) or [])
+        if applies(asked, here) and canonicalize_name(asked.name) not in pinned | {"torch"}
+    }
+    assert not missing
+
+
+def installed(pinned: Set[str]) -> Set[str]:
+    """Those that this Python has; a few are for another one."""
+    there = {canonicalize_name(found.metadata["Name"]) for found in importlib.metadata.distributions()} & pinned
+    assert len(there) > 300
+    return there
+
+
+def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
+    """Tell whether a requirement without extras holds there."""
+    return requirement.marker is None or requirement.marker.evaluate(environment)
 
 
 def test_extras_cover_one_another() -> None:

@@ -46,7 +46,7 @@ REPAIRS = {
 _SENTENCE_RULES = {
     # "(Reporting by Jane Doe in Paris; Editing by John Roe)": only names and connecting words may follow.
     "credits": r"\(?(?:(?:Additional|Further) )?(?i:reporting|writing|editing|compiled|edited|written) by "
-    r"(?:(?:[A-Z][\w.'’-]*+|and|in|by|for|at|additional|further|reporting|writing|editing|[,;&])\s*+)++[.)]*",
+    r"(?>(?:(?:[A-Z][\w.'’-]*+|and|in|by|for|at|additional|further|reporting|writing|editing|[,;&])\s*+)+)[.)]*",
     # "Copyright 2019 ...", "© BBC", "All rights reserved.", "This material may not be published, broadcast, ...".
     "rights": r"(?:(?i:copyright) )?(?:©|\([cC]\) ?(?:\d{4}|(?i:copyright))).{0,200}"
     r"|(?i:copyright (?:\d{4}|by\b)|all rights reserved).{0,200}"

@@ -36,8 +36,8 @@ selected
 _INLINE, _BLOCK, _BOOLEAN = (frozenset(names.split()) for names in (_INLINE_NAMES, _BLOCK_NAMES, _BOOLEAN_NAMES))
 
 # Atomic, so that nothing is read twice. Groups: the slash of an end tag, the name, the attributes.
-_ATTRIBUTE = r"""\s++[^\s"'<>/=]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?+"""
-_TAG = re.compile(rf"<(/?)([A-Za-z][\w:.-]*+)((?>{_ATTRIBUTE})*+)\s*+/?>")
+_ATTRIBUTE = r"""\s++[^\s"'<>/=]++(?>(?:\s*+=\s*+(?>"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?)"""
+_TAG = re.compile(rf"<(/?)([A-Za-z][\w:.-]*+)((?>(?:{_ATTRIBUTE})*))\s*+/?>")
 _BARE = re.compile(r"""\s([^\s"'<>/=]++)(?!\s*=)(?=\s|$)""")
 _VALUE = re.compile(r"""=\s*+(?>"[^"]*+"|'[^']*+'|[^\s"'=<>`]++)""")
 _DECLARATION = re.compile(r"<(?:!doctype\b|\?[a-z])[^<>]*+>", re.IGNORECASE)

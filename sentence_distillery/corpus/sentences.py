@@ -60,8 +60,8 @@ NEVER_LAST, BEFORE_NUMBERS, ABBREVIATIONS, STARTERS = (
 _KNOWN = NEVER_LAST | BEFORE_NUMBERS | ABBREVIATIONS
 _OPENING = "\"'“‘(["
 # For a text in which each mark is replaced by a full stop, since `re` finds one character much faster than several.
-# Possessive, and it starts only if no mark precedes, so that a long run of marks is read once.
-_CITED = r"(?: ?\[(?:\d{1,3}(?:(?:, ?|[-–])\d{1,3})*+|[a-z]|note \d+|citation needed)\])*+"
+# Atomic, and it starts only if no mark precedes, so that a long run of marks is read once.
+_CITED = r"(?>(?: ?\[(?:\d{1,3}(?>(?:(?:, ?|[-–])\d{1,3})*)|[a-z]|note \d+|citation needed)\])*)"
 _END = re.compile(
     rf"(\.(?<!\.\.)\.*+)([\"'”’)\]]*+)({_CITED})"
     r"(?: +([\"'“‘(\[]*+)(?P<first>[^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
