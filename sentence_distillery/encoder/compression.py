@@ -55,6 +55,27 @@ class Precision(StrEnum):
     LEVELS = "levels"
 
 
+def stored_as(encoder: StaticEncoder) -> Precision:
+    """Tell how the table of an encoder is stored.
+
+    Args:
+        encoder: A static encoder.
+
+    Returns:
+        Its precision; `levels` for a table of float16 with one step.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> stored_as(load()).value
+        'levels'
+
+    Reference:
+        https://github.com/huggingface/safetensors, whose dtypes the tables have
+    """
+    dtype = encoder.stored.dtype.name
+    return Precision.LEVELS if encoder.step is not None and dtype == "float16" else Precision(dtype)
+
+
 def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
     """Compute the principal directions of a table of token vectors.
 

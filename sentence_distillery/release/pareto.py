@@ -26,7 +26,7 @@ from sentence_transformers import SentenceTransformer
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_model
-from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
+from sentence_distillery.encoder.compression import Precision, compressed, principal_directions, stored_as
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.encoders.options import AnyTeacher
@@ -129,7 +129,8 @@ def own_rows(encoder: StaticEncoder, words: Path, workload: Workload) -> Iterato
 def released_rows(released: Path, workload: Workload) -> Iterator[Row]:
     """Yield a row for the student that ships, if there is one."""
     if released.is_dir():
-        shape = (Precision.LEVELS.value, StaticEncoder.load(released).dimension, megabytes(released))
+        encoder = StaticEncoder.load(released)
+        shape = (stored_as(encoder).value, encoder.dimension, megabytes(released))
         yield _row("released", "own", shape, partial(StaticEncoder.load, released), workload)
 
 
