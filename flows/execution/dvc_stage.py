@@ -27,7 +27,7 @@ from dvc.stage import PipelineStage, Stage
 from dvc.stage.cache import RunCacheNotFoundError, _get_stage_hash
 
 from flows.execution.locks import locked
-from flows.execution.process import PARENT, STAGE
+from flows.execution.process import PARENT, STAGE, end_group_on_term
 from flows.execution.remedies import one_line
 
 FAILED = 255  # DVC's own status
@@ -212,6 +212,7 @@ def main() -> None:
     parser.add_argument("--pull", action="store_true")
     parser.add_argument(PARENT, type=int, help="process that has started this one")
     options = parser.parse_args()
+    end_group_on_term()
     be_named(STAGE, options.name)
     os.chdir(options.directory)
     tell = teller(options.tell)

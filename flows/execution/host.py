@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
-from flows.execution.process import HANDOFF, HOST, STAGE, bound, end_with_parent, without_git
+from flows.execution.process import HANDOFF, HOST, STAGE, bound, end_group_on_term, end_with_parent, without_git
 
 LONGEST = 2**18  # bytes of a request
 NEEDED = (STAGE, HANDOFF)  # modules of the forks, loaded before the first one
@@ -158,8 +158,9 @@ def _fork(graph: _Graph, request: dict[str, Any], output: int, told: int) -> int
     status = 1
     try:  # the fork never returns from here
         os.setsid()
-        end_with_parent(host)
         signal.set_wakeup_fd(-1)
+        end_group_on_term()
+        end_with_parent(host)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for descriptor in (1, 2):
             os.dup2(output, descriptor)

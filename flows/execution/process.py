@@ -88,6 +88,17 @@ def end_with_parent(parent: int | None = None) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+def end_group_on_term() -> None:
+    """On SIGTERM, end the whole group if this process leads it: the shell of a stage's command would not tell it on."""
+    if os.getpgrp() == os.getpid():
+        signal.signal(signal.SIGTERM, _end_group)
+
+
+def _end_group(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    os.killpg(0, number)
+
+
 def name_process(name: str) -> None:
     """Give this process a name of at most 15 bytes in the system's list, since a fork has that of its parent."""
     if sys.platform == "linux":

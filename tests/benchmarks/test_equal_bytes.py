@@ -34,16 +34,11 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StaticEncoder:
 
 
 def test_fewer_bits_leave_room_for_more_dimensions(small: StaticEncoder) -> None:
-    found = dict(equal_bytes.students(small))
-    released, *others = found
-    assert released.startswith("released: 45,947 tokens, ")
-    assert [(found[name].dimension, str(found[name].stored.dtype)) for name in others[1::2]] == [
-        (16, "float16"),
-        (40, "int8"),
-    ]
-    assert others[1] == f"{len(small.stored)} tokens, 16 dimensions, 16 bits"
-    fewer, all_words = (found[others[place]] for place in (2, 3))
-    assert fewer.dimension > all_words.dimension
+    fewer, wide, fewer_bits, both = equal_bytes.students(small)
+    assert [(each.dimension, str(each.stored.dtype)) for each in (wide, both)] == [(16, "float16"), (40, "int8")]
+    assert equal_bytes.shape(wide) == f"{len(small.stored)} tokens, 16 dimensions, 16 bits"
+    assert len(fewer.stored) < len(wide.stored)
+    assert fewer_bits.dimension > both.dimension
 
 
 def test_the_figures_that_are_kept(small: StaticEncoder) -> None:

@@ -101,24 +101,32 @@ def is_whole(root: Path, done: subprocess.CompletedProcess[str]) -> None:
     assert (root / "b.txt").read_text(encoding="utf-8") == "wholeb 1\n"
 
 
-@pytest.mark.parametrize("stopped", ["fork", "host", None])
-def test_a_killed_run_and_the_next(stopped: str | None, workspace: Path, begun: Path) -> None:
+@pytest.mark.parametrize("stopped", ["fork", "host", "both killed"])
+def test_a_killed_run_and_the_next(stopped: str, workspace: Path, begun: Path) -> None:
     """fault 5: processes of a killed run end after it; until then DVC refused their files to the next run.
 
-    A process that is stopped does so late. Without one, only the command of the stage is left, which wrote on.
+    A process that is stopped does so late. If the fork is killed, too, the command of the stage is left, and writes on.
     """
     with at_work(COMMAND, workspace, begun) as run:
         family = processes(run)
-        if stopped is not None:
-            family[stopped].suspend()
+        family["host" if stopped == "host" else "fork"].suspend()
         run.kill()
         run.wait()
-        if stopped is None:
-            wait_until(lambda: not family["fork"].is_running(), "the fork has ended")
+        if stopped == "both killed":
+            family["fork"].kill()
+            wait_until(lambda: has_ended(family["fork"]), "the fork has ended")
         done = terminal(workspace)
         is_whole(workspace, done)
         line = rf"Ended process {family['fork'].pid} \({STAGE} a\), which an interrupted run had left\."
         assert re.search(line, done.stdout)
+        wait_until(lambda: has_ended(family["command"]), "the command has ended")
+
+
+def test_the_command_of_a_killed_run_ends(workspace: Path, begun: Path) -> None:
+    """regression: the shell of a command did not tell it of the end, so a retraining's stage went on for hours."""
+    with at_work(COMMAND, workspace, begun) as run:
+        family = processes(run)
+        run.kill()
         wait_until(lambda: has_ended(family["command"]), "the command has ended")
 
 
