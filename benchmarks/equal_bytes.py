@@ -2,7 +2,8 @@
 
 Reads the student of a run of `best` (models/student, data/soft_labels) and makes smaller ones of 16 MB each: fewer
 words leave room for more dimensions, and so do fewer bits. Each is scored on the sets of `release.gate`, without a test
-split. `equal-bytes.csv` in `--output` has the figures, with those of the released encoder.
+split. `equal-bytes.csv` in `--output` has the figures, with those of the released encoder, and
+`equal-bytes-differences.csv` how each differs from that one by kind of task, with intervals.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.suite import remembered
 from sentence_distillery.benchmarks.assembly import collected
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions, stored_as
 from sentence_distillery.encoder.static_encoder import StaticEncoder
@@ -23,14 +25,14 @@ from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.results import Result, write_results
 from sentence_distillery.evaluation.tasks import TaskSet
 from sentence_distillery.io.artifacts import InputError
-from sentence_distillery.release.gate import KINDS, read
+from sentence_distillery.release.gate import KINDS, compare, read
 from sentence_distillery.release.pareto import token_counts
 from sentence_distillery.release.release import largest_dimension, with_common_words
 from sentence_distillery.runtime.machine import cores
 from stages import paths
 from stages.release.release import SETS, WORK
 
-COMMON = (20_000, 30_000, 40_000, 60_000)  # of GloVe's words
+COMMON = (20_000, 30_000, 40_000, 50_000, 60_000)  # of GloVe's words
 MAIN = ("spearman", "ap", "accuracy", "ndcg_at_10")
 
 log = logging.getLogger("equal_bytes")
@@ -45,24 +47,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         data = collected(SETS, options.source, WORK)
         tasks = [read(data, *each) for sets in KINDS.values() for each in sets]
-        student = StaticEncoder.load(paths.STUDENT)
-        rows = [row for name, encoder in students(student) for row in scored(name, encoder, tasks)]
+        student, released = StaticEncoder.load(paths.STUDENT), StaticEncoder.load("released")
+        found = {shape(encoder): encoder for encoder in students(student)}
+        named = {f"released: {shape(released)}": released} | found
+        rows = [row for name, encoder in named.items() for row in scored(name, encoder, tasks)]
+        changes = [row for name, encoder in found.items() for row in differences(name, released, encoder, data)]
     except InputError as error:
         sys.exit(f"equal_bytes: {error}")
     machine = f"{cores()} cores, {platform.machine()}"
     comment = f"python -m benchmarks.equal_bytes FROM, of a student of {student.dimension} dimensions"
-    write_results(options.output / "equal-bytes.csv", rows, f"{comment}; {datetime.date.today()}; {machine}")
+    comment += f"; {datetime.date.today()}; {machine}"
+    write_results(options.output / "equal-bytes.csv", rows, comment)
+    write_results(options.output / "equal-bytes-differences.csv", changes, comment)
 
 
-def students(student: StaticEncoder) -> Iterator[tuple[str, StaticEncoder]]:
-    """Yield the released encoder, and each smaller student, with its shape as its name."""
-    released = StaticEncoder.load("released")
-    yield f"released: {shape(released)}", released
+def students(student: StaticEncoder) -> Iterator[StaticEncoder]:
+    """Yield each smaller student."""
     directions = principal_directions(student.table, token_counts(student, paths.SOFT_LABELS / WORDS))
     for precision, most in product((Precision.LEVELS, Precision.INT8), COMMON):
         common = with_common_words(student, most)
-        small = compressed(common, directions, largest_dimension(common, precision), precision)
-        yield shape(small), small
+        yield compressed(common, directions, largest_dimension(common, precision), precision)
 
 
 def shape(encoder: StaticEncoder) -> str:
@@ -77,6 +81,14 @@ def scored(name: str, encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Itera
     log.info("%s", name)
     once = remembered(encoder)
     yield from filter(is_main, evaluate(once, list(tasks), name=name))
+
+
+def differences(name: str, old: StaticEncoder, new: StaticEncoder, data: BenchmarkData) -> Iterator[Result]:
+    """Yield how an encoder differs from another one on each kind of task."""
+    for found in compare(old, new, data):
+        change, size = found.new - found.old, len(found.sets)
+        system = f"{name} - released"
+        yield Result(system, found.kind, "", "kind", "difference", change, size, low=found.low, high=found.high)
 
 
 def is_main(row: Result) -> bool:

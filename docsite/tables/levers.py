@@ -31,7 +31,7 @@ FIRST_COLUMN = {
     "start": "start",
     "with-words": "weight of the encoder",
 }
-BEST, EARLIER = "best", "levers/test"
+BEST, EARLIER, EQUAL = "best", "levers/test", "levers/equal-bytes"
 
 
 def test_splits() -> list[str]:
@@ -51,5 +51,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers test": test_splits,
     "levers with-words-full": partial(settings, "levers/with-words-full", "all examples", digits=1),
     "levers with-words-few-shot": partial(settings, "levers/with-words-few-shot", "8 of each label", digits=1),
+    "levers equal-bytes": partial(settings, EQUAL, "16 MB", digits=1, protocols=("mean", "cosine", "search")),
+    "levers equal-bytes-full": partial(settings, EQUAL, "all examples", digits=1, protocols=("full",)),
+    "levers equal-bytes-few-shot": partial(settings, EQUAL, "8 of each label", digits=1, protocols=("few-shot",)),
     "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),
 }

@@ -1,6 +1,6 @@
 """The one shape of most tables: a row for each setting of a kept run, a column for each set."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from docsite.kept import results, source
 from docsite.tables.cells import cells_of, grid
@@ -23,8 +23,9 @@ TITLES: dict[Place, str] = {
     ("banking77", "train", "C = 1"): "accuracy, C = 1",
     ("banking77", "train", "C = 10"): "C = 10",
     ("imdb", "train", "sgd"): "F1",
+    ("mrpc", "train", "cosine"): "MRPC train",
     **{
-        (name, "train", protocol): title
+        (name, split, protocol): title
         for name, title in {
             "trec": "TREC",
             "subj": "SUBJ",
@@ -33,13 +34,20 @@ TITLES: dict[Place, str] = {
             "banking77": "Banking77",
         }.items()
         for protocol in ("few-shot", "full")
+        for split in ("train", "dev")
     },
 }
 
 
-def settings(name: str, title: str, digits: int = 2, compared: bool = True) -> list[str]:
-    """Return the table of a kept run: a row for each system, a column for each set, the best in bold if compared."""
-    return [*rows_of(results(name), title, digits, compared), "", source(name)]
+def settings(
+    name: str, title: str, digits: int = 2, compared: bool = True, protocols: Collection[str] = ()
+) -> list[str]:
+    """Return the table of a kept run, or of some of its protocols.
+
+    It has a row for each system and a column for each set, the best figures in bold if they are compared.
+    """
+    rows = [row for row in results(name) if not protocols or row.protocol in protocols]
+    return [*rows_of(rows, title, digits, compared), "", source(name)]
 
 
 def rows_of(rows: Sequence[Result], title: str, digits: int = 2, compared: bool = True) -> list[str]:
