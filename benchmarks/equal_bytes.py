@@ -19,7 +19,7 @@ from benchmarks.suite import remembered
 from sentence_distillery.benchmarks.assembly import collected
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.soft_labels import WORDS
-from sentence_distillery.encoder.compression import Precision, compressed, principal_directions, stored_as
+from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.evaluation.evaluate import evaluate
 from sentence_distillery.evaluation.results import Result, write_results
@@ -71,9 +71,7 @@ def students(student: StaticEncoder) -> Iterator[StaticEncoder]:
 
 def shape(encoder: StaticEncoder) -> str:
     """Name an encoder by its tokens, dimensions and bits."""
-    bits = 8 * encoder.stored.dtype.itemsize
-    assert stored_as(encoder) in (Precision.LEVELS, Precision.INT8)
-    return f"{len(encoder.stored):,} tokens, {encoder.dimension} dimensions, {bits} bits"
+    return f"{len(encoder.stored):,} tokens, {encoder.dimension} dimensions, {8 * encoder.stored.itemsize} bits"
 
 
 def scored(name: str, encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[Result]:
