@@ -70,7 +70,8 @@ def stored_as(encoder: StaticEncoder) -> Precision:
         'levels'
 
     Reference:
-        https://github.com/huggingface/safetensors, whose dtypes the tables have
+        Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
+        Empirical Evaluation, https://arxiv.org/abs/2004.09602
     """
     dtype = encoder.stored.dtype.name
     return Precision.LEVELS if encoder.step is not None and dtype == "float16" else Precision(dtype)
