@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from docsite.kept import matching, results, source
+from docsite.tables.cells import bounded, grid
 from docsite.tables.settings import rows_of, settings
 
 FIRST_COLUMN = {
@@ -32,6 +33,7 @@ FIRST_COLUMN = {
     "with-words": "weight of the encoder",
 }
 BEST, EARLIER, EQUAL = "best", "levers/test", "levers/equal-bytes"
+DIFFERENCES = f"{EQUAL}-differences"
 
 
 def test_splits() -> list[str]:
@@ -46,12 +48,21 @@ def test_splits() -> list[str]:
     return [*rows_of([*now, *results(EARLIER)], "system"), "", f"{source(BEST)} {source(EARLIER)}"]
 
 
+def by_kind() -> list[str]:
+    """How each student of 16 MB differs from the released one on each kind of task."""
+    rows = {(row.system.removesuffix(" - released"), row.dataset): row for row in results(DIFFERENCES)}
+    systems, kinds = (list(dict.fromkeys(key)) for key in zip(*rows, strict=True))
+    cells = ([system, *(bounded(rows[system, kind]) for kind in kinds)] for system in systems)
+    return [*grid(["16 MB, less the released encoder", *kinds], cells), "", source(DIFFERENCES)]
+
+
 TABLES: dict[str, Callable[[], list[str]]] = {
     **{f"levers {name}": partial(settings, f"levers/{name}", title) for name, title in FIRST_COLUMN.items()},
     "levers test": test_splits,
     "levers with-words-full": partial(settings, "levers/with-words-full", "all examples", digits=1),
     "levers with-words-few-shot": partial(settings, "levers/with-words-few-shot", "8 of each label", digits=1),
     "levers equal-bytes": partial(settings, EQUAL, "16 MB", digits=1, protocols=("mean", "cosine", "search")),
+    "levers equal-bytes-differences": by_kind,
     "levers equal-bytes-full": partial(settings, EQUAL, "all examples", digits=1, protocols=("full",)),
     "levers equal-bytes-few-shot": partial(settings, EQUAL, "8 of each label", digits=1, protocols=("few-shot",)),
     "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),
