@@ -109,7 +109,9 @@ def test_a_killed_run_and_the_next(stopped: str, workspace: Path, begun: Path) -
     """
     with at_work(COMMAND, workspace, begun) as run:
         family = processes(run)
-        family["host" if stopped == "host" else "fork"].suspend()
+        late = family["host" if stopped == "host" else "fork"]
+        late.suspend()
+        wait_until(lambda: late.status() == psutil.STATUS_STOPPED, "it has stopped")  # else a SIGTERM overtakes it
         run.kill()
         run.wait()
         if stopped == "both killed":
