@@ -13,7 +13,7 @@ tokens have the zero vector and punctuation is unknown, which is why the fast pa
 terms with punctuation, such as c++, words in which one may stand keep theirs (see `terms`).
 
 A vector at unit length is the same for the table and for a multiple of it. So a table of 255 levels (int8) is summed
-directly, in 16-bit integers: exact for up to 258 tokens, and more than twice as fast as float32.
+directly, in 16-bit integers, 258 tokens at a time: exact, and twice as fast as in float32.
 """
 
 import json
@@ -68,7 +68,7 @@ SMALLEST_BATCH = 2_048
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
 FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
-EXACT = 32_767 // LEVELS  # tokens whose sum is sure to fit in 16 bits
+EXACT = 32_767 // LEVELS  # tokens whose sum fits in 16 bits
 LONG_TEXT = 10_000  # bytes
 KNOWN_CUTS = 200_000  # unknown words whose pieces are cached
 
@@ -115,17 +115,16 @@ class _Blanks(dict[int, int]):
 
 
 class _LongBlanks(dict[int, int | str]):
-    """The same, with as many blanks as the character has bytes."""
+    """The same, with as many blanks as the character has bytes; ASCII is left to the byte table."""
 
     def __missing__(self, code: int) -> int | str:
-        self[code] = " " * len(chr(code).encode()) if is_punctuation(chr(code)) else code
+        self[code] = " " * len(chr(code).encode()) if code > 127 and is_punctuation(chr(code)) else code
         return self[code]
 
 
 _ASCII = _translation()
 _PUNCTUATION = _Blanks()
 _AS_LONG = _LongBlanks()
-_LOWER = bytes(range(128)).lower() + bytes(range(128, 256))
 
 
 class Derived:
@@ -630,9 +629,9 @@ class StaticEncoder(Interface):
 
     def _sums(self, tokens: TokenIds) -> tuple[Floats, float]:
         """Compute (sentences, dimension) float32 sums of token vectors, exact for levels, and their unit."""
-        if self._levels is None or tokens.lengths.max(initial=0) > EXACT:
+        if self._levels is None:
             return tokens.sums(self.table), 1.0
-        return tokens.sums(self._levels).astype(np.float32), self.step or 1.0
+        return tokens.exact_sums(self._levels, EXACT), self.step or 1.0
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
@@ -715,27 +714,31 @@ class StaticEncoder(Interface):
         punctuation.
         """
         data, ends = _joined(sentences)
-        blanked = data.translate(_ASCII)
+        terms, table = self._terms, self._bytes
+        blanked = data.translate(table)
         codes = np.frombuffer(blanked, dtype=np.int8)
-        terms = self._terms
         if codes.min() > 0:
-            return blanked if terms is None else terms.restore(data.translate(_LOWER), blanked), ends
+            return blanked if terms is None else terms.restore(data, blanked), ends
         starts = np.concatenate([[0], ends + 1])
         rows = np.unique(np.searchsorted(ends, np.flatnonzero(codes <= 0))).tolist()
         spans = [(int(starts[row]), int(ends[row])) for row in rows]
         normalized = [self.tokenizer.normalizer.normalize_str(data[start:end].decode()) for start, end in spans]
         if terms is None:
-            parts = [text.translate(_PUNCTUATION).encode().translate(_ASCII) for text in normalized]
+            parts = [text.translate(_PUNCTUATION).encode().translate(table) for text in normalized]
         else:
             normalized = [text.translate(terms.emoji) for text in normalized]
-            parts = [text.translate(_AS_LONG).encode().translate(_ASCII) for text in normalized]
+            parts = [text.translate(_AS_LONG).encode().translate(table) for text in normalized]
         grown = np.zeros_like(ends)
         grown[rows] = [len(part) - (end - start) for part, (start, end) in zip(parts, spans, strict=True)]
         blanked = _replaced(blanked, spans, parts)
         if terms is not None:
-            kept = _replaced(data, spans, [text.encode() for text in normalized]).translate(_LOWER)
-            blanked = terms.restore(kept, blanked)
+            blanked = terms.restore(_replaced(data, spans, [text.encode() for text in normalized]), blanked)
         return blanked, ends + np.cumsum(grown)
+
+    @Shared
+    def _bytes(self) -> bytes:
+        """The byte table of `_lower_and_blank`."""
+        return _ASCII if self._terms is None else self._terms.marked(_ASCII)
 
     @Shared
     def _terms(self) -> Terms | None:

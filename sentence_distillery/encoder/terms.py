@@ -1,10 +1,10 @@
 """Find the possible terms of a student in a text, for the fast path of the encoder.
 
-The fast path replaces punctuation by blanks, and a term is written with punctuation. So words that might hold a term
-are put back as they were, and are then looked up whole, or cut by the tokenizer:
+The fast path replaces punctuation by blanks, and a term is written with punctuation. So its signs get a mark instead,
+and words that might hold a term are put back as they were; they are then looked up whole, or cut by the tokenizer:
 
-    kept      the c++, of today, e-mail        terms: c++, covid-19
-    blanked   the c    of today  e mail
+    text      The C++, of today, e-mail        terms: c++, covid-19
+    marked    the c!!  of today  e!mail
     restored  the c++  of today  e mail        no term has a hyphen between e and ma
 
 The two characters on either side of a sign decide. They may put back a word without a term, which the tokenizer then
@@ -20,6 +20,8 @@ from sentence_distillery.encoder.tokenizer import is_emoji, is_punctuation
 
 _BYTES = 256
 _BLANK = ord(" ")
+_MARK = 1  # a control, which no normalised text has
+_LOWER = np.frombuffer(bytes(range(_BYTES)).lower(), np.uint8)
 _IN_WORDS = b"0123456789abcdefghijklmnopqrstuvwxyz_"
 _KINDS = len(_IN_WORDS) + 1  # each of them, and 0 for any other byte
 _MOST_TRIMMED = 4  # signs at either end of a word; more of them stay, which changes no token
@@ -34,8 +36,9 @@ class Terms:
 
     Example:
         >>> terms = Terms(["c++", "covid-19", "😀"])
-        >>> terms.restore(b"the c++, e-mail\\n", b"the c    e mail ")
-        b'the c++  e mail '
+        >>> text = b"the C++, e-mail\\n"
+        >>> terms.restore(text, text.translate(terms.marked(bytes(range(256)).lower())))
+        b'the c++, e mail\\n'
         >>> "a😀".translate(terms.emoji)
         'a 😀 '
     """
@@ -50,6 +53,7 @@ class Terms:
             self._sign[ord(sign)] = 1 << number
         self._kind = np.zeros(_BYTES, np.uint8)
         self._kind[np.frombuffer(_IN_WORDS, np.uint8)] = np.arange(1, _KINDS)
+        self._kind = self._kind[_LOWER]
         self._around = np.zeros((_KINDS,) * 4, np.uint16)  # the signs that a term has between these four
         for term in signed:
             self._allow(term)
@@ -70,29 +74,35 @@ class Terms:
     def _kind_of(self, character: str) -> int:
         return int(self._kind[ord(character)]) if character.isascii() else 0
 
-    def restore(self, kept: bytes, blanked: bytes) -> bytes:
-        """Put back the words that may contain a term.
+    def marked(self, table: bytes) -> bytes:
+        """Return a byte table like `table`, by which `restore` finds the signs of terms."""
+        return np.where(self._sign, np.uint8(_MARK), np.frombuffer(table, np.uint8)).tobytes()
+
+    def restore(self, text: bytes, marked: bytes) -> bytes:
+        """Put back the words that may contain a term, in lower case.
 
         Args:
-            kept: Normalised text that ends with a line feed.
-            blanked: The same bytes with blanks for punctuation and white space.
+            text: Text that ends with a line feed, normalised but for the case of ASCII.
+            marked: The same bytes, translated by `marked`, with blanks for other punctuation and white space.
 
         Returns:
-            `blanked`, with words of `kept`.
+            `marked`, with words of `text`, and blanks for other marks.
         """
-        codes = np.frombuffer(kept, np.uint8)
-        places = np.flatnonzero(self._sign[codes])
-        kinds = np.concatenate([[0, 0], self._kind[codes], [0, 0]])
-        signs = self._around[kinds[places], kinds[places + 1], kinds[places + 3], kinds[places + 4]]
+        codes = np.frombuffer(text, np.uint8)
+        restored = np.frombuffer(marked, np.uint8).copy()
+        places = np.flatnonzero(restored == _MARK)
+        restored[places] = _BLANK
+        # Beyond either end there is the line feed, whose place is -1, too
+        around = np.maximum(places - 2, -1), places - 1, places + 1, np.minimum(places + 2, len(codes) - 1)
+        signs = self._around[tuple(self._kind[codes[at]] for at in around)]
         hits = places[signs & self._sign[codes[places]] != 0]
         if len(hits) == 0:
-            return blanked
+            return restored.tobytes()
         spaces = np.flatnonzero(codes <= _BLANK)
         words = np.unique(np.searchsorted(spaces, hits))
         starts, stops = self._trimmed(codes, np.where(words > 0, spaces[words - 1] + 1, 0), spaces[words])
         inside = _ranges(starts, stops - starts)
-        restored = np.frombuffer(blanked, np.uint8).copy()
-        restored[inside] = codes[inside]
+        restored[inside] = _LOWER[codes[inside]]
         return restored.tobytes()
 
     def _trimmed(

@@ -85,6 +85,17 @@ class TokenIds:
         offsets = self.offsets.astype(self.ids.dtype)  # one index type, or SciPy would copy the ids
         return np.asarray(csr_array((data, self.ids, offsets), shape=(len(self), len(table))) @ table)
 
+    def exact_sums(self, table: NDArray[np.int16], most: int) -> Floats:
+        """Compute `sums` of at most `most` tokens at a time, which 16 bits hold, and add them up in float32."""
+        counts = np.maximum(-(-self.lengths // most), 1)
+        if len(self) == counts.sum():
+            return self.sums(table).astype(np.float32)
+        ends = np.cumsum(counts)
+        places = np.arange(ends[-1], dtype=np.int32)
+        starts = np.repeat(self.offsets[:-1], counts) + most * (places - np.repeat(ends - counts, counts))
+        parts = TokenIds(self.ids, np.append(starts, self.offsets[-1])).sums(table)
+        return TokenIds(places, np.append(0, ends)).sums(parts.astype(np.float32))
+
     def _few_sums(self, table: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
         """Compute `sums` without SciPy; np.cumsum always adds in the same order, np.sum does not."""
         terms = table[self.ids] if weights is None else table[self.ids] * weights[self.ids, None]
