@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, Literal, Self, TypeVar, overload
@@ -610,28 +611,39 @@ class StaticEncoder(Interface):
         for start in range(0, len(tokens), CHUNK):
             chunk = tokens.span(start, min(start + CHUNK, len(tokens)))
             if normalize:
-                unit_rows(self._directions(chunk)[:, :width], out=vectors[start : start + CHUNK])
+                unit_rows(self._directions(chunk, width)[:, :width], out=vectors[start : start + CHUNK])
             else:
-                vectors[start : start + CHUNK] = self._means(chunk)[:, :width]
+                vectors[start : start + CHUNK] = self._means(chunk, width)[:, :width]
         return vectors
 
-    def _directions(self, tokens: TokenIds) -> Floats:
-        """Compute (sentences, dimension) float32 embeddings of any length, from sums in place of means."""
-        return self.pool(tokens) if self.linear is not None else self._deepened(self._sums(tokens)[0])
+    def _directions(self, tokens: TokenIds, width: int) -> Floats:
+        """Compute float32 embeddings of any length, from sums in place of means; their first `width` numbers count."""
+        return self.pool(tokens) if self.linear is not None else self._deepened(self._sums(tokens, width)[0])
 
-    def _means(self, tokens: TokenIds) -> Floats:
-        """Compute (sentences, dimension) float32 means of known tokens (kind paper: all tokens), after the layers."""
+    def _means(self, tokens: TokenIds, width: int) -> Floats:
+        """Compute float32 means of known tokens (kind paper: all tokens), after the layers; `width` as above."""
         if self.linear is not None:
             return self.pool(tokens)
         known = tokens.without(UNKNOWN_ID)
-        sums, unit = self._sums(known)
+        sums, unit = self._sums(known, width)
         return self._deepened(sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None])
 
-    def _sums(self, tokens: TokenIds) -> tuple[Floats, float]:
-        """Compute (sentences, dimension) float32 sums of token vectors, exact for levels, and their unit."""
-        if self._levels is None:
-            return tokens.sums(self.table), 1.0
-        return tokens.exact_sums(self._levels, EXACT), self.step or 1.0
+    def _sums(self, tokens: TokenIds, width: int) -> tuple[Floats, float]:
+        """Compute float32 sums of token vectors, exact for levels, and their unit; all numbers if a layer follows."""
+        fits = self.truncate_dim is not None and width <= self.truncate_dim and self.kind == "static"
+        table = self._narrow if fits else self._summed
+        if table.dtype == np.float32:
+            return tokens.sums(table), 1.0
+        return tokens.exact_sums(table, EXACT), self.step or 1.0
+
+    @property
+    def _summed(self) -> NDArray[Any]:
+        return self.table if self._levels is None else self._levels
+
+    @cached_property
+    def _narrow(self) -> NDArray[Any]:
+        """The same, cut to `truncate_dim`: fewer numbers to sum."""
+        return np.ascontiguousarray(self._summed[:, : self.truncate_dim])
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
@@ -781,11 +793,7 @@ class StaticEncoder(Interface):
         """Replace each unknown word, by its place, by its pieces."""
         distinct, kinds = _distinct(words, unknown)
         pieces = TokenIds.from_lists(self._pieces(distinct)).take(kinds)
-        lengths = np.ones(len(ids), dtype=np.int64)
-        lengths[unknown] = pieces.lengths
-        flat = np.repeat(ids, lengths)
-        flat[flat == _ABSENT] = pieces.ids
-        return TokenIds(flat, np.concatenate([[0], np.cumsum(lengths)])[offsets])
+        return TokenIds(ids, offsets).replaced(unknown, pieces)
 
     def _pieces(self, words: list[str]) -> list[list[int]]:
         """Look up the ids of each word's pieces, and cache them: unknown words recur in later batches."""

@@ -25,6 +25,7 @@ _LOWER = np.frombuffer(bytes(range(_BYTES)).lower(), np.uint8)
 _IN_WORDS = b"0123456789abcdefghijklmnopqrstuvwxyz_"
 _KINDS = len(_IN_WORDS) + 1  # each of them, and 0 for any other byte
 _MOST_TRIMMED = 4  # signs at either end of a word; more of them stay, which changes no token
+_LONG_WORD = 32  # characters
 _ANY = slice(None)
 
 
@@ -98,9 +99,9 @@ class Terms:
         hits = places[signs & self._sign[codes[places]] != 0]
         if len(hits) == 0:
             return restored.tobytes()
-        spaces = np.flatnonzero(codes <= _BLANK)
-        words = np.unique(np.searchsorted(spaces, hits))
-        starts, stops = self._trimmed(codes, np.where(words > 0, spaces[words - 1] + 1, 0), spaces[words])
+        starts = _reached(codes, hits, -1) + 1
+        first = np.diff(starts, prepend=-1) > 0  # of the hits in a word
+        starts, stops = self._trimmed(codes, starts[first], _reached(codes, hits[first], 1))
         inside = _ranges(starts, stops - starts)
         restored[inside] = _LOWER[codes[inside]]
         return restored.tobytes()
@@ -126,6 +127,19 @@ def _idle(used: set[str]) -> NDArray[np.bool_]:
 def _first_sign(term: str) -> int:
     """Return the place of the first sign of a term; all its signs are in ASCII."""
     return next(place for place, character in enumerate(term) if is_punctuation(character))
+
+
+def _reached(codes: NDArray[np.uint8], places: NDArray[np.int64], step: int) -> NDArray[np.int64]:
+    """Go from each place in steps of 1 or -1 to the first white space; before all there is the last line feed, -1."""
+    reached, going = places.copy(), np.arange(len(places))
+    for _ in range(_LONG_WORD):
+        going = going[codes[reached[going]] > _BLANK]
+        if not going.size:
+            return reached
+        reached[going] += step
+    spaces = np.append(-1, np.flatnonzero(codes <= _BLANK))  # in long words so many steps would take long
+    reached[going] = spaces[np.searchsorted(spaces, places[going]) - (step < 0)]
+    return reached
 
 
 def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

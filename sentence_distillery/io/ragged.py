@@ -71,6 +71,19 @@ class TokenIds:
         kept = self.ids != token
         return TokenIds(self.ids[kept], np.concatenate([[0], np.cumsum(kept)])[self.offsets])
 
+    def replaced(self, places: NDArray[np.int64], pieces: "TokenIds") -> "TokenIds":
+        """Replace the ids at these ascending places by those of `pieces`: none, one or several for each."""
+        grown = np.concatenate([[0], np.cumsum(pieces.lengths - 1)])
+        starts = places + grown[:-1] - pieces.offsets[:-1]
+        new = np.repeat(starts, pieces.lengths) + np.arange(len(pieces.ids))
+        kept = np.ones(len(self.ids), dtype=np.bool_)
+        kept[places] = False
+        old = np.ones(len(self.ids) + grown[-1], dtype=np.bool_)
+        old[new] = False
+        ids = np.empty(len(old), dtype=np.int32)
+        ids[old], ids[new] = self.ids[kept], pieces.ids
+        return TokenIds(ids, self.offsets + grown[np.searchsorted(places, self.offsets)])
+
     def sums(self, table: NDArray[Any], weights: Floats | None = None) -> NDArray[Any]:
         """Compute sum_{w in S} a_w x_w, (sentences, dimension) in the type of `table`.
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import EXTERNAL
 from sentence_distillery.distillation.export import write_card, write_model
@@ -72,13 +74,14 @@ def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) 
 class Source:
     """The inputs of a release: the student's directory, the table of its corpus' words, and the run's profile.
 
-    `corpus` are the files that the corpus was read from.
+    `corpus` are the files that the corpus was read from, `precision` is that of the teachers.
     """
 
     student: Path
     words: Path
     profile: str
     corpus: Sequence[str]
+    precision: str
 
 
 def read_source(source: Source) -> tuple[StaticEncoder, dict[str, Any]]:
@@ -101,14 +104,15 @@ def trained_on(paths: Sequence[str]) -> dict[str, str]:
 
 
 def card(
-    config: dict[str, Any], corpus: Sequence[str], benchmarks: BenchmarkData, figures: dict[str, float]
+    config: dict[str, Any], source: Source, benchmarks: BenchmarkData, figures: dict[str, float]
 ) -> dict[str, Any]:
     """Return the content of the model card and config.json, apart from the shape."""
     sets = benchmarks.provenance()["sets"]
     names = list(dict.fromkeys(name for name, _ in SETS))
     return {
         **{key: config[key] for key in ("profile", "language", "teacher", "sentences", "epochs", "seed")},
-        "trained_on": trained_on(corpus),
+        "teacher_precision": source.precision,
+        "trained_on": trained_on(source.corpus),
         "full_dimension": config["dimension"],
         "benchmarks": {name: {key: sets[name][key] for key in ("sha256", "licence", "rows")} for name in names},
         "figures": {name: round(value, 5) for name, value in figures.items()},
@@ -146,12 +150,13 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
     student, config = read_source(source)
     common = with_common_words(student)
     directions = principal_directions(student.table, token_counts(student, source.words))
-    small = compressed(common, directions, largest_dimension(common), PRECISION)
+    turned = StaticEncoder(common.tokenizer, common.table @ directions)  # the first dimensions keep the most
+    small = compressed(turned, np.eye(turned.dimension, dtype=np.float32), largest_dimension(turned), PRECISION)
     figures = scores(small.encode, benchmarks)
     if (target / CONFIG).exists():
         refuse_worse(StaticEncoder.load(target), small, benchmarks, target)
     with atomic_directory(target) as partial:
-        values = write_model(small, card(config, source.corpus, benchmarks, figures), partial)
+        values = write_model(small, card(config, source, benchmarks, figures), partial)
         write_card("released_card.md", {**values, "full_figures": scores(student.encode, benchmarks)}, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")

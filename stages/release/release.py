@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         params = load_params()
         corpus = [source.path for source in params.crawl.inputs]
-        source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.name, corpus)
+        source = Source(paths.STUDENT, paths.SOFT_LABELS / WORDS, params.name, corpus, params.soft_labels.precision)
         sets = collected(SETS, options.source, WORK) if options.source else BenchmarkData(paths.BENCHMARKS)
         with ledger(written_before()):
             figures = release(source, sets, paths.RELEASED)

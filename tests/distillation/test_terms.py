@@ -91,6 +91,16 @@ def test_all_libraries_cut_alike(tmp_path: Path) -> None:
     )
 )
 def test_text_near_the_terms(texts: list[str]) -> None:
+    cut_as_by_its_tokenizer(texts)
+
+
+def test_long_words() -> None:
+    """A word of many characters may hold many terms; its ends are far from most of them."""
+    many = "c++/" * 5_000
+    cut_as_by_its_tokenizer([many, f"a {many} b", f"{'x' * 60}-c++ e-mail", f"c++-{'x' * 60}", "c++," * 20])
+
+
+def cut_as_by_its_tokenizer(texts: list[str]) -> None:
     student = encoder()
     expected = [[token for token in e.ids if token != UNKNOWN_ID] for e in student.tokenizer.encode_batch(texts)]
     found = student.token_ids(texts).without(UNKNOWN_ID)

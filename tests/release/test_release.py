@@ -82,7 +82,9 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def make_release(directory: Path, profile: str = "best") -> dict[str, float]:
-    source = Source(directory / "student", directory / "words.parquet", profile, ["data/external/news/news.parquet"])
+    source = Source(
+        directory / "student", directory / "words.parquet", profile, ["data/external/news/news.parquet"], "float32"
+    )
     return release.release(source, BenchmarkData(directory / "benchmarks"), directory / "released")
 
 
