@@ -1,26 +1,31 @@
 """Texts a second of an encoder, compared with its peers with the same vectors, in one run: `make bench`.
 
     own                    this project's StaticEncoder, by default the released one
-    own int8               the same in 255 levels, whose vectors differ in the third decimal
     own MLP head           the same with the MLP head of models/mlp_head, if the run has one
     model2vec              StaticModel with the same table and tokenizer, one process
     sentence-transformers  SentenceTransformer on the same directory: a StaticEmbedding
     teacher                its tokenizer and transformer, batches of similar length; sentences only
 
+Own and model2vec encode them once more with the first 160 dimensions of the table alone.
+
 Every system encodes the same sentences of the corpus in one process, with as many threads as it starts by default, and
 then the same documents, which are sentences in a row. Runs alternate, system by system, so that a drift of the
 machine's speed affects all of them; the median of the runs is reported, with the fastest and the slowest.
 `own_is_times_as_fast` is the median of the ratios within a run, which neighbours on a busy machine disturb less than
-the ratio of medians; both are in the file. A process of its own encodes a long stream and says how its memory grew.
+the ratio of medians; both are in the file. The process keeps the memory that a system frees: a virtual machine would
+return it to its host, and to take it again costs as much as encoding. A process of its own encodes a long stream and
+says how its memory grew.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import cycle
@@ -31,13 +36,13 @@ import torch
 from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
-from sentence_distillery.encoder.compression import levels
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.evaluation.data import read_corpus
 from sentence_distillery.evaluation.registration import load_variant
 from sentence_distillery.evaluation.systems import StudentSystem
 from sentence_distillery.io.artifacts import InputError, write_json
+from sentence_distillery.release.pareto import NARROW
 from sentence_distillery.runtime.progress import track
 from sentence_distillery.runtime.stopwatch import Timing, in_turns, timed
 from stages import paths
@@ -52,7 +57,17 @@ RUNS = 7
 LOADS = 5
 BATCH = 1_024  # of sentence-transformers and model2vec
 
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # mallopt(3)
+
 Encode = Callable[[list[str]], object]
+
+
+def keep_memory() -> None:
+    """Have malloc use freed memory again and return none to the system (only with glibc)."""
+    if platform.libc_ver()[0] == "glibc":
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_MAX, 0)
+        libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def repeated(sentences: list[str], count: int) -> list[str]:
@@ -83,11 +98,20 @@ def systems(directory: Path) -> dict[str, Encode]:
     with_head = load_variant("own MLP head", paths.MLP_HEAD)
     return {
         "own": own.encode,
-        "own int8": StaticEncoder(own.tokenizer, levels(own.table)).encode,
         **({with_head.name: with_head.encoder.encode} if isinstance(with_head, StudentSystem) else {}),
         "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
         "teacher": lambda texts: teacher.embed(teacher.token_ids(texts), budget),
+    }
+
+
+def narrow_systems(directory: Path) -> dict[str, Encode]:
+    """Return own and model2vec with the first dimensions of the table."""
+    own = StaticEncoder.load(directory, truncate_dim=NARROW)
+    model2vec = StaticModel(np.ascontiguousarray(own.table[:, :NARROW]), own.tokenizer, normalize=True)
+    return {
+        "own": own.encode,
+        "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
     }
 
 
@@ -149,10 +173,13 @@ def scaling(encode: Encode, sentences: list[str], runs: int) -> dict[str, float]
     return rates
 
 
-def stream_memory(directory: Path, count: int) -> dict[str, float]:
+def stream_memory(directory: Path, corpus: list[str], count: int) -> dict[str, float]:
     """Encode a stream of `count` sentences in a process of its own; return its memory on the way, and its speed."""
-    command = [sys.executable, "-m", "benchmarks.stream", str(directory), "--sentences", str(count)]
-    found: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.writelines(f"{sentence}\n" for sentence in corpus)
+        file.flush()
+        command = [sys.executable, "-m", "benchmarks.stream", str(directory), file.name, "--sentences", str(count)]
+        found: dict[str, float] = json.loads(subprocess.check_output(command, text=True))
     return found
 
 
@@ -188,6 +215,7 @@ def main() -> None:
     parser.add_argument("--stream", type=int, default=STREAM, help="sentences of the stream")
     parser.add_argument("--runs", type=int, default=RUNS)
     options = parser.parse_args()
+    keep_memory()
     try:
         corpus = read_corpus(paths.SENTENCES)
         sentences, long = repeated(corpus, options.sentences), documents(corpus, options.documents)
@@ -211,7 +239,13 @@ def main() -> None:
     }
     static = {name: encode for name, encode in encoders.items() if name != "teacher"}
     result["documents_per_second"] = compared(static, long, options.runs, "documents")
-    result["stream"] = stream_memory(options.model, options.stream)
+    narrow = narrow_systems(options.model)
+    result["narrow"] = {
+        "dimension": NARROW,
+        "sentences_per_second": compared(narrow, sentences, options.runs, "sentences"),
+        "documents_per_second": compared(narrow, long, options.runs, "documents"),
+    }
+    result["stream"] = stream_memory(options.model, corpus, options.stream)
     write_json(paths.BENCH, result)
     for name in ("load_milliseconds", "sentences_per_second_by_cores", "stream"):
         print(f"{name.replace('_', ' ')}: {result[name]}")

@@ -94,6 +94,11 @@ def released(name: str, task: TaskSet) -> Encoder:
     return StaticEncoder.load(name)
 
 
+def released_at_160(task: TaskSet) -> Encoder:
+    """Load the released encoder as it is recommended for similarity, and where speed counts."""
+    return StaticEncoder.load("released", truncate_dim=160)
+
+
 def teacher(task: TaskSet) -> Encoder:
     """Load the transformer that the released encoder was distilled from."""
     encoder = load_teacher(as_teacher(TEACHER, None, LENGTH))
@@ -170,7 +175,8 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 
 
 PEERS: dict[str, Peer] = {
-    "released": Peer("the encoder of this library, 160 dimensions, 15.4 MB", partial(released, "released")),
+    "released": Peer("the encoder of this library, 256 dimensions, 15 MB", partial(released, "released")),
+    "released at 160": Peer("the same, cut to 160 dimensions by `truncate_dim`", released_at_160),
     "released-search": Peer(
         "the encoder of this library for search, 288 dimensions, 14.5 MB", partial(released, "released-search")
     ),

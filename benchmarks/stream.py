@@ -1,18 +1,18 @@
-"""How much memory a long stream of sentences takes: `python -m benchmarks.stream MODEL --sentences 10000000`.
+"""How much memory a long stream of sentences takes: `python -m benchmarks.stream MODEL TEXTS --sentences 10000000`.
 
-The process imports nothing but the library's core, encodes the corpus of the last run again and again, and prints its
-peak memory in MB at the start, after a tenth of the sentences and at the end. `make bench` runs it.
+The process imports nothing but the library's core, encodes the lines of a text file again and again, and prints its
+peak memory in MB at the start, after a tenth of the sentences and at the end. `make bench` runs it on the last run's
+corpus.
 """
 
 import argparse
 import json
 import time
-from itertools import cycle, islice
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from sentence_distillery import load
-from sentence_distillery.evaluation.data import read_corpus
-from stages import paths
 
 
 def peak() -> float:
@@ -21,14 +21,22 @@ def peak() -> float:
     return round(int(line.split()[1]) / 1024, 1)
 
 
+def lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file, and again from its beginning."""
+    while True:
+        with path.open(encoding="utf-8") as file:
+            yield from (line.rstrip("\n") for line in file)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The memory that a long stream of sentences takes.")
     parser.add_argument("model", type=Path)
+    parser.add_argument("texts", type=Path)
     parser.add_argument("--sentences", type=int, required=True)
     options = parser.parse_args()
-    model, sentences = load(options.model), read_corpus(paths.SENTENCES)
+    model = load(options.model)
     at_the_start, after_a_tenth, done, began = peak(), 0.0, 0, time.perf_counter()
-    for vectors in model.encode_stream(islice(cycle(sentences), options.sentences)):
+    for vectors in model.encode_stream(islice(lines(options.texts), options.sentences)):
         done += len(vectors)
         if not after_a_tenth and done >= options.sentences // 10:
             after_a_tenth = peak()

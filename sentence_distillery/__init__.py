@@ -60,7 +60,7 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
 
     Example:
         >>> load("released").encode(["The storm closed the port.", "Shares fell."]).shape
-        (2, 160)
+        (2, 256)
     """
     from sentence_distillery.encoder.static_encoder import StaticEncoder
 

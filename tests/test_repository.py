@@ -170,7 +170,7 @@ def test_notice_agrees_with_the_released_model() -> None:
     """Each teacher's weights, each file of the training text and its terms."""
     notice = " ".join((ROOT / "NOTICE").read_text(encoding="utf-8").split())
     config = read_yaml("models/released/config.json")
-    for teacher in (config["teacher"], *config["teacher"]["further"]):
+    for teacher in (config["teacher"], *config["teacher"]["additional"]):
         assert teacher["sha256"] in notice
         assert teacher["reference"].removeprefix("package:") in notice
     for path, licence in config["trained_on"].items():

@@ -33,7 +33,6 @@ FIRST_COLUMN = {
     "with-words": "weight of the encoder",
 }
 BEST, EARLIER, EQUAL = "best", "levers/test", "levers/equal-bytes"
-DIFFERENCES = f"{EQUAL}-differences"
 
 
 def test_splits() -> list[str]:
@@ -48,12 +47,12 @@ def test_splits() -> list[str]:
     return [*rows_of([*now, *results(EARLIER)], "system"), "", f"{source(BEST)} {source(EARLIER)}"]
 
 
-def by_kind() -> list[str]:
-    """How each student of 16 MB differs from the released one on each kind of task."""
-    rows = {(row.system.removesuffix(" - released"), row.dataset): row for row in results(DIFFERENCES)}
+def by_kind(table: str, title: str) -> list[str]:
+    """How each student differs from a released one on each kind of task."""
+    rows = {(row.system.removesuffix(" - released"), row.dataset): row for row in results(table)}
     systems, kinds = (list(dict.fromkeys(key)) for key in zip(*rows, strict=True))
     cells = ([system, *(bounded(rows[system, kind]) for kind in kinds)] for system in systems)
-    return [*grid(["16 MB, less the released encoder", *kinds], cells), "", source(DIFFERENCES)]
+    return [*grid([title, *kinds], cells), "", source(table)]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
@@ -62,7 +61,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers with-words-full": partial(settings, "levers/with-words-full", "all examples", digits=1),
     "levers with-words-few-shot": partial(settings, "levers/with-words-few-shot", "8 of each label", digits=1),
     "levers equal-bytes": partial(settings, EQUAL, "16 MB", digits=1, protocols=("mean", "cosine", "search")),
-    "levers equal-bytes-differences": by_kind,
+    "levers equal-bytes-differences": partial(by_kind, f"{EQUAL}-differences", "16 MB, less the released encoder"),
+    "levers released-dimensions": partial(by_kind, "levers/released-dimensions", "new release, less the former one"),
     "levers equal-bytes-full": partial(settings, EQUAL, "all examples", digits=1, protocols=("full",)),
     "levers equal-bytes-few-shot": partial(settings, EQUAL, "8 of each label", digits=1, protocols=("few-shot",)),
     "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),

@@ -52,7 +52,7 @@ def _spread(best: Run, system: str, metric: str) -> str:
 def speed() -> list[str]:
     """Texts a second of the same table in several libraries."""
     bench = record("bench")
-    names = {"own": "this library", "own int8": "this library, 8 bits", "own MLP head": "this library, MLP head"}
+    names = {"own": "this library", "own MLP head": "this library, MLP head"}
     long = bench["documents_per_second"]
     rows = [
         [
@@ -65,13 +65,19 @@ def speed() -> list[str]:
         for name, row in bench["sentences_per_second"].items()
     ]
     about, stream, load = bench["machine"], bench["stream"], bench["load_milliseconds"]
+    narrow = bench["narrow"]
+    own = [narrow[each]["own"]["median"] for each in ("sentences_per_second", "documents_per_second")]
+    peer = [narrow[each]["model2vec"] for each in ("sentences_per_second", "documents_per_second")]
     heads = ["what encodes", "sentences/s", "slowest", "fastest", "own is faster", "documents/s", "own is faster"]
     return [
         *grid(heads, rows),
         "",
         f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
-        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. A stream of "
+        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. With the first "
+        f"{narrow['dimension']} dimensions (`load(truncate_dim={narrow['dimension']})`) this library encodes "
+        f"{rounded(own[0])} sentences and {rounded(own[1])} documents a second, {_times(peer[0])} and "
+        f"{_times(peer[1])} as many as model2vec. A stream of "
         f"{stream['sentences']:,} sentences took {stream['mb_after_a_tenth']:.0f} MB after a tenth and "
         f"{stream['mb_at_the_end']:.0f} MB at the end. In a fresh process the imports take {load['import']:.0f} ms, "
         f"loading {load['load']:.0f} ms and the first vector {load['first_vector']:.0f} ms.",

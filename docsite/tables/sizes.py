@@ -12,13 +12,14 @@ TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test s
 
 def sizes() -> list[str]:
     """The student of `best` in every size."""
+    names = {"own": "", "released": ", released"}
     rows = [
-        [row["precision"], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
+        [row["precision"] + names[row["system"]], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
         for row in kept.table("pareto")
-        if row["system"] in ("own", "released")
+        if row["system"] in names
     ]
     head = ["precision", "dimension", "MB", "STS-B test", "SICK-R test", "sentences/s"]
-    return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`; `levels` is the released encoder."]
+    return [*grid(head, rows), "", "Pearson / Spearman × 100. `make pareto`."]
 
 
 def trials() -> list[str]:

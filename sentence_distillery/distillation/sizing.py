@@ -144,7 +144,7 @@ def made_to_size(
         >>> from sentence_distillery import load
         >>> size = Size(megabytes=None, vocabulary=30_000, precision="float16")
         >>> made_to_size(load(), size, ["The storm closed the port."], [])
-        (StaticEncoder(dimension=160, tokens=30_000, megabytes=9.6), [])
+        (StaticEncoder(dimension=256, tokens=30_000, megabytes=15.4), [])
     """
     if size.megabytes is not None:
         precisions = [size.precision] if size.precision else PRECISIONS

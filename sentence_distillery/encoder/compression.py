@@ -67,7 +67,7 @@ def stored_as(encoder: StaticEncoder) -> Precision:
     Example:
         >>> from sentence_distillery import load
         >>> stored_as(load()).value
-        'levels'
+        'int8'
 
     Reference:
         Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
@@ -180,7 +180,7 @@ def refuse_layers(encoder: StaticEncoder) -> None:
 
     Example:
         >>> from sentence_distillery import load
-        >>> model, layer = load(), np.eye(160, dtype=np.float32)
+        >>> model, layer = load(), np.eye(256, dtype=np.float32)
         >>> refuse_layers(model)
         >>> refuse_layers(StaticEncoder(model.tokenizer, model.stored, hidden=(layer, layer)))
         Traceback (most recent call last):
@@ -231,7 +231,7 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
         >>> from sentence_distillery import load
         >>> model = load()
         >>> with_fewer_words(model, 30_000, token_counts(model, None))
-        StaticEncoder(dimension=160, tokens=30_000, megabytes=9.6)
+        StaticEncoder(dimension=256, tokens=30_000, megabytes=7.7)
 
     Reference:
         Abdaoui, Pradel and Sigel 2020, Load What You Need: Smaller Versions of Multilingual BERT,

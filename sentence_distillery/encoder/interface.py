@@ -77,7 +77,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released")("The storm closed the port.").shape
-            (160,)
+            (256,)
         """
         return self.encode(texts, **options)
 
@@ -97,7 +97,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released").encode_query(["Where is the port?"]).shape
-            (1, 160)
+            (1, 256)
         """
         return self.encode(texts, **options)
 
@@ -117,7 +117,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released").encode_document(["The port is closed.", "Shares fell."]).shape
-            (2, 160)
+            (2, 256)
         """
         return self.encode(texts, **options)
 
@@ -136,7 +136,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> [len(vector) for vector in load("released").embed_documents(["The port.", "Shares fell."])]
-            [160, 160]
+            [256, 256]
         """
         vectors: list[list[float]] = self.encode(_not_one(texts)).tolist()
         return vectors
@@ -156,7 +156,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> len(load("released").embed_query("Where is the port?"))
-            160
+            256
         """
         if not isinstance(text, str):
             raise TypeError(f"embed_query takes one str, not {type(text).__name__}; embed_documents takes many.")
@@ -234,7 +234,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released").get_embedding_dimension()
-            160
+            256
         """
         return self.dimension
 
@@ -251,7 +251,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released").fit(["The port."]).dimension
-            160
+            256
         """
         return self
 
@@ -291,7 +291,7 @@ class Interface(ABC):
         Example:
             >>> from sentence_distillery import load
             >>> load("released").fit_transform(["The port."]).shape
-            (1, 160)
+            (1, 256)
         """
         return self.transform(texts)
 
@@ -382,11 +382,11 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
         ValueError: If it is neither None nor a number from 1 to `full`.
 
     Example:
-        >>> checked_dimension(64, 160), checked_dimension(None, 160)
+        >>> checked_dimension(64, 256), checked_dimension(None, 256)
         (64, None)
-        >>> checked_dimension(0, 160)
+        >>> checked_dimension(0, 256)
         Traceback (most recent call last):
-        ValueError: truncate_dim is 0; this model has 160 dimensions. Give 1 to 160, or None for all.
+        ValueError: truncate_dim is 0; this model has 256 dimensions. Give 1 to 256, or None for all.
     """
     if truncate_dim is None:
         return None

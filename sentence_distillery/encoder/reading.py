@@ -161,7 +161,7 @@ def read_model(directory: Path) -> Parts:
 
     Example:
         >>> read_model(model_directory("released")).stored.dtype.name
-        'float16'
+        'int8'
     """
     check_directory(directory)
     config = _read_config(directory)

@@ -91,7 +91,7 @@ def evaluate(
         ...     print(result.dataset, result.metric, round(result.value, 1), result.n)
         mine pearson 1.0 3
         mine spearman 1.0 3
-        mine mae 1.1 3
+        mine mae 1.0 3
     """
     data = BenchmarkData(Path(benchmarks)) if isinstance(benchmarks, Path | str) else benchmarks
     results: list[Result] = []
@@ -128,7 +128,7 @@ def embed(encoder: Encoder, texts: list[str]) -> Floats:
     Example:
         >>> from sentence_distillery import load
         >>> embed(load(), ["The storm closed the port."]).shape
-        (1, 160)
+        (1, 256)
     """
     vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):

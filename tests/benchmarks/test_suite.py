@@ -55,7 +55,7 @@ def test_a_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     released, words = main["released"], main["TF-IDF"]
     assert released.number is not None and released.low is not None and released.high is not None
     assert released.low < released.number < released.high
-    assert released.number == pytest.approx(0.6002, abs=2e-4)  # as measured for the card
+    assert released.number == pytest.approx(0.6057, abs=2e-4)  # as measured for the card
     difference = next(
         row for row in read_results(Path("reports/runs/suite/differences.csv")) if row.system == "released - TF-IDF"
     )

@@ -233,7 +233,7 @@ def test_a_loss_that_is_not_finite(workspace: Path, kind: Kind, rate: float) -> 
 
 
 def test_started_from_the_released_encoder(workspace: Path) -> None:
-    """Its vectors have 160 dimensions, those of this student 6; the card names it, and each start has its own bytes."""
+    """Its vectors have 256 dimensions, those of this student 6; the card names it, and each start has its own bytes."""
     student_params()
     student_stage.main()
     plain = files(STUDENT)

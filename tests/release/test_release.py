@@ -185,12 +185,16 @@ def test_a_row_for_each_size(workspace: Path, monkeypatch: pytest.MonkeyPatch) -
     assert counts[:3].tolist() == [0, len(VOCABULARY) - 1, len(VOCABULARY) - 2]
 
 
-def test_a_row_for_what_ships(workspace: Path) -> None:
+def test_rows_for_what_ships(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(released_rows(workspace / "released", workload(workspace))) == []
     figures = make_release(workspace)
-    (row,) = released_rows(workspace / "released", workload(workspace))
-    assert (row["system"], row["precision"], row["dimension"]) == ("released", "int8", 16)
-    assert row["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
+    (whole,) = released_rows(workspace / "released", workload(workspace))
+    assert (whole["system"], whole["precision"], whole["dimension"]) == ("released", "int8", 16)
+    assert whole["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
+    monkeypatch.setattr(pareto, "NARROW", 4)
+    _, narrow = released_rows(workspace / "released", workload(workspace))
+    assert narrow["dimension"] == 4
+    assert float(str(narrow["stsb/test/spearman"])) < float(str(whole["stsb/test/spearman"]))
 
 
 def test_a_row_for_the_student_with_an_mlp_head(workspace: Path) -> None:

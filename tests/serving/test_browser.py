@@ -46,7 +46,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def test_a_persons_way(page: Page, server: Server) -> None:
     """A search with a word that is cut, then the neighbours of a text, the student's beside the teacher's."""
     page.goto(server.link)
-    expect(page.locator("#facts")).to_contain_text("6 texts · 160 dimensions")
+    expect(page.locator("#facts")).to_contain_text("6 texts · 256 dimensions")
     expect(page.locator("#points circle")).to_have_count(len(TEXTS))
     expect(page.locator("#map-note")).to_contain_text("principal components")
     page.get_by_label("Find similar texts").fill("a storm in the port, flabbergastingly 𓀀")

@@ -88,7 +88,7 @@ def test_more_texts_than_the_limit(working_directory: Path, text_file: Path, lim
     for place in (working_directory, text_file):
         found = read_collection(load(), [place], "text", limit)
         assert (list(found.texts), found.left_out) == (TEXTS[:limit], len(TEXTS) - limit)
-    assert found.vectors.shape == (limit, 160)
+    assert found.vectors.shape == (limit, 256)
 
 
 def test_what_cannot_be_explored(working_directory: Path, text_file: Path, tmp_path: Path) -> None:

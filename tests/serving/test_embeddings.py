@@ -65,8 +65,8 @@ def test_what_the_client_gets_for_mistakes(client: openai.OpenAI) -> None:
     for numbers in ([1, 2, 3], [[1, 2], [3]]):
         with pytest.raises(openai.BadRequestError, match="input has token numbers, which this model cannot read"):
             client.embeddings.create(model="released", input=numbers)
-    with pytest.raises(openai.BadRequestError, match="dimensions is 161; the model has 1 to 160"):
-        client.embeddings.create(model="released", input="a", dimensions=161)
+    with pytest.raises(openai.BadRequestError, match="dimensions is 257; the model has 1 to 256"):
+        client.embeddings.create(model="released", input="a", dimensions=257)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_more_requests_than_may_wait(server: Server, http: httpx.Client) -> None
 
 def test_with_a_key(locked: Server) -> None:
     with openai.OpenAI(base_url=f"{locked.address}/v1", api_key=SECRET, max_retries=0) as client:
-        assert len(client.embeddings.create(model="released", input="a storm").data[0].embedding) == 160
+        assert len(client.embeddings.create(model="released", input="a storm").data[0].embedding) == 256
     for wrong in ("wrong", SECRET[:-1], SECRET + "x"):
         client = openai.OpenAI(base_url=f"{locked.address}/v1", api_key=wrong, max_retries=0)
         with client, pytest.raises(openai.AuthenticationError, match="A key is needed"):

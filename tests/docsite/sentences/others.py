@@ -74,8 +74,19 @@ def sentences() -> dict[str, Sentence]:
                 digits=0,
             ),
         ),
+        "released at two widths": (
+            r"SICK-R's Spearman\s+is (\S+) with all and (\S+) with 160, as of the former release, "
+            r"and SciFact (\S+) and (\S+), where",
+            spoken(
+                *(
+                    run("suite/suite").value(system, *figure) or 0
+                    for figure in (("sick", "mean", "spearman"), ("scifact", "search", "ndcg_at_10"))
+                    for system in ("released", "released at 160")
+                )
+            ),
+        ),
         "start from released": (
-            r"and gain (\S+) points of recall@10\. Medical abstracts lose 4 points, not 8, and (\S+) points of",
+            r"and gain (\S+) points of recall@10\. Medical abstracts lose 4 points, not 9, and (\S+) points of",
             spoken(banking, -medical),
         ),
         "layer": (
