@@ -22,7 +22,7 @@ from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.labelled import scored_on_labels
-from sentence_distillery.encoder.compression import Precision, compressed
+from sentence_distillery.encoder.compression import STEP, Precision, compressed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, count_words, static_tokenizer
 from sentence_distillery.evaluation.results import Result
@@ -113,9 +113,12 @@ def card(
 
 
 def smaller(released: StaticEncoder) -> StaticEncoder:
-    """Keep the words and the dimensions of the released encoder that the one for search starts from."""
+    """Keep the words and the dimensions of the released encoder that the one for search starts from.
+
+    Its levels, up to 127, become values below 2: the learning rate is one for values of that size.
+    """
     common = with_common_words(released, COMMON)
-    return StaticEncoder(common.tokenizer, np.ascontiguousarray(common.table[:, :DIMENSION]))
+    return StaticEncoder(common.tokenizer, common.table[:, :DIMENSION] * np.float32(STEP))
 
 
 def with_words(encoder: StaticEncoder, texts: Iterable[str]) -> StaticEncoder:
