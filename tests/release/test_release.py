@@ -21,7 +21,7 @@ from sentence_distillery.io.ragged import Floats
 from sentence_distillery.release import pareto, release
 from sentence_distillery.release.pareto import Workload, mlp_head_rows, own_rows, released_rows, token_counts
 from sentence_distillery.release.release import Source
-from sentence_distillery.release.search import DIMENSION, LEXICAL, NEW_WORDS, smaller, with_words
+from sentence_distillery.release.search import LEXICAL, NEW_WORDS, smaller, with_words
 from sentence_distillery.release.search import MEGABYTES as SEARCH_MEGABYTES
 from tests.benchmarks.conftest import real
 from tests.distillation.conftest import files
@@ -287,11 +287,10 @@ def test_new_words_move_no_vector() -> None:
 def test_the_encoder_for_search_starts_small_enough() -> None:
     """With all new words, the lexical channel and a byte a number, it stays within its limit."""
     start = smaller(StaticEncoder.load("released"))
-    assert start.dimension == DIMENSION
     tokenizer = len(start.tokenizer.to_str(pretty=False).encode())
     longer = tokenizer * (len(start.stored) + NEW_WORDS) / len(start.stored)
-    table = (len(start.stored) + NEW_WORDS) * (DIMENSION + LEXICAL["lexical_dimension"])
+    table = (len(start.stored) + NEW_WORDS) * (start.dimension + LEXICAL["lexical_dimension"])
     assert (table + longer) / 1e6 < SEARCH_MEGABYTES - release.CARD_MEGABYTES
     text = ["The storm closed the port."]
-    whole = StaticEncoder.load("released", truncate_dim=DIMENSION)
+    whole = StaticEncoder.load("released")
     np.testing.assert_allclose(start.encode(text), whole.encode(text), atol=1e-6)
