@@ -22,8 +22,12 @@ def free_port() -> int:
 
 
 def sockets(pid: int) -> list[tuple[str, str, bool]]:
-    """Local address, remote address and whether it listens, of each TCP socket of a process."""
-    links = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    """Local address, remote address and whether it listens, of each TCP socket of a process; none once it has ended."""
+    links = set[str]()
+    with suppress(FileNotFoundError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                links.add(str(link.readlink()))
     lines = [
         line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
     ]
