@@ -91,7 +91,6 @@ def systems(directory: Path) -> dict[str, Encode]:
     """Return every system as a function from texts to embeddings; all but the teacher share one table."""
     params = load_params()
     own = StaticEncoder.load(directory)
-    model2vec = StaticModel(own.table, own.tokenizer, normalize=True)
     transformers = SentenceTransformer(str(directory), device="cpu")
     teacher = load_encoder(params.teacher)
     budget = params.soft_labels.batch_tokens
@@ -99,7 +98,7 @@ def systems(directory: Path) -> dict[str, Encode]:
     return {
         "own": own.encode,
         **({with_head.name: with_head.encoder.encode} if isinstance(with_head, StudentSystem) else {}),
-        "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
+        "model2vec": in_model2vec(own),
         "sentence-transformers": lambda texts: transformers.encode(texts, batch_size=BATCH, show_progress_bar=False),
         "teacher": lambda texts: teacher.embed(teacher.token_ids(texts), budget),
     }
@@ -108,11 +107,13 @@ def systems(directory: Path) -> dict[str, Encode]:
 def narrow_systems(directory: Path) -> dict[str, Encode]:
     """Return own and model2vec with the first dimensions of the table."""
     own = StaticEncoder.load(directory, truncate_dim=NARROW)
-    model2vec = StaticModel(np.ascontiguousarray(own.table[:, :NARROW]), own.tokenizer, normalize=True)
-    return {
-        "own": own.encode,
-        "model2vec": lambda texts: model2vec.encode(texts, batch_size=BATCH, use_multiprocessing=False),
-    }
+    return {"own": own.encode, "model2vec": in_model2vec(own)}
+
+
+def in_model2vec(encoder: StaticEncoder) -> Encode:
+    """Return model2vec's encoding with the dimensions that an encoder keeps of its table."""
+    model = StaticModel(np.ascontiguousarray(encoder.table[:, : encoder.dimension]), encoder.tokenizer, normalize=True)
+    return partial(model.encode, batch_size=BATCH, use_multiprocessing=False)
 
 
 def agreement(encoders: dict[str, Encode], sentences: list[str]) -> float:

@@ -89,14 +89,9 @@ def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
     return load
 
 
-def released(name: str, task: TaskSet) -> Encoder:
-    """Load an encoder of this library."""
-    return StaticEncoder.load(name)
-
-
-def released_at_160(task: TaskSet) -> Encoder:
-    """Load the released encoder as it is recommended for similarity, and where speed counts."""
-    return StaticEncoder.load("released", truncate_dim=160)
+def released(name: str, task: TaskSet, dimension: int | None = None) -> Encoder:
+    """Load an encoder of this library, or its first dimensions."""
+    return StaticEncoder.load(name, truncate_dim=dimension)
 
 
 def teacher(task: TaskSet) -> Encoder:
@@ -176,7 +171,9 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 
 PEERS: dict[str, Peer] = {
     "released": Peer("the encoder of this library, 256 dimensions, 15 MB", partial(released, "released")),
-    "released at 160": Peer("the same, cut to 160 dimensions by `truncate_dim`", released_at_160),
+    "released at 160": Peer(
+        "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", dimension=160)
+    ),
     "released-search": Peer(
         "the encoder of this library for search, 288 dimensions, 14.5 MB", partial(released, "released-search")
     ),

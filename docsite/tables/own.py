@@ -74,7 +74,8 @@ def speed() -> list[str]:
         "",
         f"{bench['sentences']:,} sentences of {bench['mean_characters']:.0f} characters and {bench['documents']:,} "
         f"documents of {bench['mean_characters_of_documents']:,.0f}, {bench['dimension']} dimensions, medians of "
-        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. With the first "
+        f"{bench['runs']} runs in turns, {about['cores']} cores of {about['processor']}: `make bench`. The process "
+        "keeps memory that is freed. With the first "
         f"{narrow['dimension']} dimensions (`load(truncate_dim={narrow['dimension']})`) this library encodes "
         f"{rounded(own[0])} sentences and {rounded(own[1])} documents a second, {_times(peer[0])} and "
         f"{_times(peer[1])} as many as model2vec. A stream of "

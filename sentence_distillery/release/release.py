@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import EXTERNAL
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.distillation.sizing import BYTES
-from sentence_distillery.encoder.compression import Precision, compressed, principal_directions
+from sentence_distillery.encoder.compression import Precision, compress, principal_directions
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
@@ -150,8 +148,9 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
     student, config = read_source(source)
     common = with_common_words(student)
     directions = principal_directions(student.table, token_counts(student, source.words))
-    turned = StaticEncoder(common.tokenizer, common.table @ directions)  # the first dimensions keep the most
-    small = compressed(turned, np.eye(turned.dimension, dtype=np.float32), largest_dimension(turned), PRECISION)
+    kept = directions[:, : largest_dimension(common)]
+    rotated = StaticEncoder(common.tokenizer, common.table @ kept)  # all or not: the first dimensions keep the most
+    small = compress(rotated, precision=PRECISION.value)
     figures = scores(small.encode, benchmarks)
     if (target / CONFIG).exists():
         refuse_worse(StaticEncoder.load(target), small, benchmarks, target)
