@@ -30,6 +30,7 @@ from sentence_distillery.distillation.student import (
     usable,
     watching,
 )
+from sentence_distillery.encoder.compression import values
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError, read_table
@@ -88,7 +89,7 @@ def train_for_search(
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError("Only a student without layers after its sum can be trained for search.")
     labelled = with_passages(encoder, read_labelled(encoder, corpus, counters), corpus, counters)
-    tokens, start = labelled.tokens.without(UNKNOWN_ID), np.array(encoder.table, np.float32)
+    tokens, start = labelled.tokens.without(UNKNOWN_ID), np.array(values(encoder), np.float32)
     model = StaticStudent(start.copy()).to(device())
     loss = NeighbourLoss(model, tokens, labelled.targets, params.temperature)
     optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)

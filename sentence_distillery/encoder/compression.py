@@ -77,6 +77,30 @@ def stored_as(encoder: StaticEncoder) -> Precision:
     return Precision.LEVELS if encoder.step is not None and dtype == "float16" else Precision(dtype)
 
 
+def values(encoder: StaticEncoder) -> Floats:
+    """Return the table of an encoder to be trained further: levels of int8 become the values of `levels`.
+
+    The levels, up to 127, have the same cosines, but a learning rate is one for values of a few units at most.
+
+    Args:
+        encoder: A static encoder.
+
+    Returns:
+        (tokens, dimension) float32; below 2 in absolute value if the table is stored in int8.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> encoder = load()
+        >>> float(np.abs(encoder.table).max()), float(np.abs(values(encoder)).max())
+        (127.0, 1.984375)
+
+    Reference:
+        Wu, Judd, Zhang, Isaev and Micikevicius 2020, Integer Quantization for Deep Learning Inference: Principles and
+        Empirical Evaluation, https://arxiv.org/abs/2004.09602
+    """
+    return encoder.table * np.float32(STEP) if encoder.stored.dtype == np.int8 else encoder.table
+
+
 def principal_directions(table: Floats, counts: NDArray[np.int64]) -> Floats:
     """Compute the principal directions of a table of token vectors.
 

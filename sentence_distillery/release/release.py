@@ -20,7 +20,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import EXTERNAL
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.distillation.sizing import BYTES
-from sentence_distillery.encoder.compression import Precision, compress, principal_directions
+from sentence_distillery.encoder.compression import Precision, compress, principal_directions, values
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, static_tokenizer
@@ -50,7 +50,7 @@ def with_common_words(encoder: StaticEncoder, most: int = COMMON) -> StaticEncod
         for token, row in names
         if row == UNKNOWN_ID or token in common or token.startswith(CONTINUATION) or len(token) == 1
     }
-    return StaticEncoder(static_tokenizer(list(kept.values())), encoder.table[list(kept)])
+    return StaticEncoder(static_tokenizer(list(kept.values())), values(encoder)[list(kept)])
 
 
 def largest_dimension(encoder: StaticEncoder, precision: Precision = PRECISION) -> int:

@@ -22,7 +22,7 @@ from sentence_distillery.distillation.search_student import train_for_search
 from sentence_distillery.distillation.soft_labels import LabelDirectories, label
 from sentence_distillery.distillation.student import LabelledCorpus
 from sentence_distillery.domain.labelled import scored_on_labels
-from sentence_distillery.encoder.compression import STEP, Precision, compressed
+from sentence_distillery.encoder.compression import Precision, compressed
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, count_words, static_tokenizer
 from sentence_distillery.evaluation.results import Result
@@ -73,7 +73,7 @@ def release_search(
         label([as_teacher(TEACHER, None, 192)], settings, HERE, directories, Counters("sentences"))
     corpus = LabelledCorpus(work / "sentences", work / "soft_labels")
     released = StaticEncoder.load("released")
-    start = with_words(smaller(released), corpus.texts()[0])
+    start = with_words(with_common_words(released, COMMON), corpus.texts()[0])
     options = SEARCH.model_copy(update=LEXICAL)
     used = Counters("texts")
     trained = train_for_search(start, options, corpus, "en", used, work / "student.safetensors")
@@ -109,15 +109,6 @@ def card(
         "started_from": "released",
         "for": "search",
     }
-
-
-def smaller(released: StaticEncoder) -> StaticEncoder:
-    """Keep the words of the released encoder that the one for search starts from.
-
-    Its levels, up to 127, become values below 2: the learning rate is one for values of that size.
-    """
-    common = with_common_words(released, COMMON)
-    return StaticEncoder(common.tokenizer, common.table * np.float32(STEP))
 
 
 def with_words(encoder: StaticEncoder, texts: Iterable[str]) -> StaticEncoder:

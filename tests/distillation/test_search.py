@@ -47,10 +47,11 @@ def write_passages() -> None:
     write_table(SOFT_LABELS / PASSAGES, pa.table(columns, schema=passage_schema(DIMENSION)))
 
 
-def params(**changes: object) -> None:
+def params(precision: str | None = None, **changes: object) -> None:
     small = {"enabled": True, "epochs": 6, "batch_size": 64, "learning_rate": 0.02, "lexical_dimension": 16}
     trained = {"dimension": 6, "epochs": 1, "batch_size": 32, "learning_rate": 0.02}
-    write_params(student=trained, search_student=small | changes)
+    size = {"megabytes": None, "vocabulary": None, "precision": precision}
+    write_params(student=trained, search_student=small | changes, size=size)
 
 
 def test_passages_end_with_a_sentence() -> None:
@@ -149,6 +150,18 @@ def test_single_sentences_are_enough(workspace: Path) -> None:
     params()
     search_student.main()
     assert StaticEncoder.load(SEARCH_STUDENT).dimension == 22
+
+
+def test_a_student_in_int8_is_trained_as_its_values(workspace: Path) -> None:
+    """Levels up to 127 would hardly move at a learning rate for values below 2; in float16 they are such values."""
+    found = []
+    for precision in ("levels", "int8"):
+        params(precision, epochs=2)
+        student.main()
+        search_student.main()
+        found.append(StaticEncoder.load(SEARCH_STUDENT).table)
+    in_levels, in_int8 = found
+    np.testing.assert_array_equal(in_int8, in_levels)
 
 
 def test_why_there_is_none(workspace: Path) -> None:

@@ -18,11 +18,10 @@ from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.release import pareto, release
+from sentence_distillery.release import pareto, release, search
 from sentence_distillery.release.pareto import Workload, mlp_head_rows, own_rows, released_rows, token_counts
 from sentence_distillery.release.release import Source
-from sentence_distillery.release.search import LEXICAL, NEW_WORDS, smaller, with_words
-from sentence_distillery.release.search import MEGABYTES as SEARCH_MEGABYTES
+from sentence_distillery.release.search import LEXICAL, NEW_WORDS, with_words
 from tests.benchmarks.conftest import real
 from tests.distillation.conftest import files
 from tests.workspace import ROOT
@@ -286,11 +285,11 @@ def test_new_words_move_no_vector() -> None:
 
 def test_the_encoder_for_search_starts_small_enough() -> None:
     """With all new words, the lexical channel and a byte a number, it stays within its limit."""
-    start = smaller(StaticEncoder.load("released"))
+    start = release.with_common_words(StaticEncoder.load("released"), search.COMMON)
     tokenizer = len(start.tokenizer.to_str(pretty=False).encode())
     longer = tokenizer * (len(start.stored) + NEW_WORDS) / len(start.stored)
     table = (len(start.stored) + NEW_WORDS) * (start.dimension + LEXICAL["lexical_dimension"])
-    assert (table + longer) / 1e6 < SEARCH_MEGABYTES - release.CARD_MEGABYTES
+    assert (table + longer) / 1e6 < search.MEGABYTES - release.CARD_MEGABYTES
     text = ["The storm closed the port."]
     whole = StaticEncoder.load("released")
     np.testing.assert_allclose(start.encode(text), whole.encode(text), atol=1e-6)
