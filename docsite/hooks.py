@@ -21,7 +21,6 @@ ROOT_PAGES = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
     "models/released/README.md": "model-card.md",
-    "models/released_search/README.md": "model-card-search.md",
 }
 FROM_ROOT = {page: source for source, page in ROOT_PAGES.items()}
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")

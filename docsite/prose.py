@@ -31,7 +31,7 @@ SHORT = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|no|fig)\.", re.IGNORECASE)
 def pages() -> list[Path]:
     """Return every page of the documentation."""
     names = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
-    names += ["models/released/README.md", "models/released_search/README.md"]
+    names += ["models/released/README.md"]
     names += [f"sentence_distillery/papers/paper{number}/README.md" for number in (1, 2, 3)]
     return [ROOT / name for name in names] + sorted((ROOT / "docs").rglob("*.md"))
 

@@ -41,14 +41,18 @@ _HOMES = {
 }
 
 
-def load(directory: "Path | str" = "released", *, truncate_dim: int | None = None) -> "StaticEncoder":
+def load(
+    directory: "Path | str" = "released", *, truncate_dim: int | None = None, lexical_weight: float | None = None
+) -> "StaticEncoder":
     """Load the model that comes with the library, or one from a directory.
 
     Args:
-        directory: "released"; in a clone of the repository also "released-search"; or a directory that this library,
-            sentence-transformers or model2vec saved.
+        directory: "released", or "released-search" for the same with its lexical channel, for search; or a directory
+            that this library, sentence-transformers or model2vec saved.
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.
+        lexical_weight: The length of the lexical channel relative to the rest, at least 0: the greater it is, the more
+            count the words that two texts share. 0 leaves the channel out; None takes what the model was saved with.
 
     Returns:
         The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their
@@ -56,15 +60,17 @@ def load(directory: "Path | str" = "released", *, truncate_dim: int | None = Non
 
     Raises:
         InputError: If the directory or one of its files is missing or broken, or holds another kind of model.
-        ValueError: If `truncate_dim` is out of its range.
+        ValueError: If `truncate_dim` or `lexical_weight` is out of its range, or the model has no lexical channel.
 
     Example:
         >>> load("released").encode(["The storm closed the port.", "Shares fell."]).shape
         (2, 256)
+        >>> load("released-search").encode(["The storm closed the port.", "Shares fell."]).shape
+        (2, 1024)
     """
     from sentence_distillery.encoder.static_encoder import StaticEncoder
 
-    return StaticEncoder.from_pretrained(directory, truncate_dim=truncate_dim)
+    return StaticEncoder.from_pretrained(directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight)
 
 
 def __getattr__(name: str) -> Any:

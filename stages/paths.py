@@ -11,7 +11,6 @@ SAMPLES = Path("data/samples")
 PROBE_SENTENCES = SAMPLES / "probes.csv"
 TREEBANK = EXTERNAL / "ud-english-ewt"
 RELEASED = Path("models/released")
-RELEASED_SEARCH = Path("models/released_search")
 PARSER = Path("models/syntax")
 CONF = Path("conf")
 WRITTEN = (Path("data"), Path("models"), Path("reports"))
@@ -99,7 +98,7 @@ LABEL_BENCH = REPORTS / "label_bench.json"
 PAGE = REPORTS / "index.html"
 
 # In directories of stage outputs, but no stage writes them
-BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, RELEASED_SEARCH, PARSER, RUNS)
+BROUGHT: tuple[Path, ...] = (EXTERNAL, SAMPLES, RELEASED, PARSER, RUNS)
 BROUGHT += (CORPUS_QUALITY, PARETO, PROBES, BENCH, LABEL_BENCH)
 
 # Checkpoints: not tracked by DVC, since DVC empties a stage's outputs before it runs

@@ -26,8 +26,7 @@ FIRST_COLUMN = {
     "continued": "training",
     "full-corpus": "variant",
     "search": "training text",
-    "lexical": "table, dimensions added, weight",
-    "lexical-weight": "weight",
+    "lexical-steps": "channel",
     "weights-averaged": "share of the weights after",
     "start": "start",
     "with-words": "weight of the encoder",
@@ -63,6 +62,10 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "levers equal-bytes": partial(settings, EQUAL, "16 MB", digits=1, protocols=("mean", "cosine", "search")),
     "levers equal-bytes-differences": partial(by_kind, f"{EQUAL}-differences", "16 MB, less the released encoder"),
     "levers released-dimensions": partial(by_kind, "levers/released-dimensions", "new release, less the former one"),
+    "levers lexical-channel": partial(
+        settings, "levers/lexical-channel", "channel", digits=1, protocols=("mean", "cosine", "search")
+    ),
+    "levers lexical-channel-differences": partial(by_kind, "levers/lexical-channel-differences", "channel, less none"),
     "levers equal-bytes-full": partial(settings, EQUAL, "all examples", digits=1, protocols=("full",)),
     "levers equal-bytes-few-shot": partial(settings, EQUAL, "8 of each label", digits=1, protocols=("few-shot",)),
     "levers review-features": partial(settings, "levers/review-features", "features of the student", digits=1),

@@ -12,7 +12,7 @@ TEST_PAIRS = {"stsb": 1379, "sick": 4927}  # behind each correlation of a test s
 
 def sizes() -> list[str]:
     """The student of `best` in every size."""
-    names = {"own": "", "released": ", released"}
+    names = {"own": "", "released": ", released", "released-search": ", released-search"}
     rows = [
         [row["precision"] + names[row["system"]], row["dimension"], megabytes(row), *sized("", row)[2:4], rate(row)]
         for row in kept.table("pareto")

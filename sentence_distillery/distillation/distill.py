@@ -25,6 +25,7 @@ from sentence_distillery.distillation.sizing import made_to_size, trial_lines, w
 from sentence_distillery.distillation.soft_labels import Counted, LabelDirectories, label, part_texts
 from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
@@ -56,8 +57,8 @@ SEARCH = SearchStudent(
     batch_size=2048,
     learning_rate=0.006,
     temperature=0.05,
-    lexical_dimension=128,
-    lexical_weight=0.4,
+    lexical_dimension=768,
+    lexical_weight=LEXICAL_WEIGHT,
     seed=1,
 )
 PASSAGES = 20_000  # for search
@@ -164,9 +165,9 @@ def distill(
         learning_rate: Of Adam, at the start, above 0; it falls linearly to 0.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
         temperature: Of the similarities in that loss, above 0.
-        for_search: Whether the student is trained further on passages of the texts, and gets 128 dimensions in which
-            texts that share words are close. It then finds more, and its cosines follow human ratings less closely
-            (docs/levers.md has figures).
+        for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
+            dimensions more, in which texts that share words are close. It then finds more, and its cosines follow human
+            ratings less closely (docs/levers.md has figures). `load` with lexical_weight=0 leaves the channel out.
         show_progress: True draws a bar for each step, False shows nothing; None draws bars in a terminal and logs a
             line every ten seconds elsewhere.
 
@@ -244,7 +245,14 @@ def distill(
             log.info("tried:\n%s", "\n".join(trial_lines(trials)))
             write_trials(directory / "sizes.csv", trials)
         made_from = card(None, language, seed, epochs_done, corpus.teacher, sentences, student.start_from)
-    return StaticEncoder(encoder.tokenizer, encoder.stored, step=encoder.step, made_from=made_from)
+    return StaticEncoder(
+        encoder.tokenizer,
+        encoder.stored,
+        step=encoder.step,
+        made_from=made_from,
+        lexical=encoder.lexical,
+        lexical_weight=encoder.lexical_weight,
+    )
 
 
 def texts_to_embed(

@@ -1,20 +1,13 @@
-"""A lexical channel: further dimensions in which two texts are close if they share words.
+"""Give a static student a lexical channel: which stem each token has, and in how few texts this stem occurs.
 
-    x_w' = (x_w, weight * idf(s) * r_s)      s: the stem of w, r_s: a random unit vector, the same for each s
-
-Vectors of different stems are nearly orthogonal, so the added dimensions make the product of two texts grow with the
-words that they share, each by its inverse document frequency, as in TF-IDF. What a search gains from it, similarity
-loses: "heart attack" and "cardiac arrest" share nothing. The model stays a table of token vectors.
-
-`weight` is relative: 1 makes the added part of an average text as long as the rest of it. For random projections of
-words see Achlioptas 2003.
+What the channel computes of a text is in `sentence_distillery.encoder.lexical`. What a search gains from it, similarity
+loses: "heart attack" and "cardiac arrest" share nothing.
 """
-
-import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sentence_distillery.encoder.lexical import PLACES, LexicalChannel, stem_hash
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, bare
 from sentence_distillery.io.artifacts import InputError
@@ -37,7 +30,6 @@ SNOWBALL = {
     "sv": "swedish",
     "tr": "turkish",
 }
-SAMPLE = 20_000  # texts whose lengths are averaged
 
 
 def with_lexical_channel(
@@ -48,30 +40,37 @@ def with_lexical_channel(
     Args:
         encoder: A static encoder without layers after its sum.
         texts: Texts as its token ids, that document frequencies are counted in.
-        dimension: The number of dimensions to add.
-        weight: Of the added part of a text, relative to the rest.
+        dimension: The number of dimensions to add, a multiple of 8.
+        weight: The length of the channel relative to the rest, at least 0; 0 leaves it out until an encoder is loaded
+            with another weight.
         language: ISO 639-1 code; words of a language without a Snowball stemmer are taken as they are.
 
     Returns:
-        An encoder of the same vocabulary, with `encoder.dimension + dimension` dimensions in float32.
+        An encoder of the same tokens and table, with `dimension` dimensions more if the weight is not 0.
 
     Raises:
-        InputError: If the encoder has layers, or no text has a known word.
+        InputError: If the encoder has layers, the dimension is not such a multiple, or no text has a known word.
     """
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError("A lexical channel is added to a table of token vectors, but this encoder has layers.")
+    if dimension < PLACES or dimension % PLACES:
+        raise InputError(f"A lexical channel has a multiple of {PLACES} dimensions, but {dimension} are asked for.")
     texts = texts.without(UNKNOWN_ID)
-    words = [word for word, _ in sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])]
-    stems = _stems(words, language)
-    names, places = np.unique(stems, return_inverse=True)
-    rarity = inverse_document_frequencies(places[texts.ids], texts.offsets, len(names))
-    added = (rarity[:, None] * np.stack([direction(name, dimension) for name in names]))[places].astype(np.float32)
-    added[UNKNOWN_ID] = 0
-    sample = texts.take(range(min(SAMPLE, len(texts))))
-    own, lexical = (float(np.linalg.norm(sample.sums(table), axis=1).mean()) for table in (encoder.table, added))
-    if not lexical:
+    if not len(texts.ids):
         raise InputError("No text has a known word, so no document frequency is known; bring more text.")
-    return StaticEncoder(encoder.tokenizer, np.concatenate([encoder.table, added * (weight * own / lexical)], axis=1))
+    words = [word for word, _ in sorted(encoder.tokenizer.get_vocab().items(), key=lambda entry: entry[1])]
+    hashes = np.array([stem_hash(stem) for stem in _stems(words, language)], dtype=np.int32)
+    names, places = np.unique(hashes, return_inverse=True)
+    idf = inverse_document_frequencies(places[texts.ids], texts.offsets, len(names))[places]
+    idf[UNKNOWN_ID] = 0
+    return StaticEncoder(
+        encoder.tokenizer,
+        encoder.stored,
+        step=encoder.step,
+        made_from=encoder.made_from,
+        lexical=LexicalChannel(hashes, idf, dimension),
+        lexical_weight=weight,
+    )
 
 
 def inverse_document_frequencies(stems: NDArray[np.int64], offsets: NDArray[np.int64], count: int) -> Floats:
@@ -88,16 +87,9 @@ def inverse_document_frequencies(stems: NDArray[np.int64], offsets: NDArray[np.i
     """
     texts = len(offsets) - 1
     owners = np.repeat(np.arange(texts), np.diff(offsets))
-    found = np.unique(np.stack([owners, stems]), axis=1)[1]
+    found = np.unique(owners * count + stems) % count
     having = np.bincount(found, minlength=count)
     return np.log((1 + texts) / (1 + having)).astype(np.float32)
-
-
-def direction(stem: str, dimension: int) -> Floats:
-    """Return the random direction of a stem, (dimension,) float32 of unit length: the same in each encoder."""
-    seed = int.from_bytes(hashlib.sha256(stem.encode()).digest()[:8], "big")
-    drawn = np.random.default_rng(seed).standard_normal(dimension)
-    return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
 def _stems(words: list[str], language: str) -> list[str]:

@@ -116,8 +116,8 @@ class SearchStudent(Switchable):
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
     temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    lexical_dimension: Annotated[int, Field(ge=0)] = Field(
-        title="number of dimensions of the lexical channel, which shared words raise; 0: none"
+    lexical_dimension: Annotated[int, Field(ge=0, multiple_of=8)] = Field(
+        title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none"
     )
     lexical_weight: Annotated[float, Field(ge=0.0)] = Field(
         title="length of the lexical channel, relative to the other dimensions"

@@ -81,7 +81,7 @@ def train_for_search(
         development: Rated pairs that each epoch is measured on; they do not change the student.
 
     Returns:
-        The student, `encoder.dimension + params.lexical_dimension` dimensions in float32.
+        The student in float32, with `params.lexical_dimension` dimensions more.
 
     Raises:
         InputError: If the corpus or its soft labels cannot be read, the encoder has layers, or the loss is not finite.

@@ -38,6 +38,7 @@ FEWEST = 2 * (NEIGHBOURS + 1)  # texts, of which half are compared
 COMPARED = 2_000  # texts
 # Bytes of a number in the table, and of the factor of a token that model2vec asks for
 BYTES = {Precision.FLOAT32: (4, 0), Precision.FLOAT16: (2, 2), Precision.LEVELS: (2, 2), Precision.INT8: (1, 4)}
+CHANNEL = 8  # bytes of a token in a lexical channel
 OTHER_FILES = 1_000  # bytes
 MEGABYTE = 1_000_000
 COLUMNS = ("tokens", "dimension", "precision", "megabytes", "recall_at_10")  # the fields of a Trial, in a file
@@ -52,7 +53,7 @@ class Trial:
 
     Attributes:
         vocabulary: The number of its tokens, at least 1.
-        dimension: The numbers in a vector, at least 16.
+        dimension: The numbers in the vector of a token, at least 16.
         precision: How its table is stored.
         megabytes: Of its files, in millions of bytes, above 0.
         recall: Recall@10 of the full student's neighbours, in [0, 1].
@@ -103,8 +104,8 @@ def fit_to_size(
         )
     stored = stored_as(encoder)
     fixed, each = _sizes(encoder, stored)
-    if (size := fixed + each * encoder.dimension) <= megabytes:
-        return encoder, [Trial(len(encoder.stored), encoder.dimension, stored, size, 1.0)]
+    if (size := fixed + each * encoder.token_dimension) <= megabytes:
+        return encoder, [Trial(len(encoder.stored), encoder.token_dimension, stored, size, 1.0)]
     if len(apart) > NEIGHBOURS:
         compared, others = apart[:COMPARED], listed
     else:
@@ -113,7 +114,7 @@ def fit_to_size(
     trials = []
     for smaller, precision, size in _candidates(encoder, megabytes, others, [Precision(name) for name in precisions]):
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
-        trials.append(Trial(len(smaller.stored), smaller.dimension, precision, size, recall))
+        trials.append(Trial(len(smaller.stored), smaller.token_dimension, precision, size, recall))
     if not trials:
         raise InputError(f"megabytes is {megabytes:g}, too small for a student of {LEAST} dimensions; raise it.")
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
@@ -202,6 +203,7 @@ def write_trials(target: Path, trials: Iterable[Trial]) -> None:
 def _sizes(encoder: StaticEncoder, precision: Precision) -> tuple[float, float]:
     """Return the millions of bytes of an encoder's files without dimensions, and of each dimension."""
     number, factor = BYTES[precision]
+    factor += 0 if encoder.lexical is None else CHANNEL
     tokens, tokenizer = len(encoder.stored), len(encoder.tokenizer.to_str().encode())
     return (tokens * factor + tokenizer + OTHER_FILES) / MEGABYTE, tokens * number / MEGABYTE
 
@@ -219,6 +221,6 @@ def _candidates(
         directions = principal_directions(words.table, token_counts(words, texts))
         for precision in precisions:
             fixed, each = _sizes(words, precision)
-            dimension = min(int((megabytes - fixed) / each), encoder.dimension)
+            dimension = min(int((megabytes - fixed) / each), encoder.token_dimension)
             if dimension >= LEAST:
                 yield compressed(words, directions, dimension, precision), precision, fixed + each * dimension

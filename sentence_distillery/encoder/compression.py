@@ -23,7 +23,7 @@ gone are cut into them.
 import json
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,8 +161,8 @@ def compress(
     """Make a static student smaller: fewer dimensions, fewer bits, fewer words.
 
     Args:
-        encoder: The student. It must not have layers after the sum of its token vectors.
-        dimension: Of the new vectors, from 1 to that of the student; None keeps all.
+        encoder: The student. It must not have layers after the sum of its token vectors; a lexical channel is kept.
+        dimension: Of the new token vectors, from 1 to that of the student's; None keeps all.
         vocabulary: How many tokens are kept, at least all pieces of words; None keeps all. The words that are rarest in
             `texts` go, and are cut into pieces from then on.
         precision: How each number is stored: 4 bytes in "float32", 2 in "float16", 1 in "int8"; "levels" has the 255
@@ -182,10 +182,11 @@ def compress(
         >>> smaller.dimension, smaller.stored.dtype
         (64, dtype('int8'))
     """
-    kept = encoder.dimension if dimension is None else dimension
-    if not 1 <= kept <= encoder.dimension:
-        raise InputError(f"dimension is {kept}; the encoder has {encoder.dimension}, so give 1 to {encoder.dimension}.")
     refuse_layers(encoder)
+    full = encoder.token_dimension
+    kept = full if dimension is None else dimension
+    if not 1 <= kept <= full:
+        raise InputError(f"dimension is {kept}; the token vectors have {full}, so give 1 to {full}.")
     listed = None if texts is None else list(texts)
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
@@ -280,7 +281,14 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
         {**token, "id": places[token["id"]]} for token in content["added_tokens"] if token["id"] in places
     ]
     tokenizer = Tokenizer.from_str(json.dumps(content))
-    return StaticEncoder(tokenizer, encoder.stored[kept], step=encoder.step, made_from=encoder.made_from)
+    return StaticEncoder(
+        tokenizer,
+        encoder.stored[kept],
+        step=encoder.step,
+        made_from=encoder.made_from,
+        lexical=None if encoder.lexical is None else encoder.lexical.take(kept),
+        lexical_weight=encoder.lexical_weight,
+    )
 
 
 def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:
@@ -289,7 +297,7 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
     Args:
         encoder: A student without layers after its sum.
         directions: The result of `principal_directions` for its table, (dimension, dimension) float32.
-        dimension: The number of directions to keep, at least 1; if all, the table is not rotated.
+        dimension: The number of directions of the token vectors to keep, at least 1; if all, they are not rotated.
         precision: The storage of the table.
 
     Returns:
@@ -303,10 +311,18 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
         >>> smaller.dimension, smaller.stored.dtype
         (32, dtype('float16'))
     """
-    table = encoder.table if dimension == encoder.dimension else encoder.table @ directions[:, :dimension]
+    table = encoder.table if dimension == encoder.token_dimension else encoder.table @ directions[:, :dimension]
     assert not table[UNKNOWN_ID].any()
     if precision in (Precision.FLOAT32, Precision.FLOAT16):
-        return StaticEncoder(encoder.tokenizer, table.astype(precision.value))
-    if precision == Precision.INT8:
-        return StaticEncoder(encoder.tokenizer, levels(table))
-    return StaticEncoder(encoder.tokenizer, (levels(table) * np.float32(STEP)).astype(np.float16), step=STEP)
+        stored: NDArray[Any] = table.astype(precision.value)
+    elif precision == Precision.INT8:
+        stored = levels(table)
+    else:
+        stored = (levels(table) * np.float32(STEP)).astype(np.float16)
+    return StaticEncoder(
+        encoder.tokenizer,
+        stored,
+        step=STEP if precision == Precision.LEVELS else None,
+        lexical=encoder.lexical,
+        lexical_weight=encoder.lexical_weight,
+    )

@@ -19,6 +19,9 @@ TORCH_TABLE: Final = "embedding.weight"  # sentence-transformers' own name
 FACTORS: Final = "weights"  # model2vec's factor of each token; sentence-transformers multiplies by it in float32
 ROWS: Final = "mapping"  # model2vec's row of each token, if tokens share rows
 
+STEMS: Final = "lexical.stems"  # the lexical channel: the hash of each token's stem,
+IDF: Final = "lexical.idf"  # and its inverse document frequency
+
 SHA256: Final = "weights_sha256"  # in config.json, by file below the model's directory
 
 LEVELS: Final = 127  # of int8, on either side of zero

@@ -81,8 +81,8 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
         directory: The directory; it is written whole or not at all.
 
     Raises:
-        InputError: If the student is of kind paper, its table is too large for one file, or the directory holds
-            anything else or cannot be written.
+        InputError: If the student is of kind paper or lexical, its table is too large for one file, or the directory
+            holds anything else or cannot be written.
         ModuleNotFoundError: If the package `onnx` is not installed.
 
     Example:
@@ -108,6 +108,11 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
         raise InputError(
             "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that "
             "JavaScript lacks. Write a student of kind static or deep."
+        )
+    if encoder.kind == "lexical":
+        raise InputError(
+            "A lexical channel cannot be written as ONNX, since it counts how often a word occurs. Load the model with "
+            "lexical_weight=0 to write the dimensions before it."
         )
     if encoder.stored.nbytes > LARGEST:
         raise InputError(

@@ -6,6 +6,7 @@
     model2vec       yes             embeddings          weights and mapping: a factor and a row for each token
 
 modules.json says which layers follow the mean of the token vectors: none (static), one Dense (paper) or two (deep).
+A lexical channel has two tensors beside the table, and its dimension and weight in config.json.
 
 A file of weights below MAPPED bytes is read, and compared with the SHA-256 in config.json. A larger one is mapped: the
 system reads its pages when they are needed, and processes share them; but if another process cuts it short, this one is
@@ -14,10 +15,10 @@ killed (SIGBUS), so replace such a file, do not write into it. What is read is s
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from sentence_distillery.encoder.files import (
     CONFIG,
     DENSE,
     FACTORS,
+    IDF,
     MODULES,
     NARROW,
     NESTED,
@@ -36,29 +38,27 @@ from sentence_distillery.encoder.files import (
     ROWS,
     SETTINGS,
     SHA256,
+    STEMS,
     TABLE,
     TOKENIZER,
     TORCH_TABLE,
     WEIGHTS,
     as_levels,
 )
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, PLACES, LexicalChannel
 from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.ragged import Floats
 
 RELEASED = "released"  # the name of a model that comes with the library
-RELEASED_SEARCH = "released-search"
+RELEASED_SEARCH = "released-search"  # the same one, with its lexical channel
 RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
-_RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY.with_name("released_search")}
+_RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY}
 
 MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
 LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
 
-_NOT_HERE = (
-    "'released-search' is not part of the installed package. Copy models/released_search from the repository and "
-    "load it by its path."
-)
 _REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
@@ -72,6 +72,7 @@ _WRITTEN = (
     "normalize",
     "max_length",
     "truncate_dim",
+    "lexical",
     SHA256,
 )
 # The steps that the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
@@ -104,6 +105,8 @@ class Parts:
     terms: list[str] | None = None
     hidden: tuple[Floats, Floats] | None = None
     truncate_dim: int | None = None
+    lexical: LexicalChannel | None = None
+    lexical_weight: float = 0.0
     made_from: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -127,8 +130,6 @@ def model_directory(name: str | Path) -> Path:
         sentence_distillery.io.artifacts.InputError: './my-model' ...
     """
     directory = _RELEASES.get(str(name), Path(name))
-    if str(name) == RELEASED_SEARCH and not directory.is_dir():
-        raise InputError(_NOT_HERE)
     if directory.is_dir():
         if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
             raise InputError(f"The directory '{name}' does not hold a model{_hint(str(name))}")
@@ -171,18 +172,19 @@ def read_model(directory: Path) -> Parts:
     ours = set(_SHAPE) <= set(config) and (not modules or modules[0][1] == "")
     digests = config.get(SHA256) if ours else None
     home = directory / NESTED if (directory / NESTED).is_dir() else directory
-    with ThreadPoolExecutor(1) as pool:  # which hashes the weights while this thread works
-        weights = Weights(directory, digests, pool)
-        content = weights.read(home / WEIGHTS)
-        words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
-        tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
-        rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
-        stored, step, levels = _read_table(home / WEIGHTS, rows, config.get("step"), content)
-        linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
-        hidden = _read_hidden(directory, denses, stored.shape[1], weights) if len(denses) == 2 else None
-        weights.check()
+    weights = Weights(directory, digests)
+    content = weights.read(home / WEIGHTS)
+    words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
+    tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
+    rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
+    stored, step, levels = _read_table(home / WEIGHTS, rows, config.get("step"), content)
+    described = config.get("lexical") if ours else None
+    lexical = None if described is None else _read_lexical(directory, described, home / WEIGHTS, rows, content)
+    linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
+    hidden = _read_hidden(directory, denses, stored.shape[1], weights) if len(denses) == 2 else None
+    weights.check()
     if ours:
-        _check_shape(directory / CONFIG, config, denses, stored, linear)
+        _check_shape(directory / CONFIG, config, denses, stored, linear, lexical)
     return Parts(
         tokenizer,
         stored,
@@ -193,6 +195,8 @@ def read_model(directory: Path) -> Parts:
         terms=terms,
         hidden=hidden,
         truncate_dim=_truncate_dim(directory),
+        lexical=lexical[0] if lexical else None,
+        lexical_weight=lexical[1] if lexical else 0.0,
         made_from={key: value for key, value in config.items() if key not in _WRITTEN},
     )
 
@@ -203,8 +207,7 @@ class Weights:
 
     directory: Path
     digests: object
-    pool: ThreadPoolExecutor
-    _hashed: dict[Path, Future[str]] = field(default_factory=dict)
+    _hashed: "dict[Path, _Digest]" = field(default_factory=dict)
 
     def read(self, path: Path) -> bytes | None:
         """Read a file, and begin to hash it; None for one that is to be mapped, or is missing."""
@@ -213,28 +216,65 @@ class Weights:
             return None
         content = path.read_bytes()
         if self.digests is not None:
-            self._hashed[path] = self.pool.submit(lambda: sha256(content).hexdigest())
+            self._hashed[path] = _Digest(content)
         return content
 
     def check(self) -> None:
         """Raise InputError if a file is not the one that was saved."""
         known = [*self.digests.values()] if isinstance(self.digests, dict) else []
         for path, digest in self._hashed.items():
-            if digest.result() not in known:  # in any folder: another library may have put it in one
+            digest.join()
+            if digest.hex not in known:  # in any folder: another library may have put it in one
                 raise InputError(
-                    f"{path} has SHA-256 {digest.result()}, but {self.directory / CONFIG} does not list it under "
+                    f"{path} has SHA-256 {digest.hex}, but {self.directory / CONFIG} does not list it under "
                     f"{SHA256}: the file is damaged, or belongs to another model. {_REMEDY}"
                 )
 
 
+class _Digest(Thread):
+    """The SHA-256 of a content, computed while the caller's thread works."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.content = content
+        self.hex = ""
+        self.start()
+
+    def run(self) -> None:
+        self.hex = sha256(self.content).hexdigest()
+
+
+def default_weight(name: Path | str, parts: Parts) -> float:
+    """Return the weight of the lexical channel by which a model is loaded if none is given.
+
+    Args:
+        name: As for `model_directory`.
+        parts: The model.
+
+    Returns:
+        That of "released-search" for this name, else what the model was saved with.
+
+    Example:
+        >>> default_weight("released-search", read_model(model_directory("released-search")))
+        1.2
+    """
+    return LEXICAL_WEIGHT if str(name) == RELEASED_SEARCH else parts.lexical_weight
+
+
 def _check_shape(
-    path: Path, config: Mapping[str, Any], denses: list[str], stored: NDArray[Any], linear: tuple[Floats, Floats] | None
+    path: Path,
+    config: Mapping[str, Any],
+    denses: list[str],
+    stored: NDArray[Any],
+    linear: tuple[Floats, Floats] | None,
+    lexical: tuple[LexicalChannel, float] | None,
 ) -> None:
     """Raise InputError if config.json describes another model than the files next to it."""
     width = int(stored.shape[1])
+    channel = lexical[0].dimension if lexical and lexical[1] else 0
     expected = {
-        "kind": _KINDS[len(denses)],
-        "dimension": width if linear is None else len(linear[1]),
+        "kind": "lexical" if channel else _KINDS[len(denses)],
+        "dimension": width + channel if linear is None else len(linear[1]),
         "token_dimension": width,
         "vocabulary": len(stored),
     }
@@ -503,6 +543,23 @@ def _read_hidden(directory: Path, denses: list[str], dimension: int, weights: We
     ):
         raise InputError(f"{directory}: its two Dense modules do not fit a student with an MLP head. {_REMEDY}")
     return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
+
+
+def _read_lexical(
+    directory: Path, described: Any, weights: Path, rows: int, content: bytes | None
+) -> tuple[LexicalChannel, float]:
+    """Read the lexical channel that config.json describes, and its weight."""
+    path, found = directory / CONFIG, described if isinstance(described, dict) else {}
+    dimension, weight = found.get("dimension"), found.get("weight")
+    if type(dimension) is not int or dimension < PLACES or dimension % PLACES:
+        raise InputError(f"{path}: the dimension of lexical is {dimension!r}; it is a multiple of {PLACES}. {_REMEDY}")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+        raise InputError(f"{path}: the weight of lexical is {weight!r}; it is a number from 0. {_REMEDY}")
+    tensors = map_tensors(weights, {STEMS: (rows,), IDF: (rows,)}, content)
+    stems, idf = tensors[STEMS], tensors[IDF]
+    if stems.dtype != np.int32 or idf.dtype != np.float32 or not (idf >= 0).all() or not np.isfinite(idf).all():
+        raise InputError(f"{weights}: '{STEMS}' are int32 and '{IDF}' float32 from 0, but here they are not. {_REMEDY}")
+    return LexicalChannel(stems, idf, dimension), float(weight)
 
 
 def _check_finite(path: Path, name: str, array: NDArray[Any]) -> None:

@@ -19,7 +19,6 @@ directly, in 16-bit integers, 258 tokens at a time: exact, and twice as fast as 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,11 +29,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
+from sentence_distillery.encoder.lexical import LexicalChannel
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
     PRECISIONS,
@@ -47,6 +46,7 @@ from sentence_distillery.encoder.reading import (
     RELEASED,
     Parts,
     by_id,
+    default_weight,
     model_directory,
     read_model,
     read_tokenizer,
@@ -174,8 +174,9 @@ class _Way:
 class StaticEncoder(Interface):
     """Encode texts as the mean of their token vectors, scaled to unit length.
 
-    The mean may be followed by a hidden layer (kind: deep) or a linear one (kind: paper). Make one with
-    `from_pretrained`, or with `load` of the package. `encode` may run in several threads at a time.
+    The mean may be followed by a hidden layer (kind: deep) or a linear one (kind: paper), or have a lexical channel
+    beside it (kind: lexical). Make an encoder with `from_pretrained`, or with `load` of the package. `encode` may run
+    in several threads at a time.
 
     Args:
         tokenizer: A tokenizer, or its file or the file's content, read when a sentence needs more than `words`.
@@ -188,6 +189,8 @@ class StaticEncoder(Interface):
         hidden: A (dimension, units) and B (units, dimension), float32, of s + relu(s A) B for a mean s.
         truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
+        lexical: A lexical channel for the same tokens, whose dimensions follow those of the table (kind: lexical).
+        lexical_weight: The length of the channel relative to the rest, at least 0; 0 leaves it out.
         derived: What encoders of the same parts share; by default this one shares nothing.
 
     Example:
@@ -212,6 +215,8 @@ class StaticEncoder(Interface):
         made_from: Mapping[str, object] | None = None,
         terms: list[str] | None = None,
         derived: Derived | None = None,
+        lexical: LexicalChannel | None = None,
+        lexical_weight: float = 0.0,
     ) -> None:
         self.derived = derived or Derived()
         self._tokenizer = tokenizer
@@ -221,20 +226,31 @@ class StaticEncoder(Interface):
         self.step = step
         self._tokens = words
         self._listed_terms = terms
+        self.lexical = lexical
+        self.lexical_weight = _checked_weight(lexical_weight, lexical)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
         self.made_from: Mapping[str, object] = made_from or {}
 
     @classmethod
-    def from_pretrained(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
+    def from_pretrained(
+        cls,
+        directory: Path | str = RELEASED,
+        *,
+        truncate_dim: int | None = None,
+        lexical_weight: float | None = None,
+    ) -> Self:
         """Load a model that this library, sentence-transformers or model2vec saved.
 
         A table below 64 MB is read and compared with its SHA-256. A larger one is memory-mapped: its pages are read
         when they are needed, and all processes share them. Encoders of the same files share their table.
 
         Args:
-            directory: The model's directory, or "released" for the one that comes with the library.
+            directory: The model's directory, or "released" for the one that comes with the library; "released-search"
+                is the same with its lexical channel.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most.
+            lexical_weight: The length of the lexical channel relative to the rest, at least 0: the more, the more words
+                that a query and a text share count; 0 leaves the channel out. By default what the model was saved with.
 
         Returns:
             The encoder.
@@ -242,7 +258,7 @@ class StaticEncoder(Interface):
         Raises:
             InputError: If the directory or a file is missing, broken, not finite or of the wrong shape, or if it holds
                 another kind of model. The message has the path and what to do.
-            ValueError: If `truncate_dim` is out of its range.
+            ValueError: If `truncate_dim` or `lexical_weight` is out of its range, or the model has no lexical channel.
 
         Example:
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
@@ -252,6 +268,7 @@ class StaticEncoder(Interface):
         parts = derived.parts
         assert parts is not None
         cut = parts.truncate_dim if truncate_dim is None else truncate_dim
+        weight = default_weight(directory, parts) if lexical_weight is None else lexical_weight
         return cls(
             parts.tokenizer,
             parts.stored,
@@ -263,15 +280,24 @@ class StaticEncoder(Interface):
             parts.made_from,
             parts.terms,
             derived,
+            parts.lexical,
+            weight,
         )
 
     @classmethod
-    def load(cls, directory: Path | str = RELEASED, *, truncate_dim: int | None = None) -> Self:
+    def load(
+        cls,
+        directory: Path | str = RELEASED,
+        *,
+        truncate_dim: int | None = None,
+        lexical_weight: float | None = None,
+    ) -> Self:
         """Load a model: `from_pretrained` under a shorter name.
 
         Args:
             directory: As for `from_pretrained`.
             truncate_dim: As for `from_pretrained`.
+            lexical_weight: As for `from_pretrained`.
 
         Returns:
             The encoder.
@@ -283,13 +309,14 @@ class StaticEncoder(Interface):
             >>> StaticEncoder.load("released").kind
             'static'
         """
-        return cls.from_pretrained(directory, truncate_dim=truncate_dim)
+        return cls.from_pretrained(directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight)
 
     def save_pretrained(self, directory: Path | str) -> None:
         """Write the model so that this library, sentence-transformers and model2vec load it.
 
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static that
-        cuts to `truncate_dim` is saved with these dimensions alone. model2vec does not support a layer after the mean.
+        cuts to `truncate_dim` is saved with these dimensions alone. model2vec does not support a layer after the mean,
+        and both others load a model with a lexical channel without it: the dimensions before those of the channel.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -317,8 +344,8 @@ class StaticEncoder(Interface):
             directory: A new or empty directory, or one of an ONNX model, which is replaced.
 
         Raises:
-            InputError: If the model is of kind paper or has more than 2.1 GB, or if the directory holds anything else
-                or cannot be written.
+            InputError: If the model is of kind paper or lexical, or has more than 2.1 GB, or if the directory holds
+                anything else or cannot be written.
             ModuleNotFoundError: If the package `onnx` is not installed.
 
         Example:
@@ -334,6 +361,8 @@ class StaticEncoder(Interface):
 
     def __repr__(self) -> str:
         layers = [*(self.linear or ()), *(self.hidden or ())]
+        if self.lexical is not None and self.kind == "lexical":
+            layers += [self.lexical.stems, self.lexical.idf]
         megabytes = bytes_of(self.stored, *layers) / 1e6
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
@@ -348,6 +377,8 @@ class StaticEncoder(Interface):
             "hidden": self.hidden,
             "truncate_dim": self.truncate_dim,
             "made_from": dict(self.made_from),
+            "lexical": self.lexical,
+            "lexical_weight": self.lexical_weight,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -355,7 +386,8 @@ class StaticEncoder(Interface):
 
     def _twin(self) -> Self:
         parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
-        return type(self)(*parts, self.truncate_dim, self.made_from, self._listed_terms, self.derived)
+        origin = (self.truncate_dim, self.made_from, self._listed_terms, self.derived)
+        return type(self)(*parts, *origin, self.lexical, self.lexical_weight)
 
     @Shared
     def tokenizer(self) -> Tokenizer:
@@ -376,15 +408,25 @@ class StaticEncoder(Interface):
 
     @property
     def kind(self) -> str:
-        """The layer after the mean: none (static), a hidden layer (deep) or a linear one (paper)."""
+        """What follows the mean: nothing (static), a hidden layer (deep), a linear one (paper), a channel (lexical)."""
         if self.linear is not None:
             return "paper"
-        return "static" if self.hidden is None else "deep"
+        if self.hidden is not None:
+            return "deep"
+        return "lexical" if self.lexical_weight else "static"
+
+    @property
+    def token_dimension(self) -> int:
+        """Numbers in the vector of a token."""
+        return int(self.stored.shape[1])
 
     @property
     def full_dimension(self) -> int:
         """Numbers in a vector that is not cut."""
-        return int(self.stored.shape[1] if self.linear is None else self.linear[0].shape[0])
+        if self.linear is not None:
+            return int(self.linear[0].shape[0])
+        channel = self.lexical.dimension if self.lexical is not None and self.kind == "lexical" else 0
+        return self.token_dimension + channel
 
     @property
     def dimension(self) -> int:
@@ -576,6 +618,10 @@ class StaticEncoder(Interface):
             self._fill(texts, vectors, way, first)
             progress.advance(len(texts))
             return vectors
+        from concurrent.futures import ThreadPoolExecutor  # a few texts do without these imports
+
+        from threadpoolctl import threadpool_limits
+
         # Arrow, SciPy and BLAS release Python's lock; additional BLAS threads would only wait for each other.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
             jobs = [pool.submit(self._fill, texts[s], vectors[s], way, first + s.start) for s in spans]
@@ -618,7 +664,9 @@ class StaticEncoder(Interface):
 
     def _directions(self, tokens: TokenIds, width: int) -> Floats:
         """Compute float32 embeddings of any length, from sums in place of means; their first `width` numbers count."""
-        return self.pool(tokens) if self.linear is not None else self._deepened(self._sums(tokens, width)[0])
+        if self.linear is not None:
+            return self.pool(tokens)
+        return self._completed(self._sums(tokens, width)[0], tokens, width)
 
     def _means(self, tokens: TokenIds, width: int) -> Floats:
         """Compute float32 means of known tokens (kind paper: all tokens), after the layers; `width` as above."""
@@ -626,14 +674,16 @@ class StaticEncoder(Interface):
             return self.pool(tokens)
         known = tokens.without(UNKNOWN_ID)
         sums, unit = self._sums(known, width)
-        return self._deepened(sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None])
+        means = sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None]
+        return self._completed(means, known, width)
 
     def _sums(self, tokens: TokenIds, width: int) -> tuple[Floats, float]:
         """Compute float32 sums of token vectors, exact for levels, and their unit; all numbers if a layer follows."""
         if self.stored.dtype == np.int8 and len(tokens.ids) <= FEW_TOKENS:  # the first text waits for no conversion
             few = TokenIds(np.arange(len(tokens.ids), dtype=np.int32), tokens.offsets)
             return few.exact_sums(self.stored[tokens.ids].astype(np.int16), EXACT), 1.0
-        fits = self.truncate_dim is not None and width <= self.truncate_dim and self.kind == "static"
+        narrow = self.truncate_dim is not None and width <= self.truncate_dim < self.token_dimension
+        fits = narrow and self.kind in ("static", "lexical")
         table = self._narrow if fits else self._summed
         if table.dtype == np.float32:
             return tokens.sums(table), 1.0
@@ -668,10 +718,18 @@ class StaticEncoder(Interface):
         """
         means = tokens.means(self.table, weights)
         if self.linear is None:
-            return self._deepened(means)
+            return self._completed(means, tokens, self.full_dimension)
         if weights is not None:
             means *= _levels(tokens, weights)
         return means @ self.linear[0].T + self.linear[1]
+
+    def _completed(self, sums: Floats, tokens: TokenIds, width: int) -> Floats:
+        """Apply the hidden layer, or append the lexical channel if the first `width` numbers reach into it."""
+        if self.lexical is None or self.kind != "lexical" or width <= self.token_dimension:
+            return self._deepened(sums)
+        lengths = np.sqrt(np.einsum("nd,nd->n", sums, sums))
+        channel = self.lexical.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
+        return np.concatenate([sums, channel], axis=1)
 
     def _deepened(self, sums: Floats) -> Floats:
         """Apply the hidden layer, if there is one; it has no bias, so a multiple of a sum stays a multiple."""
@@ -871,6 +929,17 @@ def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
 def _check_count(name: str, count: int | None) -> None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
+
+
+def _checked_weight(weight: float, lexical: LexicalChannel | None) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not 0 <= weight < np.inf:
+        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0.")
+    if weight and lexical is None:
+        raise ValueError(
+            f"lexical_weight is {weight!r}, but this model has no lexical channel: leave it out, or make a model that "
+            "has one with distill(for_search=True)."
+        )
+    return float(weight)
 
 
 def _checked(on_unknown: OnUnknown) -> OnUnknown:

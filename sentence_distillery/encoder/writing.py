@@ -6,6 +6,9 @@ model.safetensors, tokenizer.json                 token vectors, and the text's 
                                                   doesn't know
 config.json                                       what it was made from, and model2vec's settings
 
+Only this library computes a lexical channel, which is two tensors more in model.safetensors: others load the token
+vectors, the dimensions before those of the channel.
+
 A table in float16 or int8 comes with a factor of 1 for each token. sentence-transformers multiplies by these factors
 in float32 (from 6.2 on; others leave them out), and so its vectors are neither in half precision nor NaN: in float16
 the least length that it divides by, 1e-12, is 0, and a text without a word gives 0 / 0.
@@ -23,10 +26,12 @@ from sentence_distillery.encoder.files import (
     CONFIG,
     DENSE,
     FACTORS,
+    IDF,
     MODULES,
     NARROW,
     SETTINGS,
     SHA256,
+    STEMS,
     TABLE,
     TOKENIZER,
     WEIGHTS,
@@ -78,12 +83,13 @@ def refuse_other_content(directory: Path) -> None:
 
 def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory: Path) -> dict[str, object]:
     """Write all but the model card, the same bytes for the same encoder; returns the content of config.json."""
-    table = encoder.stored
-    if encoder.kind == "static" and encoder.truncate_dim is not None:
-        table = table[:, : encoder.truncate_dim]
+    table, kind, dimension, cut = encoder.stored, encoder.kind, encoder.full_dimension, encoder.truncate_dim
+    weight, lexical = encoder.lexical_weight, encoder.lexical
+    if kind in ("static", "lexical") and cut is not None and cut <= encoder.token_dimension:
+        table, kind, dimension, cut, weight = table[:, :cut], "static", cut, None, 0.0
     config: dict[str, object] = {
-        "kind": encoder.kind,
-        "dimension": encoder.full_dimension if encoder.kind != "static" else int(table.shape[1]),
+        "kind": kind,
+        "dimension": dimension,
         "token_dimension": int(table.shape[1]),
         "vocabulary": len(table),
         "embedding_dtype": table.dtype.name,
@@ -91,14 +97,16 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "units": 0 if encoder.hidden is None else encoder.hidden[0].shape[1],
         "normalize": True,  # model2vec's name for unit length
         "max_length": None,  # tokens; model2vec's default is 512
+        **({} if lexical is None else {"lexical": {"dimension": lexical.dimension, "weight": weight}}),
         **card,
     }
     write_json(directory / CONFIG, config)  # also for the mode of its file
-    cut = {} if encoder.kind == "static" or encoder.truncate_dim is None else {"truncate_dim": encoder.truncate_dim}
-    write_json(directory / SETTINGS, SENTENCE_TRANSFORMERS | cut)
+    write_json(directory / SETTINGS, SENTENCE_TRANSFORMERS | ({} if cut is None else {"truncate_dim": cut}))
     tensors: Tensors = {TABLE: table}
     if table.dtype != np.float32:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)
+    if lexical is not None:
+        tensors |= {STEMS: lexical.stems, IDF: lexical.idf}
     _write_tensors(directory, tensors)
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(pretty=False), encoding="utf-8")
     layers = _write_layers(encoder, directory)

@@ -36,6 +36,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "I8": np.dtype("i1"),
+    "I32": np.dtype("<i4"),
 }  # the types that map_tensors can read
 
 

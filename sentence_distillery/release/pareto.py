@@ -27,6 +27,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.distillation.export import write_model
 from sentence_distillery.encoder.compression import Precision, compressed, principal_directions, stored_as
+from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.encoders.options import AnyTeacher
@@ -128,16 +129,19 @@ def own_rows(encoder: StaticEncoder, words: Path, workload: Workload) -> Iterato
 
 
 def released_rows(released: Path, workload: Workload) -> Iterator[Row]:
-    """Yield a row for the student that ships, if there is one, and another for its first dimensions."""
+    """Yield a row for the student that ships, if there is one, for its first dimensions, and with its channel."""
     if released.is_dir():
         encoder = StaticEncoder.load(released)
         precision, full = stored_as(encoder).value, encoder.dimension
+        channel = 0 if encoder.lexical is None else encoder.lexical.dimension
         del encoder  # see _row
+        load = partial(StaticEncoder.load, released)
         for dimension in dict.fromkeys((full, min(NARROW, full))):
             shape = (precision, dimension, megabytes(released))
-            yield _row(
-                "released", "own", shape, partial(StaticEncoder.load, released, truncate_dim=dimension), workload
-            )
+            yield _row("released", "own", shape, partial(load, truncate_dim=dimension), workload)
+        if channel:
+            shape = (precision, full + channel, megabytes(released))
+            yield _row("released-search", "own", shape, partial(load, lexical_weight=LEXICAL_WEIGHT), workload)
 
 
 def mlp_head_rows(directory: Path, workload: Workload) -> Iterator[Row]:

@@ -153,7 +153,7 @@ def test_compress_keeps_the_directions_of_the_texts() -> None:
 
 @pytest.mark.parametrize("dimension", [0, 9, -1])
 def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
-    with pytest.raises(InputError, match=rf"dimension is {dimension}; the encoder has 8, so give 1 to 8\."):
+    with pytest.raises(InputError, match=rf"dimension is {dimension}; the token vectors have 8, so give 1 to 8\."):
         compress(static_encoder(), dimension=dimension)
 
 

@@ -11,17 +11,18 @@ from model2vec import StaticModel
 from sentence_transformers import SentenceTransformer
 
 from benchmarks import encoding as bench
-from sentence_distillery.benchmarks.data import PAIRS, BenchmarkData
+from sentence_distillery.benchmarks.data import EVALUATION_FINGERPRINTS, FINGERPRINTS, PAIRS, BenchmarkData
+from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.distillation.export import export, write_model
+from sentence_distillery.distillation.sizing import CHANNEL
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, write_json, write_table
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.release import pareto, release, search
+from sentence_distillery.release import pareto, release
 from sentence_distillery.release.pareto import Workload, mlp_head_rows, own_rows, released_rows, token_counts
 from sentence_distillery.release.release import Source
-from sentence_distillery.release.search import LEXICAL, NEW_WORDS, with_words
 from tests.benchmarks.conftest import real
 from tests.distillation.conftest import files
 from tests.workspace import ROOT
@@ -45,6 +46,9 @@ SUBJECTS = ["storm", "ship", "bank", "court", "team", "farmer", "doctor", "minis
 VERBS = ["left", "saw", "praised", "warned", "met", "paid"]
 VOCABULARY = [UNKNOWN, "the", *SUBJECTS, *VERBS]
 SENTENCES = [f"the {one} {verb} the {other}" for one in SUBJECTS for verb in VERBS for other in SUBJECTS[:4]]
+STORIES = [
+    f"Yesterday the {one} and the {other} met. Nobody warned the {one}." for one in SUBJECTS for other in SUBJECTS
+]
 
 
 def table(seed: int = 1) -> Floats:
@@ -68,6 +72,8 @@ def write_benchmarks(truth: StaticEncoder, directory: Path) -> None:
     for name in ("stsb", "sick"):
         columns = [["dev", "test"] * (count // 2) + ["dev"] * (count % 2), left, right, scores, [None] * count]
         write_table(directory / f"{name}.parquet", pa.table(columns, schema=PAIRS))
+    taken = [np.unique(fingerprints(SENTENCES))]
+    write_table(directory / FINGERPRINTS, pa.table(taken, schema=EVALUATION_FINGERPRINTS))
     entry = {"kind": "pairs", "scale": [-1, 1], "rows": {"dev": 1, "test": 1}, "sha256": {}, "licence": "none stated"}
     write_json(directory / "provenance.json", {"sets": {"stsb": entry, "sick": entry}, "absent": {}, "pair_sets": []})
 
@@ -82,9 +88,9 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def make_release(directory: Path, profile: str = "best") -> dict[str, float]:
-    source = Source(
-        directory / "student", directory / "words.parquet", profile, ["data/external/news/news.parquet"], "float32"
-    )
+    corpus = ["data/external/news/news.parquet"]
+    student, words, counted_in = directory / "student", directory / "words.parquet", {"stories": "CC0"}
+    source = Source(student, words, profile, corpus, "float32", STORIES, counted_in)
     return release.release(source, BenchmarkData(directory / "benchmarks"), directory / "released")
 
 
@@ -101,10 +107,20 @@ def test_release(workspace: Path) -> None:
     config = json.loads((released / CONFIG).read_text(encoding="utf-8"))
     assert config["figures"] == {name: pytest.approx(value, abs=1e-5) for name, value in figures.items()}
     assert config["trained_on"] == {"data/external/news/news.parquet": "mixed, research use"}
+    assert config["counted_in"] == {"stories": "CC0"} and config["lexical"] == {"dimension": 768, "weight": 0.0}
+    known = StaticEncoder.load(released, lexical_weight=1.2)
+    assert known.dimension == 16 + 768 and loaded.dimension == 16
+    the, storm, warned = (lexical_idf(known, word) for word in ("the", "storm", "warned"))
+    assert 0 <= the < storm < warned  # a repeated sentence counts once
     assert figures["stsb/test/pearson"] > 0.99
     before = files(released)
     make_release(workspace)
     assert files(released) == before
+
+
+def lexical_idf(encoder: StaticEncoder, word: str) -> float:
+    assert encoder.lexical is not None
+    return float(encoder.lexical.idf[encoder.tokenizer.token_to_id(word)])
 
 
 def _cosines() -> Floats:
@@ -163,9 +179,9 @@ def test_the_most_dimensions_that_fit(workspace: Path, monkeypatch: pytest.Monke
     tokenizer = len(encoder.tokenizer.to_str().encode())
     rows, factor = len(VOCABULARY), 4
     monkeypatch.setattr(release, "CARD_MEGABYTES", 0.0)
-    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + (15 + factor) * rows) / 1e6)
+    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + (15 + factor + CHANNEL) * rows) / 1e6)
     assert release.largest_dimension(encoder) == 8
-    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + (7 + factor) * rows) / 1e6)
+    monkeypatch.setattr(release, "MEGABYTES", (tokenizer + (7 + factor + CHANNEL) * rows) / 1e6)
     with pytest.raises(InputError, match="leaves no room for vectors"):
         release.largest_dimension(encoder)
 
@@ -188,11 +204,12 @@ def test_a_row_for_each_size(workspace: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_rows_for_what_ships(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(released_rows(workspace / "released", workload(workspace))) == []
     figures = make_release(workspace)
-    (whole,) = released_rows(workspace / "released", workload(workspace))
+    whole, search = released_rows(workspace / "released", workload(workspace))
+    assert (search["system"], search["dimension"], search["megabytes"]) == ("released-search", 784, whole["megabytes"])
     assert (whole["system"], whole["precision"], whole["dimension"]) == ("released", "int8", 16)
     assert whole["stsb/test/spearman"] == round(100 * figures["stsb/test/spearman"], 2)
     monkeypatch.setattr(pareto, "NARROW", 4)
-    _, narrow = released_rows(workspace / "released", workload(workspace))
+    _, narrow, _ = released_rows(workspace / "released", workload(workspace))
     assert narrow["dimension"] == 4
     assert float(str(narrow["stsb/test/spearman"])) < float(str(whole["stsb/test/spearman"]))
 
@@ -271,25 +288,3 @@ def test_the_table_of_sizes_in_git() -> None:
     with (ROOT / "reports/pareto.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["kind"] for row in rows} == {"own", "peer", "published"}
-
-
-def test_new_words_move_no_vector() -> None:
-    """A frequent word gets the sum of its pieces as its vector, so every text keeps its own."""
-    encoder = StaticEncoder.load("released")
-    texts = ["Myocardial infarction, cytokine and jquery."] * 12 + ["a rarissimum word"]
-    longer = with_words(encoder, texts)
-    added = set(longer.tokenizer.get_vocab()) - set(encoder.tokenizer.get_vocab())
-    assert {"infarction", "jquery"} <= added and "rarissimum" not in added
-    np.testing.assert_allclose(longer.encode(texts), encoder.encode(texts), atol=1e-5)
-
-
-def test_the_encoder_for_search_starts_small_enough() -> None:
-    """With all new words, the lexical channel and a byte a number, it stays within its limit."""
-    start = release.with_common_words(StaticEncoder.load("released"), search.COMMON)
-    tokenizer = len(start.tokenizer.to_str(pretty=False).encode())
-    longer = tokenizer * (len(start.stored) + NEW_WORDS) / len(start.stored)
-    table = (len(start.stored) + NEW_WORDS) * (start.dimension + LEXICAL["lexical_dimension"])
-    assert (table + longer) / 1e6 < search.MEGABYTES - release.CARD_MEGABYTES
-    text = ["The storm closed the port."]
-    whole = StaticEncoder.load("released")
-    np.testing.assert_allclose(start.encode(text), whole.encode(text), atol=1e-6)

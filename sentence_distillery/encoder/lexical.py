@@ -1,0 +1,105 @@
+"""The lexical channel: dimensions beside the token vectors, in which texts that share words are close, as in TF-IDF.
+
+    v(S) = (u, w |u| l)                                u: the sum of the token vectors
+    l = unit(sum_s (1 + log n_s) idf_s r_s)            s: the stems of S, n_s: how often each occurs
+    cosine of two texts = (cos(u, u') + w^2 l l') / (1 + w^2)
+
+r_s has PLACES entries of 1 or -1 at places that a hash of the stem decides, one in each of PLACES blocks of dimensions,
+and zeros elsewhere. So vectors of different stems are nearly orthogonal, and nothing but a hash and idf_s is stored for
+a token: a channel of any dimension costs eight bytes a token. Two things tell it from a table with more columns: a word
+that is repeated counts by its logarithm, and the channel of each text has the same length, short or long
+(docs/levers.md says what each gains).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
+
+PLACES = 8  # of a stem; a dimension is a multiple of it
+LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
+
+# SplitMix64, Steele, Lea and Flood 2014, https://doi.org/10.1145/2660193.2660195
+_STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+@dataclass(frozen=True, eq=False)
+class LexicalChannel:
+    """What a channel knows of each token.
+
+    Attributes:
+        stems: (tokens,) int32, the hash of its stem, as `stem_hash` makes it.
+        idf: (tokens,) float32, at least 0, the inverse document frequency of its stem; 0 for the unknown token.
+        dimension: The numbers of the channel, a multiple of PLACES.
+
+    Example:
+        >>> stems = np.array([stem_hash(stem) for stem in ("[UNK]", "storm", "storm", "port")], np.int32)
+        >>> channel = LexicalChannel(stems, np.array([0, 2, 2, 1], np.float32), 64)
+        >>> storm, storms, port = channel.vectors(TokenIds.from_lists([[1], [2], [3]]))
+        >>> round(float(storm @ storms), 6), float(storm @ port) < 0.5
+        (1.0, True)
+
+    Reference:
+        Weinberger, Dasgupta, Langford, Smola and Attenberg 2009, Feature Hashing for Large Scale Multitask Learning,
+        https://arxiv.org/abs/0902.2206; several places in blocks: Kane and Nelson 2014, Sparser Johnson-Lindenstrauss
+        Transforms, https://doi.org/10.1145/2559902; TF-IDF: Salton and Buckley 1988, Term-Weighting Approaches in
+        Automatic Text Retrieval, https://doi.org/10.1016/0306-4573(88)90021-0
+    """
+
+    stems: NDArray[np.int32]
+    idf: Floats
+    dimension: int
+
+    def take(self, tokens: NDArray[np.int64]) -> "LexicalChannel":
+        """Keep the tokens with these ids, (kept,), in this order."""
+        return LexicalChannel(self.stems[tokens], self.idf[tokens], self.dimension)
+
+    def vectors(self, tokens: TokenIds) -> Floats:
+        """Compute the channel of each text.
+
+        Args:
+            tokens: The token ids of the texts, each from 0 to tokens - 1.
+
+        Returns:
+            (texts, dimension) float32 of unit length; zeros for a text without a known token.
+        """
+        stems, idf, places, signs = self._by_stem
+        found, counts = np.unique(tokens.owners * len(idf) + stems[tokens.ids], return_counts=True)
+        texts, kinds = np.divmod(found, len(idf))
+        weights = idf[kinds] * (1 + np.log(counts))
+        flat = (texts * self.dimension)[:, None] + places[kinds]
+        sums = np.bincount(flat.ravel(), (signs[kinds] * weights[:, None]).ravel(), len(tokens) * self.dimension)
+        return unit_rows(sums.reshape(len(tokens), self.dimension).astype(np.float32))
+
+    @cached_property
+    def _by_stem(self) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], Floats]:
+        """The number of each token's stem, and of each stem its idf, its places and its signs."""
+        hashes, first, numbers = np.unique(self.stems, return_index=True, return_inverse=True)
+        numbered = hashes.astype(np.int64)[:, None] * PLACES + np.arange(PLACES)
+        mixed = _mixed(numbered.astype(np.uint64))
+        block = self.dimension // PLACES
+        within = (mixed >> np.uint64(1)) % np.uint64(block)
+        places = within.astype(np.int64) + block * np.arange(PLACES)
+        return numbers, self.idf[first], places, np.where(mixed & np.uint64(1), 1, -1).astype(np.float32)
+
+
+def stem_hash(stem: str) -> int:
+    """Return the hash of a stem, the same everywhere, as a signed number of 32 bits.
+
+    Example:
+        >>> stem_hash("storm")
+        1230442650
+    """
+    return int.from_bytes(sha256(stem.encode()).digest()[:4], "little", signed=True)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a number of 64 well mixed bits for each one."""
+    numbers = numbers * np.uint64(_STEP)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(_FIRST)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(_SECOND)
+    return numbers ^ (numbers >> np.uint64(31))

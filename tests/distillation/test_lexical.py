@@ -1,0 +1,259 @@
+"""The lexical channel of an encoder: its vectors by hand, its weight, its files, and what is refused."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model2vec import StaticModel
+from sentence_transformers import SentenceTransformer
+
+from sentence_distillery import compress, fit_to_size, load
+from sentence_distillery.distillation.lexical import with_lexical_channel
+from sentence_distillery.encoder.files import CONFIG, IDF, STEMS, WEIGHTS
+from sentence_distillery.encoder.lexical import PLACES, LexicalChannel, stem_hash
+from sentence_distillery.encoder.static_encoder import StaticEncoder
+from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
+from sentence_distillery.io.artifacts import InputError, read_tensors, write_tensors
+from sentence_distillery.io.ragged import TokenIds
+
+WORDS = ["the", "storm", "storms", "closed", "port", "gale", "bank", "rates"]
+TEXTS = ["the storm closed the port", "the bank closed", "storms", "the rates", "gale the gale gale", "", "the qzx"]
+WEIGHT = 1.5
+
+
+@pytest.fixture
+def plain() -> StaticEncoder:
+    table = np.random.default_rng(1).normal(size=(len(WORDS) + 1, 8)).astype(np.float32)
+    table[0] = 0
+    return StaticEncoder(static_tokenizer([UNKNOWN, *WORDS]), table)
+
+
+@pytest.fixture
+def encoder(plain: StaticEncoder) -> StaticEncoder:
+    return with_lexical_channel(plain, plain.token_ids(TEXTS), 64, WEIGHT, "en")
+
+
+def channel(encoder: StaticEncoder) -> LexicalChannel:
+    assert encoder.lexical is not None
+    return encoder.lexical
+
+
+def test_a_stem_has_one_place_in_each_block() -> None:
+    """The same ones in every encoder, with signs; the idf does not matter for a single stem."""
+    stems = np.array([0, stem_hash("storm"), stem_hash("port")], np.int32)
+    one = LexicalChannel(stems, np.array([0, 2, 2], np.float32), 64)
+    other = LexicalChannel(stems[[0, 2, 1]], np.array([0, 1, 5], np.float32), 64)
+    storm, port, none = one.vectors(TokenIds.from_lists([[1], [2], [0]]))
+    for vector in (storm, port):
+        assert (np.count_nonzero(vector.reshape(PLACES, -1), axis=1) == 1).all()
+        np.testing.assert_allclose(vector[vector != 0] ** 2, 1 / PLACES, rtol=1e-6)
+    assert {*np.sign(np.concatenate([storm, port]))} == {-1, 0, 1} and not none.any()
+    np.testing.assert_allclose(other.vectors(TokenIds.from_lists([[2], [1]])), [storm, port], rtol=1e-6)
+
+
+def test_different_stems_are_nearly_orthogonal() -> None:
+    """Products of 4,000 pairs of stems: mean 0, standard deviation the root of 1 / dimension."""
+    stems = np.array([stem_hash(f"stem {number}") for number in range(8_000)], np.int32)
+    found = LexicalChannel(stems, np.ones(8_000, np.float32), 256).vectors(
+        TokenIds.from_lists([[n] for n in range(8_000)])
+    )
+    products = np.einsum("nd,nd->n", found[::2], found[1::2])
+    assert abs(products.mean()) < 0.005
+    assert products.std() == pytest.approx(1 / 16, rel=0.05)
+
+
+def test_repeated_words_count_by_their_logarithm(encoder: StaticEncoder) -> None:
+    """By hand: (1 + log n) idf for each stem; gale is in one text, closed in two, the in five."""
+    found = channel(encoder)
+    gale, closed, the = (WORDS.index(word) + 1 for word in ("gale", "closed", "the"))
+    by_stem = {token: found.vectors(TokenIds.from_lists([[token]]))[0] for token in (gale, closed, the)}
+    counted = {gale: 3, closed: 1, the: 2}
+    expected = sum(by_stem[token] * found.idf[token] * (1 + np.log(count)) for token, count in counted.items())
+    tokens = [token for token, count in counted.items() for _ in range(count)]
+    vector = found.vectors(TokenIds.from_lists([[*tokens, 0]]))[0]
+    np.testing.assert_allclose(vector, expected / np.linalg.norm(expected), atol=1e-6)
+    assert found.idf[gale] > found.idf[closed] > found.idf[the] > found.idf[0] == 0
+
+
+def test_a_cosine_is_the_mean_of_both_parts(plain: StaticEncoder, encoder: StaticEncoder) -> None:
+    """The channel counts by the square of its weight, however long the texts are."""
+    words, found = plain.encode(TEXTS), encoder.encode(TEXTS)
+    lexical = channel(encoder).vectors(encoder.token_ids(TEXTS))
+    expected = (words @ words.T + WEIGHT**2 * lexical @ lexical.T) / (1 + WEIGHT**2)
+    np.testing.assert_allclose(found @ found.T, expected, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 1, 1, 1, 0, 1], atol=1e-6)
+
+
+def test_means_have_the_same_direction(plain: StaticEncoder, encoder: StaticEncoder) -> None:
+    means = encoder.encode(TEXTS, normalize_embeddings=False)
+    np.testing.assert_array_equal(means[:, :8], plain.encode(TEXTS, normalize_embeddings=False))
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(means, encoder.encode(TEXTS) * lengths, atol=1e-6)
+    pooled = encoder.pool(encoder.token_ids(TEXTS[:5]))
+    np.testing.assert_allclose(pooled, means[:5], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 3, 50_000])
+def test_batches_change_nothing(encoder: StaticEncoder, size: int) -> None:
+    many = TEXTS * 400
+    np.testing.assert_array_equal(encoder.encode(many, batch_size=size)[-7:], encoder.encode(TEXTS))
+    np.testing.assert_array_equal(np.stack([encoder.encode(text) for text in TEXTS]), encoder.encode(TEXTS))
+
+
+def test_the_first_dimensions_are_those_of_the_table(plain: StaticEncoder, encoder: StaticEncoder) -> None:
+    np.testing.assert_array_equal(encoder.encode(TEXTS, truncate_dim=8), plain.encode(TEXTS))
+    np.testing.assert_array_equal(encoder.encode(TEXTS, truncate_dim=5), plain.encode(TEXTS, truncate_dim=5))
+    beyond = encoder.encode(TEXTS, truncate_dim=20)
+    expected = encoder.encode(TEXTS)[:, :20]
+    norms = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(beyond, expected / np.where(norms > 0, norms, 1), atol=1e-6)
+
+
+Same = Callable[[StaticEncoder, Path], StaticEncoder]
+
+
+def saved(encoder: StaticEncoder, directory: Path) -> StaticEncoder:
+    encoder.save_pretrained(directory)
+    return load(directory)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [saved, lambda encoder, _: pickle.loads(pickle.dumps(encoder)), lambda encoder, _: encoder.__sklearn_clone__()],
+    ids=["saved", "pickled", "cloned"],
+)
+def test_it_stays(encoder: StaticEncoder, tmp_path: Path, again: Same) -> None:
+    found = again(encoder, tmp_path / "model")
+    assert (found.kind, found.dimension) == ("lexical", 72)
+    np.testing.assert_array_equal(found.encode(TEXTS), encoder.encode(TEXTS))
+
+
+def test_the_weight_is_chosen_when_it_is_loaded(plain: StaticEncoder, encoder: StaticEncoder, tmp_path: Path) -> None:
+    """0 leaves the channel out; a model may be saved so, and loaded with it."""
+    encoder.save_pretrained(tmp_path / "model")
+    without = load(tmp_path / "model", lexical_weight=0)
+    assert (without.kind, without.dimension) == ("static", 8)
+    np.testing.assert_array_equal(without.encode(TEXTS), plain.encode(TEXTS))
+    without.save_pretrained(tmp_path / "without")
+    assert load(tmp_path / "without").kind == "static"
+    np.testing.assert_array_equal(
+        load(tmp_path / "without", lexical_weight=WEIGHT).encode(TEXTS), encoder.encode(TEXTS)
+    )
+
+
+@pytest.mark.parametrize("cut", [5, 8, 20])
+def test_a_cut_one_is_saved_as_it_is(encoder: StaticEncoder, tmp_path: Path, cut: int) -> None:
+    """Cut within the table, the channel is out; the table is no wider than needed."""
+    encoder.save_pretrained(tmp_path / "model")
+    load(tmp_path / "model", truncate_dim=cut).save_pretrained(tmp_path / "cut")
+    found = load(tmp_path / "cut")
+    assert found.stored.shape[1] == min(cut, 8) and found.kind == ("static" if cut <= 8 else "lexical")
+    np.testing.assert_array_equal(found.encode(TEXTS), encoder.encode(TEXTS, truncate_dim=cut))
+
+
+def test_other_libraries_load_what_comes_before_it(
+    plain: StaticEncoder, encoder: StaticEncoder, tmp_path: Path
+) -> None:
+    encoder.save_pretrained(tmp_path / "model")
+    expected = plain.encode(TEXTS[:5])
+    theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(TEXTS[:5])
+    np.testing.assert_allclose(theirs, expected, atol=1e-6)
+    np.testing.assert_allclose(StaticModel.from_pretrained(tmp_path / "model").encode(TEXTS[:5]), expected, atol=1e-6)
+    StaticModel.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "theirs")
+    np.testing.assert_allclose(load(tmp_path / "theirs").encode(TEXTS[:5]), expected, atol=1e-6)
+
+
+def test_a_smaller_student_keeps_it(encoder: StaticEncoder) -> None:
+    tokens = len(WORDS) + 1
+    small = compress(encoder, dimension=4, vocabulary=tokens - 2, texts=TEXTS)
+    assert (small.dimension, len(small.stored)) == (4 + 64, tokens - 2)
+    assert small.stored.dtype == np.int8
+    known = [text for text in TEXTS if set(text.split()) <= set(small.tokenizer.get_vocab())]
+    assert len(known) > 3
+    before, after = (channel(each).vectors(each.token_ids(known)) for each in (encoder, small))
+    np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_it_counts_in_the_size(tmp_path: Path) -> None:
+    """The directory has no more bytes than asked for, and little less than the trial says."""
+    words = [f"word{number}" for number in range(3_000)]
+    table = np.random.default_rng(1).normal(size=(3_001, 64)).astype(np.float32)
+    table[0] = 0
+    texts = [" ".join(words[start : start + 6]) for start in range(0, 3_000, 3)]
+    plain = StaticEncoder(static_tokenizer([UNKNOWN, *words]), table)
+    encoder = with_lexical_channel(plain, plain.token_ids(texts), 64, 1.0, "en")
+    small, trials = fit_to_size(encoder, 0.2, texts)
+    small.save_pretrained(tmp_path / "model")
+    size = sum(file.stat().st_size for file in (tmp_path / "model").rglob("*") if file.is_file()) / 1e6
+    assert 0.19 < trials[0].megabytes <= 0.2 and size == pytest.approx(trials[0].megabytes, abs=0.005)
+    assert small.dimension == trials[0].dimension + 64
+
+
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), True, "1"])
+def test_a_wrong_weight(encoder: StaticEncoder, tmp_path: Path, weight: float) -> None:
+    encoder.save_pretrained(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"lexical_weight is .*; it is a number from 0"):
+        load(tmp_path / "model", lexical_weight=weight)
+
+
+def test_a_model_without_a_channel(plain: StaticEncoder, tmp_path: Path) -> None:
+    plain.save_pretrained(tmp_path / "model")
+    assert load(tmp_path / "model", lexical_weight=0).kind == "static"
+    with pytest.raises(ValueError, match=r"lexical_weight is 1.0, but this model has no lexical channel"):
+        load(tmp_path / "model", lexical_weight=1.0)
+
+
+def test_no_onnx_file_has_it(encoder: StaticEncoder, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="lexical_weight=0"):
+        encoder.save_onnx(tmp_path / "onnx")
+    assert not (tmp_path / "onnx").exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (7, "the dimension of lexical is None; it is a multiple of 8"),
+        ({"dimension": 12, "weight": 1.0}, "the dimension of lexical is 12"),
+        ({"dimension": 0, "weight": 1.0}, "the dimension of lexical is 0"),
+        ({"dimension": True, "weight": 1.0}, "the dimension of lexical is True"),
+        ({"dimension": 64, "weight": -1.0}, "the weight of lexical is -1.0; it is a number from 0"),
+        ({"dimension": 64, "weight": "1"}, "the weight of lexical is '1'"),
+        ({"dimension": 64}, "the weight of lexical is None"),
+        ({"dimension": 32, "weight": 1.0}, "dimension is 72, and the model has 40"),
+        ({"dimension": 64, "weight": 0.0}, "kind is 'lexical', and the model has 'static'"),
+    ],
+)
+def test_a_damaged_configuration(encoder: StaticEncoder, tmp_path: Path, entry: object, message: str) -> None:
+    encoder.save_pretrained(tmp_path / "model")
+    file = tmp_path / "model" / CONFIG
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"lexical": entry}))
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({STEMS: np.zeros(9, np.float32)}, "are int32"),
+        ({IDF: np.zeros(9, np.float16)}, "'lexical.idf' float32 from 0"),
+        ({IDF: np.full(9, -1, np.float32)}, "float32 from 0"),
+        ({IDF: np.full(9, np.nan, np.float32)}, "float32 from 0"),
+        ({IDF: np.zeros(8, np.float32)}, r"has shape \(8,\), expected \(9,\)"),
+        ({IDF: None}, "has no tensor 'lexical.idf'"),
+    ],
+)
+def test_damaged_weights(
+    encoder: StaticEncoder, tmp_path: Path, change: dict[str, np.ndarray | None], message: str
+) -> None:
+    encoder.save_pretrained(tmp_path / "model")
+    config, weights = tmp_path / "model" / CONFIG, tmp_path / "model" / WEIGHTS
+    tensors = read_tensors(weights, {"embeddings": (None, None), STEMS: (None,), IDF: (None,)}) | change
+    write_tensors(weights, {name: array for name, array in tensors.items() if array is not None})
+    content = json.loads(config.read_text())
+    del content["weights_sha256"]
+    config.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=message):
+        load(tmp_path / "model")
