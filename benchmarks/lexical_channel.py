@@ -11,7 +11,6 @@ import logging
 import platform
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.equal_bytes import differences, scored
@@ -53,11 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def encoders() -> Iterator[StaticEncoder]:
     """Yield the released encoder with each weight, then with each dimension of its channel."""
     yield from (StaticEncoder.load("released", lexical_weight=weight) for weight in WEIGHTS)
-    search = StaticEncoder.load("released-search")
-    assert search.lexical is not None
-    for dimension in DIMENSIONS:
-        lexical = replace(search.lexical, dimension=dimension)
-        yield StaticEncoder(search.tokenizer, search.stored, lexical=lexical, lexical_weight=search.lexical_weight)
+    yield from (StaticEncoder.load("released-search", lexical_dimension=dimension) for dimension in DIMENSIONS)
 
 
 def shape(encoder: StaticEncoder) -> str:

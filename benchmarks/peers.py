@@ -89,9 +89,9 @@ def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
     return load
 
 
-def released(name: str, task: TaskSet, dimension: int | None = None) -> Encoder:
-    """Load an encoder of this library, or its first dimensions."""
-    return StaticEncoder.load(name, truncate_dim=dimension)
+def released(name: str, task: TaskSet, **options: int) -> Encoder:
+    """Load an encoder of this library, cut to `truncate_dim` or with another `lexical_dimension`."""
+    return StaticEncoder.load(name, **options)
 
 
 def teacher(task: TaskSet) -> Encoder:
@@ -172,10 +172,13 @@ def bm25(task: TaskSet) -> Encoder | Unavailable:
 PEERS: dict[str, Peer] = {
     "released": Peer("the encoder of this library, 256 dimensions, 15.4 MB", partial(released, "released")),
     "released at 160": Peer(
-        "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", dimension=160)
+        "the same, cut to 160 dimensions by `truncate_dim`", partial(released, "released", truncate_dim=160)
     ),
     "released-search": Peer(
         "the same with its lexical channel, for search, 1,024 dimensions", partial(released, "released-search")
+    ),
+    "released-search at 2304": Peer(
+        "the same with 2,048 dimensions of the channel", partial(released, "released-search", lexical_dimension=2048)
     ),
     "teacher": Peer("all-MiniLM-L6-v2, which released was distilled from, 384 dimensions, 91 MB", teacher),
     "model2vec": Peer("model2vec.distill of the same teacher, 256 dimensions, 30 MB", model2vec),

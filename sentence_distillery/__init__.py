@@ -42,7 +42,11 @@ _HOMES = {
 
 
 def load(
-    directory: "Path | str" = "released", *, truncate_dim: int | None = None, lexical_weight: float | None = None
+    directory: "Path | str" = "released",
+    *,
+    truncate_dim: int | None = None,
+    lexical_weight: float | None = None,
+    lexical_dimension: int | None = None,
 ) -> "StaticEncoder":
     """Load the model that comes with the library, or one from a directory.
 
@@ -53,6 +57,8 @@ def load(
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, at least 0: the greater it is, the more
             count the words that two texts share. 0 leaves the channel out; None takes what the model was saved with.
+        lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart. None
+            takes what the model was saved with.
 
     Returns:
         The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their
@@ -60,7 +66,8 @@ def load(
 
     Raises:
         InputError: If the directory or one of its files is missing or broken, or holds another kind of model.
-        ValueError: If `truncate_dim` or `lexical_weight` is out of its range, or the model has no lexical channel.
+        ValueError: If `truncate_dim`, `lexical_weight` or `lexical_dimension` is out of its range, or the model has no
+            lexical channel.
 
     Example:
         >>> load("released").encode(["The storm closed the port.", "Shares fell."]).shape
@@ -70,7 +77,9 @@ def load(
     """
     from sentence_distillery.encoder.static_encoder import StaticEncoder
 
-    return StaticEncoder.from_pretrained(directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight)
+    return StaticEncoder.from_pretrained(
+        directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
 LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
+
+_NO_CHANNEL = (
+    "but this model has no lexical channel: leave it out, or make a model that has one with distill(for_search=True)."
+)
 
 # SplitMix64, Steele, Lea and Flood 2014, https://doi.org/10.1145/2660193.2660195
 _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -54,6 +59,10 @@ class LexicalChannel:
     idf: Floats
     dimension: int
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle nothing that is derived."""
+        return LexicalChannel, (self.stems, self.idf, self.dimension)
+
     def take(self, tokens: NDArray[np.int64]) -> "LexicalChannel":
         """Keep the tokens with these ids, (kept,), in this order."""
         return LexicalChannel(self.stems[tokens], self.idf[tokens], self.dimension)
@@ -85,6 +94,59 @@ class LexicalChannel:
         within = (mixed >> np.uint64(1)) % np.uint64(block)
         places = within.astype(np.int64) + block * np.arange(PLACES)
         return numbers, self.idf[first], places, np.where(mixed & np.uint64(1), 1, -1).astype(np.float32)
+
+
+def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
+    """Check the weight of a channel.
+
+    Args:
+        weight: From 0; 0 leaves the channel out.
+        channel: The channel, or None.
+
+    Returns:
+        The weight.
+
+    Raises:
+        ValueError: If it is not a number from 0, or not 0 and there is no channel.
+
+    Example:
+        >>> checked_weight(1, None)
+        Traceback (most recent call last):
+        ValueError: lexical_weight is 1, but this model has no lexical channel: ...
+    """
+    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not 0 <= weight < np.inf:
+        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0.")
+    if weight and channel is None:
+        raise ValueError(f"lexical_weight is {weight!r}, {_NO_CHANNEL}")
+    return float(weight)
+
+
+def resized(channel: LexicalChannel | None, dimension: int) -> LexicalChannel:
+    """Give a channel another dimension.
+
+    Args:
+        channel: The channel; None is an error.
+        dimension: The numbers of the new channel, a multiple of PLACES.
+
+    Returns:
+        A channel of the same tokens.
+
+    Raises:
+        ValueError: If the dimension is not such a multiple, or there is no channel.
+
+    Example:
+        >>> channel = LexicalChannel(np.array([0, 7], np.int32), np.array([0, 1], np.float32), 64)
+        >>> resized(channel, 256).vectors(TokenIds.from_lists([[1]])).shape
+        (1, 256)
+    """
+    if channel is None:
+        raise ValueError(f"lexical_dimension is {dimension!r}, {_NO_CHANNEL}")
+    whole = isinstance(dimension, int | np.integer) and not isinstance(dimension, bool)
+    if not whole or dimension < PLACES or dimension % PLACES:
+        raise ValueError(
+            f"lexical_dimension is {dimension!r}; it is a multiple of {PLACES}, such as {channel.dimension}."
+        )
+    return LexicalChannel(channel.stems, channel.idf, int(dimension))
 
 
 def stem_hash(stem: str) -> int:

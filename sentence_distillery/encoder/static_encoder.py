@@ -23,17 +23,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
-from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
 from sentence_distillery.encoder.precision import (
     CALIBRATED,
     PRECISIONS,
@@ -63,17 +62,21 @@ from sentence_distillery.io.ragged import FEW_TOKENS, Floats, TokenIds, unit_row
 from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.runtime.machine import cores
 
+if TYPE_CHECKING:  # importing it takes as long as loading the encoder, and a few texts do without
+    import pyarrow as pa
+
 VARIANT = "variant.json"  # why there is no such variant of the student, or null
 BATCH = 32_768  # sentences that a thread takes at a time, at most: Arrow hashes the vocabulary once for each batch
 SMALLEST_BATCH = 2_048
 STREAM_BATCH = 32_768  # texts of a stream that are held at a time
-FEW_WORDS = 4_096  # below it a dictionary is faster than hashing the vocabulary
+FEW_WORDS = 4_096  # below it a list and a dictionary are faster than Arrow, which hashes the vocabulary
 CHUNK = 1_024  # sentences whose sums stay in the processor's cache
 EXACT = 32_767 // LEVELS  # tokens whose sum fits in 16 bits
 LONG_TEXT = 10_000  # bytes
 KNOWN_CUTS = 200_000  # unknown words whose pieces are cached
 
 Value = TypeVar("Value")
+Words: TypeAlias = "list[str] | pa.Array"  # each with its blank; a list if they are few
 
 # A word of so many characters is unknown. The tokenizer takes seconds to say so of millions, so the rest is left out.
 _LATIN = "[A-Za-z0-9À-ÖØ-öø-ɏА-яЀ-џ]"
@@ -227,7 +230,7 @@ class StaticEncoder(Interface):
         self._tokens = words
         self._listed_terms = terms
         self.lexical = lexical
-        self.lexical_weight = _checked_weight(lexical_weight, lexical)
+        self.lexical_weight = checked_weight(lexical_weight, lexical)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
         self.made_from: Mapping[str, object] = made_from or {}
 
@@ -238,6 +241,7 @@ class StaticEncoder(Interface):
         *,
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
+        lexical_dimension: int | None = None,
     ) -> Self:
         """Load a model that this library, sentence-transformers or model2vec saved.
 
@@ -249,8 +253,11 @@ class StaticEncoder(Interface):
                 is the same with its lexical channel.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most.
-            lexical_weight: The length of the lexical channel relative to the rest, at least 0: the more, the more words
-                that a query and a text share count; 0 leaves the channel out. By default what the model was saved with.
+            lexical_weight: The length of the lexical channel relative to the rest, at least 0: the greater it is, the
+                more count the words that two texts share; 0 leaves the channel out. By default what the model was saved
+                with.
+            lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart.
+                By default what the model was saved with.
 
         Returns:
             The encoder.
@@ -258,7 +265,8 @@ class StaticEncoder(Interface):
         Raises:
             InputError: If the directory or a file is missing, broken, not finite or of the wrong shape, or if it holds
                 another kind of model. The message has the path and what to do.
-            ValueError: If `truncate_dim` or `lexical_weight` is out of its range, or the model has no lexical channel.
+            ValueError: If `truncate_dim`, `lexical_weight` or `lexical_dimension` is out of its range, or the model has
+                no lexical channel.
 
         Example:
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
@@ -269,6 +277,7 @@ class StaticEncoder(Interface):
         assert parts is not None
         cut = parts.truncate_dim if truncate_dim is None else truncate_dim
         weight = default_weight(directory, parts) if lexical_weight is None else lexical_weight
+        lexical = parts.lexical if lexical_dimension is None else resized(parts.lexical, lexical_dimension)
         return cls(
             parts.tokenizer,
             parts.stored,
@@ -280,7 +289,7 @@ class StaticEncoder(Interface):
             parts.made_from,
             parts.terms,
             derived,
-            parts.lexical,
+            lexical,
             weight,
         )
 
@@ -291,6 +300,7 @@ class StaticEncoder(Interface):
         *,
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
+        lexical_dimension: int | None = None,
     ) -> Self:
         """Load a model: `from_pretrained` under a shorter name.
 
@@ -298,6 +308,7 @@ class StaticEncoder(Interface):
             directory: As for `from_pretrained`.
             truncate_dim: As for `from_pretrained`.
             lexical_weight: As for `from_pretrained`.
+            lexical_dimension: As for `from_pretrained`.
 
         Returns:
             The encoder.
@@ -309,7 +320,9 @@ class StaticEncoder(Interface):
             >>> StaticEncoder.load("released").kind
             'static'
         """
-        return cls.from_pretrained(directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight)
+        return cls.from_pretrained(
+            directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
+        )
 
     def save_pretrained(self, directory: Path | str) -> None:
         """Write the model so that this library, sentence-transformers and model2vec load it.
@@ -361,8 +374,8 @@ class StaticEncoder(Interface):
 
     def __repr__(self) -> str:
         layers = [*(self.linear or ()), *(self.hidden or ())]
-        if self.lexical is not None and self.kind == "lexical":
-            layers += [self.lexical.stems, self.lexical.idf]
+        if self._channel is not None:
+            layers += [self._channel.stems, self._channel.idf]
         megabytes = bytes_of(self.stored, *layers) / 1e6
         return f"StaticEncoder(dimension={self.dimension}, tokens={len(self.stored):_}, megabytes={megabytes:.1f})"
 
@@ -413,7 +426,12 @@ class StaticEncoder(Interface):
             return "paper"
         if self.hidden is not None:
             return "deep"
-        return "lexical" if self.lexical_weight else "static"
+        return "static" if self._channel is None else "lexical"
+
+    @property
+    def _channel(self) -> LexicalChannel | None:
+        """The lexical channel, unless it is left out."""
+        return self.lexical if self.lexical_weight else None
 
     @property
     def token_dimension(self) -> int:
@@ -425,8 +443,7 @@ class StaticEncoder(Interface):
         """Numbers in a vector that is not cut."""
         if self.linear is not None:
             return int(self.linear[0].shape[0])
-        channel = self.lexical.dimension if self.lexical is not None and self.kind == "lexical" else 0
-        return self.token_dimension + channel
+        return self.token_dimension + (0 if self._channel is None else self._channel.dimension)
 
     @property
     def dimension(self) -> int:
@@ -725,10 +742,10 @@ class StaticEncoder(Interface):
 
     def _completed(self, sums: Floats, tokens: TokenIds, width: int) -> Floats:
         """Apply the hidden layer, or append the lexical channel if the first `width` numbers reach into it."""
-        if self.lexical is None or self.kind != "lexical" or width <= self.token_dimension:
+        if self._channel is None or width <= self.token_dimension:
             return self._deepened(sums)
         lengths = np.sqrt(np.einsum("nd,nd->n", sums, sums))
-        channel = self.lexical.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
+        channel = self._channel.vectors(tokens) * (np.float32(self.lexical_weight) * lengths)[:, None]
         return np.concatenate([sums, channel], axis=1)
 
     def _deepened(self, sums: Floats) -> Floats:
@@ -765,12 +782,11 @@ class StaticEncoder(Interface):
         unknown = np.flatnonzero(ids == _ABSENT)
         return TokenIds(ids, offsets) if len(unknown) == 0 else self._with_pieces(words, ids, unknown, offsets)
 
-    def _look_up(self, words: pa.Array) -> NDArray[np.int32]:
+    def _look_up(self, words: Words) -> NDArray[np.int32]:
         """Look up the ids of words that each end with a blank; -1 for an unknown word."""
-        if len(words) < FEW_WORDS:
-            found = [self._index.get(word, _ABSENT) for word in words.to_pylist()]
-            return np.array(found, dtype=np.int32)
-        from pyarrow.compute import index_in  # a few sentences do without its import, which takes long
+        if isinstance(words, list):
+            return np.array([self._index.get(word, _ABSENT) for word in words], dtype=np.int32)
+        from pyarrow.compute import index_in
 
         found = index_in(words, value_set=self._words)
         known, values = found.buffers()
@@ -824,9 +840,8 @@ class StaticEncoder(Interface):
             listed = [content for content in added if is_term(content)]
         return Terms(listed) if listed else None
 
-    @Shared
-    def _words(self) -> pa.Array:
-        """Token strings by id, each followed by a blank.
+    def _with_blanks(self) -> list[str]:
+        """List the tokens by id, each followed by a blank.
 
         No text contains the unknown token or a continuation, so their places are free. The unknown token's place has a
         single blank, the result of two blanks in a row. A word that keeps its punctuation might look like a
@@ -835,7 +850,12 @@ class StaticEncoder(Interface):
         tokens = self._tokens or self._read_tokens()
         if self._terms is not None:
             tokens = ["\0" if token.startswith(CONTINUATION) else token for token in tokens]
-        return _cut("".join([f"{token} " for token in ["", *tokens[1:]]]).encode())[0]
+        return [f"{token} " for token in ["", *tokens[1:]]]
+
+    @Shared
+    def _words(self) -> "pa.Array":
+        """The same as an array."""
+        return _as_array("".join(self._with_blanks()).encode())[0]
 
     def _read_tokens(self) -> list[str]:
         """List the tokens by id, without loading the tokenizer if its content is available."""
@@ -846,10 +866,10 @@ class StaticEncoder(Interface):
     @Shared
     def _index(self) -> dict[str, int]:
         """The id of each of `_words`."""
-        return {word: index for index, word in enumerate(self._words.to_pylist())}
+        return {word: index for index, word in enumerate(self._with_blanks())}
 
     def _with_pieces(
-        self, words: pa.Array, ids: NDArray[np.int32], unknown: NDArray[np.int64], offsets: NDArray[np.int64]
+        self, words: Words, ids: NDArray[np.int32], unknown: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> TokenIds:
         """Replace each unknown word, by its place, by its pieces."""
         distinct, kinds = _distinct(words, unknown)
@@ -876,21 +896,33 @@ def _replaced(data: bytes, spans: list[tuple[int, int]], parts: list[bytes]) -> 
     return b"".join([*pieces, data[done:]])
 
 
-def _cut(text: bytes) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Cut after each blank: return the strings, which share the bytes of `text`, and the end of each.
+def _cut(text: bytes) -> tuple[Words, NDArray[np.int64]]:
+    """Cut after each blank: return the words, and the end of each."""
+    if text.count(b" ") >= FEW_WORDS:
+        return _as_array(text)
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
+    return [f"{word} " for word in text.decode().split(" ")[:-1]], ends
+
+
+def _as_array(text: bytes) -> "tuple[pa.Array, NDArray[np.int64]]":
+    """Cut after each blank: return the words as an array that shares the bytes of `text`, and the end of each.
 
     This module uses buffers in place of pa.array and to_numpy, which import pandas: that takes longer than all the
     rest.
     """
+    import pyarrow as pa
+
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _CUT) + 1
     bounds = np.concatenate([[0], ends]).astype(np.int32)
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(bounds), pa.py_buffer(text)), ends
 
 
-def _distinct(words: pa.Array, places: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+def _distinct(words: Words, places: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
     """List the distinct words at some places, and say which of them is at each; if there are few, a word may recur."""
-    if len(words) < FEW_WORDS:
-        return [words[place].as_py() for place in places.tolist()], np.arange(len(places))
+    if isinstance(words, list):
+        return [words[place] for place in places.tolist()], np.arange(len(places))
+    import pyarrow as pa
+
     chosen = pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
     encoded = words.take(chosen).dictionary_encode()
     kinds = np.frombuffer(encoded.indices.buffers()[1], dtype=np.int32, count=len(places))
@@ -929,17 +961,6 @@ def _joined(sentences: list[str]) -> tuple[bytes, NDArray[np.int64]]:
 def _check_count(name: str, count: int | None) -> None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
         raise ValueError(f"{name} is {count!r}; it is a whole number from 1.")
-
-
-def _checked_weight(weight: float, lexical: LexicalChannel | None) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not 0 <= weight < np.inf:
-        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0.")
-    if weight and lexical is None:
-        raise ValueError(
-            f"lexical_weight is {weight!r}, but this model has no lexical channel: leave it out, or make a model that "
-            "has one with distill(for_search=True)."
-        )
-    return float(weight)
 
 
 def _checked(on_unknown: OnUnknown) -> OnUnknown:

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 _SHOWN = 60  # characters of a refused value
 
@@ -42,7 +41,7 @@ def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
 
 
 def _listed(texts: Any) -> list[Any]:
-    if isinstance(texts, pa.Array | pa.ChunkedArray):
+    if type(texts).__module__ == "pyarrow.lib":  # Array or ChunkedArray, without importing it
         return list(texts.to_pylist())
     if isinstance(texts, np.ndarray) and texts.ndim == 1:
         return list(texts.tolist())

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
@@ -29,6 +28,7 @@ from sentence_distillery.io.errors import InputError as InputError
 from sentence_distillery.io.errors import unreadable as unreadable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pydantic import TypeAdapter
 
 Tensors = dict[str, NDArray[Any]]
@@ -262,7 +262,7 @@ def given(text: str) -> float | None:
     return finite(text) if text else None
 
 
-def write_table(target: Path, table: pa.Table) -> None:
+def write_table(target: Path, table: "pa.Table") -> None:
     """Write `table` as zstd Parquet with page checksums: the same table gives the same bytes."""
     with atomic_file(target) as partial:
         import pyarrow.parquet as pq  # only for tables
@@ -270,15 +270,16 @@ def write_table(target: Path, table: pa.Table) -> None:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
-def read_table(path: Path, schema: pa.Schema) -> pa.Table:
+def read_table(path: Path, schema: "pa.Schema") -> "pa.Table":
     """Read the columns of `schema` from a Parquet file.
 
     Raises InputError if the file is missing, truncated or altered, or a column is absent or of another type.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     check_kind(path)
     try:
-        import pyarrow.parquet as pq
-
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             _check_columns(path, file.schema_arrow, schema)
             table = file.read(schema.names)
@@ -290,7 +291,7 @@ def read_table(path: Path, schema: pa.Schema) -> pa.Table:
     return table.select(schema.names).replace_schema_metadata(None)
 
 
-def _check_columns(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
+def _check_columns(path: Path, found: "pa.Schema", schema: "pa.Schema") -> None:
     for field in schema:
         if field.name not in found.names:
             raise InputError(f"{path} has no column '{field.name}' (it has {', '.join(found.names)}). {RESTORE}", path)

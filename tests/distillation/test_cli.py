@@ -191,7 +191,7 @@ def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
     main("compress", smaller, "--model", static_student, "--dimension", 4, "--texts", source)
     encoder = StaticEncoder.from_pretrained(smaller)
     assert (encoder.dimension, encoder.stored.dtype.name) == (4, "float16")
-    with pytest.raises(SystemExit, match=r"dimension is 9; the encoder has 8, so give 1 to 8"):
+    with pytest.raises(SystemExit, match=r"dimension is 9; the token vectors have 8, so give 1 to 8"):
         main("compress", smaller, "--model", static_student, "--dimension", 9)
 
 

@@ -144,6 +144,28 @@ def test_the_weight_is_chosen_when_it_is_loaded(plain: StaticEncoder, encoder: S
     )
 
 
+def test_the_dimension_is_chosen_when_it_is_loaded(encoder: StaticEncoder, tmp_path: Path) -> None:
+    """As if it had been made so."""
+    encoder.save_pretrained(tmp_path / "model")
+    found = load(tmp_path / "model", lexical_dimension=256)
+    expected = with_lexical_channel(load(tmp_path / "model"), encoder.token_ids(TEXTS), 256, WEIGHT, "en")
+    assert found.dimension == 8 + 256
+    np.testing.assert_array_equal(found.encode(TEXTS), expected.encode(TEXTS))
+
+
+@pytest.mark.parametrize("dimension", [0, -8, 12, 8.0, True, "8"])
+def test_a_wrong_dimension(encoder: StaticEncoder, tmp_path: Path, dimension: int) -> None:
+    encoder.save_pretrained(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"lexical_dimension is .*; it is a multiple of 8, such as 64"):
+        load(tmp_path / "model", lexical_dimension=dimension)
+
+
+def test_nothing_derived_is_pickled(encoder: StaticEncoder) -> None:
+    before = pickle.dumps(encoder)
+    encoder.encode(TEXTS)
+    assert len(pickle.dumps(encoder)) == len(before)
+
+
 @pytest.mark.parametrize("cut", [5, 8, 20])
 def test_a_cut_one_is_saved_as_it_is(encoder: StaticEncoder, tmp_path: Path, cut: int) -> None:
     """Cut within the table, the channel is out; the table is no wider than needed."""
@@ -204,6 +226,8 @@ def test_a_model_without_a_channel(plain: StaticEncoder, tmp_path: Path) -> None
     assert load(tmp_path / "model", lexical_weight=0).kind == "static"
     with pytest.raises(ValueError, match=r"lexical_weight is 1.0, but this model has no lexical channel"):
         load(tmp_path / "model", lexical_weight=1.0)
+    with pytest.raises(ValueError, match="lexical_dimension is 64, but this model has no lexical channel"):
+        load(tmp_path / "model", lexical_dimension=64)
 
 
 def test_no_onnx_file_has_it(encoder: StaticEncoder, tmp_path: Path) -> None:
