@@ -38,7 +38,7 @@ def test_marks_ask_for_a_table_and_for_a_figure() -> None:
     new = with_figures(text)
     assert new.startswith("a\n<!-- figures: medical -->\n| encoder | recall@1 |")
     assert "old" not in new
-    assert new.endswith("<!-- figure: teacher speed -->190<!-- end --> b")
+    assert new.endswith("<!-- figure: teacher speed -->230<!-- end --> b")
 
 
 def test_an_unknown_mark_is_refused() -> None:
