@@ -16,7 +16,7 @@ from tests.workspace import ROOT
 CORE = {"numpy", "pyarrow", "safetensors", "scipy", "threadpoolctl", "tokenizers"}
 LARGEST_WHEEL = 16_000_000  # bytes
 LARGEST_ENVIRONMENT = 400_000_000  # bytes, the wheel and its dependencies
-HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "pandas", "pydantic", "tqdm"}
+HEAVY = {"torch", "pyarrow", "transformers", "sentence_transformers", "sklearn", "pandas", "pydantic", "tqdm"}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +90,11 @@ def test_the_first_lines_of_the_readme(python: Path, tmp_path: Path) -> None:
     assert len([line for line in block[1].splitlines() if line]) == 5
     related, unrelated = map(float, run(python, block[1], tmp_path).split())
     assert related > unrelated + 0.3
+
+
+def test_the_encoder_for_search_comes_with_the_core(python: Path, tmp_path: Path) -> None:
+    code = "from sentence_distillery import load; print(load('released-search').encode(['a storm']).shape)"
+    assert run(python, code, tmp_path) == "(1, 1024)\n"
 
 
 def test_a_csv_file_becomes_vectors_with_the_core(python: Path, tmp_path: Path) -> None:
