@@ -55,8 +55,8 @@ def load(
             that this library, sentence-transformers or model2vec saved.
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.
-        lexical_weight: The length of the lexical channel relative to the rest, at least 0: the greater it is, the more
-            count the words that two texts share. 0 leaves the channel out; None takes what the model was saved with.
+        lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
+            shared words count. 0 leaves the channel out; None takes what the model was saved with.
         lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart. None
             takes what the model was saved with.
 

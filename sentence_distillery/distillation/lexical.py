@@ -41,8 +41,8 @@ def with_lexical_channel(
         encoder: A static encoder without layers after its sum.
         texts: Texts as its token ids, that document frequencies are counted in.
         dimension: The number of dimensions to add, a multiple of 8.
-        weight: The length of the channel relative to the rest, at least 0; 0 leaves it out until an encoder is loaded
-            with another weight.
+        weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out until an encoder is
+            loaded with another weight.
         language: ISO 639-1 code; words of a language without a Snowball stemmer are taken as they are.
 
     Returns:

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sentence_distillery.encoder.lexical import GREATEST_WEIGHT
 from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
@@ -119,7 +120,7 @@ class SearchStudent(Switchable):
     lexical_dimension: Annotated[int, Field(ge=0, multiple_of=8)] = Field(
         title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none"
     )
-    lexical_weight: Annotated[float, Field(ge=0.0)] = Field(
+    lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(
         title="length of the lexical channel, relative to the other dimensions"
     )
     seed: Seed

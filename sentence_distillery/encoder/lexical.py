@@ -14,7 +14,7 @@ that is repeated counts by its logarithm, and the channel of each text has the s
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 PLACES = 8  # of a stem; a dimension is a multiple of it
 LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
+GREATEST_WEIGHT = 1_000.0  # above it nothing is left of the rest
 
 _NO_CHANNEL = (
     "but this model has no lexical channel: leave it out, or make a model that has one with distill(for_search=True)."
@@ -100,25 +101,36 @@ def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
     """Check the weight of a channel.
 
     Args:
-        weight: From 0; 0 leaves the channel out.
+        weight: From 0 to GREATEST_WEIGHT; 0 leaves the channel out.
         channel: The channel, or None.
 
     Returns:
         The weight.
 
     Raises:
-        ValueError: If it is not a number from 0, or not 0 and there is no channel.
+        ValueError: If it is out of its range, or not 0 and there is no channel.
 
     Example:
         >>> checked_weight(1, None)
         Traceback (most recent call last):
         ValueError: lexical_weight is 1, but this model has no lexical channel: ...
     """
-    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not 0 <= weight < np.inf:
-        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0.")
+    if not is_weight(weight):
+        raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}.")
     if weight and channel is None:
         raise ValueError(f"lexical_weight is {weight!r}, {_NO_CHANNEL}")
     return float(weight)
+
+
+def is_weight(value: Any) -> TypeGuard[float]:
+    """Tell whether a value is a weight of a channel: a number from 0 to GREATEST_WEIGHT.
+
+    Example:
+        >>> is_weight(1.2), is_weight(True), is_weight(float("nan"))
+        (True, False, False)
+    """
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and bool(0 <= value <= GREATEST_WEIGHT)
 
 
 def resized(channel: LexicalChannel | None, dimension: int) -> LexicalChannel:

@@ -45,7 +45,13 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
-from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT, PLACES, LexicalChannel
+from sentence_distillery.encoder.lexical import (
+    GREATEST_WEIGHT,
+    LEXICAL_WEIGHT,
+    PLACES,
+    LexicalChannel,
+    is_weight,
+)
 from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
@@ -553,8 +559,10 @@ def _read_lexical(
     dimension, weight = found.get("dimension"), found.get("weight")
     if type(dimension) is not int or dimension < PLACES or dimension % PLACES:
         raise InputError(f"{path}: the dimension of lexical is {dimension!r}; it is a multiple of {PLACES}. {_REMEDY}")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < np.inf:
-        raise InputError(f"{path}: the weight of lexical is {weight!r}; it is a number from 0. {_REMEDY}")
+    if not is_weight(weight):
+        raise InputError(
+            f"{path}: the weight of lexical is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}. {_REMEDY}"
+        )
     tensors = map_tensors(weights, {STEMS: (rows,), IDF: (rows,)}, content)
     stems, idf = tensors[STEMS], tensors[IDF]
     if stems.dtype != np.int32 or idf.dtype != np.float32 or not (idf >= 0).all() or not np.isfinite(idf).all():

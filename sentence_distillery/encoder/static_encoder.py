@@ -193,7 +193,7 @@ class StaticEncoder(Interface):
         truncate_dim: The dimensions that are kept, the first ones, from 1 to the model's; None keeps all.
         made_from: What is known of the model's origin; it goes to config.json when the model is saved.
         lexical: A lexical channel for the same tokens, whose dimensions follow those of the table (kind: lexical).
-        lexical_weight: The length of the channel relative to the rest, at least 0; 0 leaves it out.
+        lexical_weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out.
         derived: What encoders of the same parts share; by default this one shares nothing.
 
     Example:
@@ -253,9 +253,8 @@ class StaticEncoder(Interface):
                 is the same with its lexical channel.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most.
-            lexical_weight: The length of the lexical channel relative to the rest, at least 0: the greater it is, the
-                more count the words that two texts share; 0 leaves the channel out. By default what the model was saved
-                with.
+            lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
+                more shared words count; 0 leaves the channel out. By default what the model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart.
                 By default what the model was saved with.
 

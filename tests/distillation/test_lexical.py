@@ -214,10 +214,10 @@ def test_it_counts_in_the_size(tmp_path: Path) -> None:
     assert small.dimension == trials[0].dimension + 64
 
 
-@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), True, "1"])
+@pytest.mark.parametrize("weight", [-1, 1001, 1e30, float("nan"), float("inf"), True, "1"])
 def test_a_wrong_weight(encoder: StaticEncoder, tmp_path: Path, weight: float) -> None:
     encoder.save_pretrained(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"lexical_weight is .*; it is a number from 0"):
+    with pytest.raises(ValueError, match=r"lexical_weight is .*; it is a number from 0 to 1,000"):
         load(tmp_path / "model", lexical_weight=weight)
 
 
@@ -243,7 +243,7 @@ def test_no_onnx_file_has_it(encoder: StaticEncoder, tmp_path: Path) -> None:
         ({"dimension": 12, "weight": 1.0}, "the dimension of lexical is 12"),
         ({"dimension": 0, "weight": 1.0}, "the dimension of lexical is 0"),
         ({"dimension": True, "weight": 1.0}, "the dimension of lexical is True"),
-        ({"dimension": 64, "weight": -1.0}, "the weight of lexical is -1.0; it is a number from 0"),
+        ({"dimension": 64, "weight": -1.0}, "the weight of lexical is -1.0; it is a number from 0 to 1,000"),
         ({"dimension": 64, "weight": "1"}, "the weight of lexical is '1'"),
         ({"dimension": 64}, "the weight of lexical is None"),
         ({"dimension": 32, "weight": 1.0}, "dimension is 72, and the model has 40"),
