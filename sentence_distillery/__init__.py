@@ -57,8 +57,8 @@ def load(
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
             shared words count. 0 leaves the channel out; None takes what the model was saved with.
-        lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart. None
-            takes what the model was saved with.
+        lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells words
+            apart. None takes what the model was saved with.
 
     Returns:
         The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their

@@ -465,7 +465,7 @@ def _precision_argument(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="directory of an encoder, or released")
+    parser.add_argument("model", help="directory of an encoder, or released, or released-search")
     parser.add_argument(
         "texts",
         nargs="+",

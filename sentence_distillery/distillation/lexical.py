@@ -7,7 +7,7 @@ loses: "heart attack" and "cardiac arrest" share nothing.
 import numpy as np
 from numpy.typing import NDArray
 
-from sentence_distillery.encoder.lexical import PLACES, LexicalChannel, stem_hash
+from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, PLACES, LexicalChannel, is_dimension, stem_hash
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID, bare
 from sentence_distillery.io.artifacts import InputError
@@ -40,7 +40,7 @@ def with_lexical_channel(
     Args:
         encoder: A static encoder without layers after its sum.
         texts: Texts as its token ids, that document frequencies are counted in.
-        dimension: The number of dimensions to add, a multiple of 8.
+        dimension: The number of dimensions to add, a multiple of 8 up to 65,536.
         weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out until an encoder is
             loaded with another weight.
         language: ISO 639-1 code; words of a language without a Snowball stemmer are taken as they are.
@@ -53,8 +53,11 @@ def with_lexical_channel(
     """
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError("A lexical channel is added to a table of token vectors, but this encoder has layers.")
-    if dimension < PLACES or dimension % PLACES:
-        raise InputError(f"A lexical channel has a multiple of {PLACES} dimensions, but {dimension} are asked for.")
+    if not is_dimension(dimension):
+        raise InputError(
+            f"A lexical channel has a multiple of {PLACES} dimensions, up to {GREATEST_DIMENSION:,}, but {dimension:,} "
+            "are asked for."
+        )
     texts = texts.without(UNKNOWN_ID)
     if not len(texts.ids):
         raise InputError("No text has a known word, so no document frequency is known; bring more text.")

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sentence_distillery.encoder.lexical import GREATEST_WEIGHT
+from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, PLACES
 from sentence_distillery.encoders.options import AnyTeacher
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
@@ -117,7 +117,7 @@ class SearchStudent(Switchable):
     batch_size: Annotated[int, Field(ge=2)]
     learning_rate: Positive
     temperature: Positive = Field(title="temperature of the in-batch similarity distributions")
-    lexical_dimension: Annotated[int, Field(ge=0, multiple_of=8)] = Field(
+    lexical_dimension: Annotated[int, Field(ge=0, le=GREATEST_DIMENSION, multiple_of=PLACES)] = Field(
         title="number of dimensions of the lexical channel, which shared words raise, a multiple of 8; 0: none"
     )
     lexical_weight: Annotated[float, Field(ge=0.0, le=GREATEST_WEIGHT)] = Field(

@@ -24,9 +24,11 @@ from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 PLACES = 8  # of a stem; a dimension is a multiple of it
 LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
 GREATEST_WEIGHT = 1_000.0  # above it nothing is left of the rest
+GREATEST_DIMENSION = 2**16  # of 250 MB for a thousand texts
 
 _NO_CHANNEL = (
-    "but this model has no lexical channel: leave it out, or make a model that has one with distill(for_search=True)."
+    "but this model has no lexical channel (another library that saves a model leaves it out): leave the option out, "
+    "or make a model that has one with distill(for_search=True)."
 )
 
 # SplitMix64, Steele, Lea and Flood 2014, https://doi.org/10.1145/2660193.2660195
@@ -75,7 +77,8 @@ class LexicalChannel:
             tokens: The token ids of the texts, each from 0 to tokens - 1.
 
         Returns:
-            (texts, dimension) float32 of unit length; zeros for a text without a known token.
+            (texts, dimension) float32 of unit length; zeros for a text without a known token, or if every text that was
+            counted has all its stems.
         """
         stems, idf, places, signs = self._by_stem
         found, counts = np.unique(tokens.owners * len(idf) + stems[tokens.ids], return_counts=True)
@@ -113,7 +116,7 @@ def checked_weight(weight: float, channel: LexicalChannel | None) -> float:
     Example:
         >>> checked_weight(1, None)
         Traceback (most recent call last):
-        ValueError: lexical_weight is 1, but this model has no lexical channel: ...
+        ValueError: lexical_weight is 1, but this model has no lexical channel ...
     """
     if not is_weight(weight):
         raise ValueError(f"lexical_weight is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}.")
@@ -133,30 +136,47 @@ def is_weight(value: Any) -> TypeGuard[float]:
     return number and bool(0 <= value <= GREATEST_WEIGHT)
 
 
-def resized(channel: LexicalChannel | None, dimension: int) -> LexicalChannel:
+def is_dimension(value: Any) -> TypeGuard[int]:
+    """Tell whether a value is a dimension of a channel: a multiple of PLACES up to GREATEST_DIMENSION.
+
+    Example:
+        >>> is_dimension(768), is_dimension(12), is_dimension(2**40)
+        (True, False, False)
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(PLACES <= value <= GREATEST_DIMENSION and value % PLACES == 0)
+
+
+def resized(channel: LexicalChannel | None, dimension: int, weight: float) -> LexicalChannel:
     """Give a channel another dimension.
 
     Args:
         channel: The channel; None is an error.
-        dimension: The numbers of the new channel, a multiple of PLACES.
+        dimension: The numbers of the new channel, a multiple of PLACES up to GREATEST_DIMENSION.
+        weight: Of the channel; 0, which leaves it out, is an error.
 
     Returns:
         A channel of the same tokens.
 
     Raises:
-        ValueError: If the dimension is not such a multiple, or there is no channel.
+        ValueError: If the dimension is not such a multiple, or there is no channel or it is left out.
 
     Example:
         >>> channel = LexicalChannel(np.array([0, 7], np.int32), np.array([0, 1], np.float32), 64)
-        >>> resized(channel, 256).vectors(TokenIds.from_lists([[1]])).shape
+        >>> resized(channel, 256, 1.2).vectors(TokenIds.from_lists([[1]])).shape
         (1, 256)
     """
     if channel is None:
         raise ValueError(f"lexical_dimension is {dimension!r}, {_NO_CHANNEL}")
-    whole = isinstance(dimension, int | np.integer) and not isinstance(dimension, bool)
-    if not whole or dimension < PLACES or dimension % PLACES:
+    if not is_dimension(dimension):
         raise ValueError(
-            f"lexical_dimension is {dimension!r}; it is a multiple of {PLACES}, such as {channel.dimension}."
+            f"lexical_dimension is {dimension!r}; it is a multiple of {PLACES} up to {GREATEST_DIMENSION:,}, such as "
+            f"{channel.dimension}."
+        )
+    if not weight:
+        raise ValueError(
+            f"lexical_dimension is {dimension!r}, but the lexical channel is left out: give a lexical_weight, too, "
+            f"such as {LEXICAL_WEIGHT}."
         )
     return LexicalChannel(channel.stems, channel.idf, int(dimension))
 

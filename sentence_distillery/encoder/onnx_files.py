@@ -81,8 +81,8 @@ def write_onnx(encoder: "StaticEncoder", directory: Path) -> None:
         directory: The directory; it is written whole or not at all.
 
     Raises:
-        InputError: If the student is of kind paper or lexical, its table is too large for one file, or the directory
-            holds anything else or cannot be written.
+        InputError: If the student is of kind paper or has a lexical channel, its table is too large for one file, or
+            the directory holds anything else or cannot be written.
         ModuleNotFoundError: If the package `onnx` is not installed.
 
     Example:
@@ -109,10 +109,11 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
             "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that "
             "JavaScript lacks. Write a student of kind static or deep."
         )
-    if encoder.kind == "lexical":
+    if encoder.kind == "lexical" and encoder.dimension > encoder.token_dimension:
         raise InputError(
-            "A lexical channel cannot be written as ONNX, since it counts how often a word occurs. Load the model with "
-            "lexical_weight=0 to write the dimensions before it."
+            "A lexical channel cannot be written as ONNX, since it counts how often a word occurs. To write the "
+            f"{encoder.token_dimension} dimensions before it, load the model in Python with load(directory, "
+            "lexical_weight=0), and call save_onnx."
         )
     if encoder.stored.nbytes > LARGEST:
         raise InputError(
@@ -249,7 +250,7 @@ def onnx_bytes(encoder: "StaticEncoder") -> bytes:
 def _graph(encoder: "StaticEncoder") -> "GraphProto":
     from onnx import TensorProto, helper
 
-    cut = encoder.truncate_dim if encoder.kind == "static" else None
+    cut = None if encoder.kind == "deep" else encoder.truncate_dim
     table = encoder.stored if cut is None else encoder.stored[:, :cut]
     constants: dict[str, NDArray[Any]] = {
         "table": table,

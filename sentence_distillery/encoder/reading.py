@@ -46,10 +46,12 @@ from sentence_distillery.encoder.files import (
     as_levels,
 )
 from sentence_distillery.encoder.lexical import (
+    GREATEST_DIMENSION,
     GREATEST_WEIGHT,
     LEXICAL_WEIGHT,
     PLACES,
     LexicalChannel,
+    is_dimension,
     is_weight,
 )
 from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
@@ -557,8 +559,11 @@ def _read_lexical(
     """Read the lexical channel that config.json describes, and its weight."""
     path, found = directory / CONFIG, described if isinstance(described, dict) else {}
     dimension, weight = found.get("dimension"), found.get("weight")
-    if type(dimension) is not int or dimension < PLACES or dimension % PLACES:
-        raise InputError(f"{path}: the dimension of lexical is {dimension!r}; it is a multiple of {PLACES}. {_REMEDY}")
+    if not is_dimension(dimension):
+        raise InputError(
+            f"{path}: the dimension of lexical is {dimension!r}; it is a multiple of {PLACES} up to "
+            f"{GREATEST_DIMENSION:,}. {_REMEDY}"
+        )
     if not is_weight(weight):
         raise InputError(
             f"{path}: the weight of lexical is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}. {_REMEDY}"

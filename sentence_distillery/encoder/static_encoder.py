@@ -252,11 +252,12 @@ class StaticEncoder(Interface):
             directory: The model's directory, or "released" for the one that comes with the library; "released-search"
                 is the same with its lexical channel.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
-                saved with, which is all of them for most.
+                saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
+                channel give `lexical_dimension`.
             lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the
                 more shared words count; 0 leaves the channel out. By default what the model was saved with.
-            lexical_dimension: The numbers of the channel, a multiple of 8: the more, the better it tells words apart.
-                By default what the model was saved with.
+            lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
+                words apart. By default what the model was saved with.
 
         Returns:
             The encoder.
@@ -274,23 +275,25 @@ class StaticEncoder(Interface):
         derived = _read(model_directory(directory))
         parts = derived.parts
         assert parts is not None
-        cut = parts.truncate_dim if truncate_dim is None else truncate_dim
         weight = default_weight(directory, parts) if lexical_weight is None else lexical_weight
-        lexical = parts.lexical if lexical_dimension is None else resized(parts.lexical, lexical_dimension)
-        return cls(
+        lexical = parts.lexical if lexical_dimension is None else resized(parts.lexical, lexical_dimension, weight)
+        encoder = cls(
             parts.tokenizer,
             parts.stored,
             parts.linear,
             parts.step,
             parts.words,
             parts.hidden,
-            cut,
+            truncate_dim,
             parts.made_from,
             parts.terms,
             derived,
             lexical,
             weight,
         )
+        if truncate_dim is None and parts.truncate_dim is not None and parts.truncate_dim < encoder.full_dimension:
+            encoder.truncate_dim = parts.truncate_dim
+        return encoder
 
     @classmethod
     def load(
@@ -326,9 +329,9 @@ class StaticEncoder(Interface):
     def save_pretrained(self, directory: Path | str) -> None:
         """Write the model so that this library, sentence-transformers and model2vec load it.
 
-        The directory is written whole or not at all, and replaces a model that was there. A model of kind static that
-        cuts to `truncate_dim` is saved with these dimensions alone. model2vec does not support a layer after the mean,
-        and both others load a model with a lexical channel without it: the dimensions before those of the channel.
+        The directory is written whole or not at all, and replaces a model that was there. A model of kind static or
+        lexical that cuts its table to `truncate_dim` is saved with these dimensions alone. model2vec does not support a
+        layer after the mean, and both others load a model without its lexical channel.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -356,8 +359,8 @@ class StaticEncoder(Interface):
             directory: A new or empty directory, or one of an ONNX model, which is replaced.
 
         Raises:
-            InputError: If the model is of kind paper or lexical, or has more than 2.1 GB, or if the directory holds
-                anything else or cannot be written.
+            InputError: If the model is of kind paper, has a lexical channel that `truncate_dim` does not cut off, or
+                has more than 2.1 GB, or if the directory holds anything else or cannot be written.
             ModuleNotFoundError: If the package `onnx` is not installed.
 
         Example:
@@ -498,8 +501,9 @@ class StaticEncoder(Interface):
             texts: One str, or any iterable of str: a list, a generator, an array, a column of a table.
             normalize_embeddings: Whether vectors have unit length, so that their products are cosines. If not, a vector
                 is the mean of its text's known tokens (after the layers of the model, if it has any), as model2vec
-                gives it with normalize=False. sentence-transformers counts punctuation and unknown tokens as well, so
-                its means are shorter, in the same direction. For kind paper unknown tokens count here, too.
+                gives it with normalize=False; a lexical channel follows, `lexical_weight` times as long.
+                sentence-transformers counts punctuation and unknown tokens as well, so its means are shorter, in the
+                same direction. For kind paper unknown tokens count here, too.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's, before vectors are brought to
                 unit length; as sentence-transformers with normalize_embeddings=True. By default the encoder's own
                 `truncate_dim`.
@@ -658,7 +662,7 @@ class StaticEncoder(Interface):
         Args:
             tokens: The token ids of the sentences, each from 0 to tokens - 1.
             out: (sentences, dimensions) float32 to write to; it may have fewer dimensions than the encoder.
-            normalize: Whether vectors have unit length; if not, they are means.
+            normalize: Whether vectors have unit length; if not, they are as `encode` says.
 
         Returns:
             `out`, or a new array (sentences, dimension) float32; a sentence without known tokens is a zero row.
@@ -716,6 +720,8 @@ class StaticEncoder(Interface):
 
     def pool(self, tokens: TokenIds, weights: Floats | None = None) -> Floats:
         """Average token vectors, each times its token's weight; at full dimension and not at unit length.
+
+        A lexical channel follows, as long as its weight says. It does not know the weights of tokens.
 
         A linear layer with a bias follows in paper 1's student, trained on plain means. So there the weights of a
         sentence are scaled to sum to its number of tokens, or the bias would count more the smaller they are.

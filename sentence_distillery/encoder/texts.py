@@ -1,5 +1,6 @@
 """Check the texts that `encode` gets, in any container, and cut them into batches."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -41,7 +42,8 @@ def as_texts(texts: Iterable[str], first: int = 0) -> list[str]:
 
 
 def _listed(texts: Any) -> list[Any]:
-    if type(texts).__module__ == "pyarrow.lib":  # Array or ChunkedArray, without importing it
+    arrow = sys.modules.get("pyarrow")  # imported by who has an array of it
+    if arrow is not None and isinstance(texts, arrow.Array | arrow.ChunkedArray):
         return list(texts.to_pylist())
     if isinstance(texts, np.ndarray) and texts.ndim == 1:
         return list(texts.tolist())

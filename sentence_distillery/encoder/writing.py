@@ -60,7 +60,7 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
     """
     refuse_other_content(directory)
     made_from = encoder.made_from
-    if encoder.truncate_dim is not None:  # its figures are of all dimensions
+    if encoder.truncate_dim is not None or encoder.kind == "lexical":  # the figures are of the whole table alone
         made_from = {key: value for key, value in made_from.items() if key != "figures"}
     with atomic_directory(directory) as partial:
         write_model(encoder, made_from, partial)

@@ -120,7 +120,9 @@ def test_a_null_in_a_column() -> None:
         static_encoder().encode(pa.array(["storm", None]))
 
 
-@pytest.mark.parametrize("value", [None, 3, b"storm", bytearray(b"storm"), {"text": "storm"}, np.array("storm")])
+@pytest.mark.parametrize(
+    "value", [None, 3, b"storm", bytearray(b"storm"), {"text": "storm"}, np.array("storm"), pa.scalar("storm")]
+)
 def test_what_holds_no_texts(value: Any) -> None:
     with pytest.raises(TypeError, match=r"texts are a str or an iterable of str, not "):
         static_encoder().encode(value)

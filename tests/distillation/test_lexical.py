@@ -14,6 +14,7 @@ from sentence_distillery import compress, fit_to_size, load
 from sentence_distillery.distillation.lexical import with_lexical_channel
 from sentence_distillery.encoder.files import CONFIG, IDF, STEMS, WEIGHTS
 from sentence_distillery.encoder.lexical import PLACES, LexicalChannel, stem_hash
+from sentence_distillery.encoder.onnx_files import onnx_bytes
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, read_tensors, write_tensors
@@ -153,10 +154,33 @@ def test_the_dimension_is_chosen_when_it_is_loaded(encoder: StaticEncoder, tmp_p
     np.testing.assert_array_equal(found.encode(TEXTS), expected.encode(TEXTS))
 
 
-@pytest.mark.parametrize("dimension", [0, -8, 12, 8.0, True, "8"])
+def test_a_dimension_of_a_channel_that_is_left_out(plain: StaticEncoder, tmp_path: Path) -> None:
+    with_lexical_channel(plain, plain.token_ids(TEXTS), 64, 0, "en").save_pretrained(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"the lexical channel is left out: give a lexical_weight, too, such as 1\.2"):
+        load(tmp_path / "model", lexical_dimension=128)
+
+
+def test_a_saved_cut_gives_way(encoder: StaticEncoder, tmp_path: Path) -> None:
+    """A model that was cut within its channel loads without the channel, or with a smaller one."""
+    encoder.save_pretrained(tmp_path / "model")
+    load(tmp_path / "model", truncate_dim=30).save_pretrained(tmp_path / "cut")
+    assert load(tmp_path / "cut").dimension == 30
+    assert load(tmp_path / "cut", lexical_weight=0).dimension == 8
+    assert load(tmp_path / "cut", lexical_dimension=16).dimension == 24
+    assert load(tmp_path / "cut", lexical_dimension=128).dimension == 30
+
+
+def test_figures_of_the_table_alone_are_not_saved_with_it(plain: StaticEncoder, tmp_path: Path) -> None:
+    scored = StaticEncoder(plain.tokenizer, plain.stored, made_from={"figures": {"stsb": 0.5}, "seed": 1})
+    encoder = with_lexical_channel(scored, plain.token_ids(TEXTS), 64, WEIGHT, "en")
+    assert saved(encoder, tmp_path / "with").made_from == {"seed": 1}
+    assert saved(scored, tmp_path / "without").made_from == {"figures": {"stsb": 0.5}, "seed": 1}
+
+
+@pytest.mark.parametrize("dimension", [0, -8, 12, 2**40, 8.0, True, "8"])
 def test_a_wrong_dimension(encoder: StaticEncoder, tmp_path: Path, dimension: int) -> None:
     encoder.save_pretrained(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"lexical_dimension is .*; it is a multiple of 8, such as 64"):
+    with pytest.raises(ValueError, match=r"lexical_dimension is .*; it is a multiple of 8 up to 65,536, such as 64"):
         load(tmp_path / "model", lexical_dimension=dimension)
 
 
@@ -230,10 +254,15 @@ def test_a_model_without_a_channel(plain: StaticEncoder, tmp_path: Path) -> None
         load(tmp_path / "model", lexical_dimension=64)
 
 
-def test_no_onnx_file_has_it(encoder: StaticEncoder, tmp_path: Path) -> None:
+def test_no_onnx_file_has_it(plain: StaticEncoder, encoder: StaticEncoder, tmp_path: Path) -> None:
+    """Unless the vectors are cut before it."""
     with pytest.raises(InputError, match="lexical_weight=0"):
         encoder.save_onnx(tmp_path / "onnx")
     assert not (tmp_path / "onnx").exists()
+    encoder.save_pretrained(tmp_path / "model")
+    for cut in (8, 5):
+        before = StaticEncoder(plain.tokenizer, plain.stored, truncate_dim=cut)
+        assert onnx_bytes(load(tmp_path / "model", truncate_dim=cut)) == onnx_bytes(before)
 
 
 @pytest.mark.parametrize(
@@ -242,6 +271,7 @@ def test_no_onnx_file_has_it(encoder: StaticEncoder, tmp_path: Path) -> None:
         (7, "the dimension of lexical is None; it is a multiple of 8"),
         ({"dimension": 12, "weight": 1.0}, "the dimension of lexical is 12"),
         ({"dimension": 0, "weight": 1.0}, "the dimension of lexical is 0"),
+        ({"dimension": 2**40, "weight": 1.0}, "the dimension of lexical is 1099511627776"),
         ({"dimension": True, "weight": 1.0}, "the dimension of lexical is True"),
         ({"dimension": 64, "weight": -1.0}, "the weight of lexical is -1.0; it is a number from 0 to 1,000"),
         ({"dimension": 64, "weight": "1"}, "the weight of lexical is '1'"),

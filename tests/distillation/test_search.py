@@ -98,7 +98,7 @@ def test_what_no_channel_is_made_for() -> None:
     with pytest.raises(InputError, match="has layers"):
         with_lexical_channel(encoder, tokens, 8, 1.0, "en")
     encoder = StaticEncoder(encoder.tokenizer, encoder.stored)
-    with pytest.raises(InputError, match="a multiple of 8 dimensions, but 12 are asked for"):
+    with pytest.raises(InputError, match="a multiple of 8 dimensions, up to 65,536, but 12 are asked for"):
         with_lexical_channel(encoder, tokens, 12, 1.0, "en")
     with pytest.raises(InputError, match="No text has a known word"):
         with_lexical_channel(encoder, encoder.token_ids(["?!"]), 8, 1.0, "en")
