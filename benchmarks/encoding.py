@@ -156,15 +156,10 @@ def load_milliseconds(directory: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as compiled:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = compiled
-        _, *runs = [
-            [
-                float(value)
-                for value in subprocess.check_output([sys.executable, "-c", code], text=True, env=environment).split()
-            ]
-            for _ in range(LOADS + 1)
-        ]
+        run = partial(subprocess.check_output, [sys.executable, "-c", code], text=True, env=environment)
+        _, *runs = [run().split() for _ in range(LOADS + 1)]
     names = ("import", "load", "first_vector", "first_unknown_word")
-    medians = [round(statistics.median(times), 1) for times in zip(*runs, strict=True)]
+    medians = [round(statistics.median(map(float, times)), 1) for times in zip(*runs, strict=True)]
     return dict(zip(names, medians, strict=True))
 
 

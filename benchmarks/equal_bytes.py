@@ -11,7 +11,7 @@ import datetime
 import logging
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -39,26 +39,36 @@ log = logging.getLogger("equal_bytes")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Compare students of equal size: words, dimensions, bits.")
-    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets of every kind")
-    parser.add_argument("--output", type=Path, default=Path("reports/runs/levers"))
-    options = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    options = parsed("Compare students of equal size: words, dimensions, bits.", arguments)
     try:
-        data = collected(SETS, options.source, WORK)
-        tasks = [read(data, *each) for sets in KINDS.values() for each in sets]
         student, released = StaticEncoder.load(paths.STUDENT), StaticEncoder.load("released")
         found = {shape(encoder): encoder for encoder in students(student)}
-        named = {f"released: {shape(released)}": released} | found
-        rows = [row for name, encoder in named.items() for row in scored(name, encoder, tasks)]
-        changes = [row for name, encoder in found.items() for row in differences(name, released, encoder, data)]
+        about = f"python -m benchmarks.equal_bytes FROM, of a student of {student.dimension} dimensions"
+        write_comparison("equal-bytes", found, f"released: {shape(released)}", options, about)
     except InputError as error:
         sys.exit(f"equal_bytes: {error}")
-    machine = f"{cores()} cores, {platform.machine()}"
-    comment = f"python -m benchmarks.equal_bytes FROM, of a student of {student.dimension} dimensions"
-    comment += f"; {datetime.date.today()}; {machine}"
-    write_results(options.output / "equal-bytes.csv", rows, comment)
-    write_results(options.output / "equal-bytes-differences.csv", changes, comment)
+
+
+def parsed(description: str, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the arguments: `source`, directories of the sets, and `output`, the directory to write to."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("source", type=Path, nargs="+", metavar="FROM", help="directories of the sets of every kind")
+    parser.add_argument("--output", type=Path, default=Path("reports/runs/levers"))
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    return parser.parse_args(arguments)
+
+
+def write_comparison(
+    name: str, found: Mapping[str, StaticEncoder], title: str, options: argparse.Namespace, about: str
+) -> None:
+    """Write the figures of the released encoder, under `title`, and of others, and how these differ from it."""
+    data, released = collected(SETS, options.source, WORK), StaticEncoder.load("released")
+    tasks = [read(data, *each) for sets in KINDS.values() for each in sets]
+    rows = [row for system, encoder in {title: released, **found}.items() for row in scored(system, encoder, tasks)]
+    changes = [row for system, encoder in found.items() for row in differences(system, released, encoder, data)]
+    comment = f"{about}; {datetime.date.today()}; {cores()} cores, {platform.machine()}"
+    write_results(options.output / f"{name}.csv", rows, comment)
+    write_results(options.output / f"{name}-differences.csv", changes, comment)
 
 
 def students(student: StaticEncoder) -> Iterator[StaticEncoder]:

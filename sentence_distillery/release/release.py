@@ -51,7 +51,7 @@ MULTIPLE = 8  # the dimension is a multiple of it
 PRECISION = Precision.INT8
 COMMON = 50_000  # of GloVe's words, which it lists by their frequency
 LEXICAL = 768  # dimensions of the channel
-SEARCHES = ("scifact", "nfcorpus", "cranfield", "wikiqa", "stsb", "sick")  # of the card
+CARD_SETS = ("scifact", "nfcorpus", "cranfield", "wikiqa", "stsb", "sick")  # without and with the channel
 
 log = logging.getLogger(__name__)
 
@@ -145,11 +145,11 @@ def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: Bench
     return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en")
 
 
-def search_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
-    """Score the encoder without and with its channel on the test split of each of SEARCHES that is there."""
+def channel_figures(encoder: StaticEncoder, search: StaticEncoder, benchmarks: BenchmarkData) -> list[Result]:
+    """Score the encoder without and with its channel on the test split of each of CARD_SETS that is there."""
     return [
         scored_on_labels(name, each, read_task(benchmarks, dataset, "test"))
-        for dataset in SEARCHES
+        for dataset in CARD_SETS
         if dataset in benchmarks.available()
         for name, each in (("released", encoder), ("released-search", search))
     ]
@@ -171,8 +171,8 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
 
     Args:
         source: The inputs of the release.
-        benchmarks: STS-B and SICK, and further sets of `gate.KINDS` and SEARCHES; the former and the new release are
-            compared on those of the former that are there, and the card has figures of the others.
+        benchmarks: STS-B and SICK, and further sets of `gate.KINDS` and CARD_SETS; the former and the new release are
+            compared on those of KINDS that are there, and the card has figures of those of CARD_SETS.
         target: The directory of the release.
 
     Returns:
@@ -196,7 +196,7 @@ def release(source: Source, benchmarks: BenchmarkData, target: Path) -> dict[str
         values = write_model(small, card(config, source, benchmarks, figures), partial)
         search = StaticEncoder.load(partial, lexical_weight=LEXICAL_WEIGHT)
         values |= {"full_figures": scores(student.encode, benchmarks), "weight": LEXICAL_WEIGHT}
-        write_card("released_card.md", {**values, "searches": search_figures(small, search, benchmarks)}, partial)
+        write_card("released_card.md", {**values, "searches": channel_figures(small, search, benchmarks)}, partial)
         if megabytes(partial) > MEGABYTES:
             raise InputError(f"The release has {megabytes(partial)} MB, more than {MEGABYTES}; the old release stays.")
     return figures

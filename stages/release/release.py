@@ -24,13 +24,13 @@ from sentence_distillery.io.checksums import ledger
 from sentence_distillery.io.contents import Student
 from sentence_distillery.release.gate import KINDS
 from sentence_distillery.release.pareto import megabytes
-from sentence_distillery.release.release import SEARCHES, Source, release
+from sentence_distillery.release.release import CARD_SETS, Source, release
 from stages import paths
 from stages.params import load_params
 from stages.stage import written_before
 
 WORK = Path("data/checkpoints/released")
-SETS = tuple(dict.fromkeys([*(name for sets in KINDS.values() for name, _ in sets), *SEARCHES]))
+SETS = tuple(dict.fromkeys([*(name for sets in KINDS.values() for name, _ in sets), *CARD_SETS]))
 TEXTS = (  # folder, file, format, column, how many of them
     ("text", "ohsumed.parquet", "parquet", "text", 3_000),
     ("news", "news.parquet", "parquet", "text", 1_500),
