@@ -36,7 +36,8 @@ from flows.gpu.offer import OFFERED, Offer, OfferError, measured, read_offer, sl
 from flows.gpu.order import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order, seconds
 from flows.gpu.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
 from flows.gpu.standby import own_host, start_standby
-from flows.worktree import END, WorktreeError, git, prune, worktree
+from flows.workspace.directory import prune, worktree
+from flows.workspace.git import END, WorkspaceError, git
 
 REFUSED = "Refused"
 LOCKS = Path(".dvc/tmp/handoff")  # one for each key
@@ -60,7 +61,7 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
     try:
         with beating():
             return carry_out(read_order(order), Path.cwd())
-    except (HandoffError, WorktreeError) as error:
+    except (HandoffError, WorkspaceError) as error:
         return Failed(name=REFUSED, message=str(error))
     except StageError as error:
         return Failed(name=STAGE_FAILED, message=str(error))
@@ -75,7 +76,7 @@ def carry_out(order: Order, clone: Path) -> State[None]:
     prune(clone)
     try:
         git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", END, code, order.ref)
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise HandoffError(
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set DISTILLERY_CODE_REMOTE "
             "at home to a git remote that has the same name in both clones."

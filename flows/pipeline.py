@@ -20,7 +20,9 @@ from flows.execution.run import PipelineError, Run, open_run, summary
 from flows.execution.settings import assignments
 from flows.execution.slots import queued
 from flows.hosting.database import RETRIES, DatabaseError, most_runs
-from flows.worktree import WorktreeError, bring_back, refuse_read_only
+from flows.workspace.apply import apply_run
+from flows.workspace.git import WorkspaceError
+from flows.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 
@@ -66,9 +68,9 @@ def main() -> None:
         with open_run(root, **options, overrides=overrides, log=print) as run:
             run_in_threads(run)
         if apply:
-            bring_back(root, run.name)
+            apply_run(root, run.name)
         print(summary(run))
-    except (GraphError, SettingsError, WorktreeError, PipelineError, DatabaseError) as error:
+    except (GraphError, SettingsError, WorkspaceError, PipelineError, DatabaseError) as error:
         sys.exit(f"pipeline: {error}")
 
 

@@ -43,7 +43,8 @@ from flows.registry.noise import read_draws
 from flows.registry.outputs import Output, Outputs, read_outputs
 from flows.registry.stored import missing
 from flows.registry.tags import damaged_tags
-from flows.worktree import END, REFS, RUNS, WorktreeError, git, worktree
+from flows.workspace.directory import REFS, RUNS, worktree
+from flows.workspace.git import END, WorkspaceError, git
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
@@ -127,7 +128,7 @@ def read_figures(root: Path, version: Version) -> Figures:
     place, registry = f"{version.name} ({version.commit[:7]})", read_config(root).registry
     try:
         metrics = read_metrics(git(root, "show", END, f"{version.commit}:{registry.metrics}"), registry.former)
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise PromotionError(
             f"{place} has no {registry.metrics} to compare with; assign a version that has it."
         ) from error
@@ -210,7 +211,7 @@ def check(root: Path, channel: Channel, revision: str = "HEAD") -> None:
         raise PromotionError(f"'{channel.stage}' is not a stage name for GTO; use letters, digits, '-', '_' and '/'.")
     try:
         git(root, "check-ref-format", "--branch", channel.branch)
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise PromotionError(f"'{channel.branch}' is not a valid branch name; 'promoted' is the default.") from error
     _check_branch(root, channel.branch)
     remotes = git(root, "remote").split()
@@ -244,7 +245,7 @@ def fetch_registry(root: Path, channel: Channel) -> None:
         branch = names[-1:] if f"\t{names[-1]}" in there else []
         refs = [f"{name}:{name}" for name in [*names[:-1], *branch]]
         git(root, "fetch", "--no-tags", END, channel.remote, *refs)  # --quiet would not name a ref that is refused
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise PromotionError(
             f"The versions at '{channel.remote}' could not be fetched, so nothing was changed: {error}\nIf it refuses "
             "single refs, they differ here: delete them (`git update-ref -d REF`), and try again."
@@ -279,7 +280,7 @@ def promote(root: Path, run: str, channel: Channel, *, instead_of: Version | Non
 def _figures_of(root: Path, revision: str) -> str:
     """Return the metrics of a run, one a line; none if it has no such file."""
     registry = read_config(root).registry
-    with suppress(WorktreeError):
+    with suppress(WorkspaceError):
         metrics = read_metrics(git(root, "show", END, f"{revision}:{registry.metrics}"), registry.former)
         return "\n".join(f"{name}: {value:.6g}" for name, value in metrics.items() if value is not None)
     return ""
@@ -308,7 +309,7 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
 
 def _is_model(root: Path, version: Version, model: str, artifact: str) -> bool:
     """Return whether a version has this model; the texts exclude most, without DVC's reading of the graph."""
-    with suppress(PromotionError, WorktreeError):  # registered by hand at a commit where DVC has no such model
+    with suppress(PromotionError, WorkspaceError):  # registered by hand at a commit where DVC has no such model
         files = git(root, "ls-tree", "-r", "-z", "--name-only", END, version.commit).split("\0")
         locks = [file for file in files if Path(file).name == "dvc.lock"]
         if not any(model in git(root, "show", END, f"{version.commit}:{lock}") for lock in locks):
@@ -398,7 +399,7 @@ def _push_tags(root: Path, version: Version, channel: Channel) -> None:
     push = ["push", "--quiet", "--atomic", END, channel.remote, f"refs/heads/{channel.branch}", *tags]
     try:
         git(root, *push)
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise PromotionError(
             f"{version.name} is at {channel.stage} here, but '{channel.remote}' does not know it: {error}\n"
             f"Once it answers: {shlex.join(['git', *push])}"
@@ -482,7 +483,7 @@ def main() -> None:
         else:
             version = promote(root, options.run, channel, instead_of=promoted(root, channel))
             print(f"{channel.artifact} at {channel.stage}: {version.name}")
-    except (PromotionError, SettingsError, WorktreeError) as error:
+    except (PromotionError, SettingsError, WorkspaceError) as error:
         sys.exit(f"promotion: {error}")
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from flows.promotion import Channel, assigned, events, registered
-from flows.worktree import END, git
+from flows.workspace.git import END, git
 
 
 def retire_versions(root: Path, channel: Channel, days: float, number: int) -> list[str]:

@@ -57,13 +57,14 @@ from flows.registry.comparison import (
 from flows.registry.data_gate import Edition, check_limits, problems, read_edition
 from flows.registry.noise import read_draws
 from flows.retention import retire_versions
-from flows.worktree import END, WorktreeError, git, retire
+from flows.workspace.directory import retire
+from flows.workspace.git import END, WorkspaceError, git
 
 LOCK = Path(".dvc/tmp/retrain.lock")
 QUEUE = Path(".dvc/tmp/retrain.queue.lock")  # of the one that waits
 FETCHED = "refs/distillery/fetched"
 REPORT = Path("reports/promotion.md")  # in the run's directory, and in the commit of a promotion
-REPORTED = (GraphError, SettingsError, WorktreeError, PipelineError, PromotionError, ToleranceError)
+REPORTED = (GraphError, SettingsError, WorkspaceError, PipelineError, PromotionError, ToleranceError)
 
 
 class Decision(StrEnum):
@@ -128,7 +129,7 @@ def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], lo
     """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
     If another holds it, this one waits or is lost, as `order.wait` says. Raises PipelineError, PromotionError,
-    ToleranceError, SettingsError, WorktreeError, or GraphError.
+    ToleranceError, SettingsError, WorkspaceError, or GraphError.
     """
     holder = f"{name} (process {os.getpid()}, since {datetime.now():%Y-%m-%d %H:%M:%S})"
     with ExitStack() as stack:
@@ -221,7 +222,7 @@ def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: L
 
 def _params_at(root: Path, revision: str) -> str:
     """Return the text of params.yaml at a commit; nothing if there is none."""
-    with suppress(WorktreeError):
+    with suppress(WorkspaceError):
         return git(root, "show", END, f"{revision}:{PARAMS}")
     return ""
 

@@ -16,7 +16,7 @@ from flows.execution.run import Run
 from flows.execution.settings import PARAMS, flat
 from flows.execution.yaml_reader import read_yaml
 from flows.hosting.reports import send_report
-from flows.worktree import END, WorktreeError, git
+from flows.workspace.git import END, WorkspaceError, git
 
 Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their values
 
@@ -65,7 +65,7 @@ def changes(run: Run, path: str) -> list[dict[str, Any]]:
     now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
     try:
         before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
-    except WorktreeError:  # the file is new
+    except WorkspaceError:  # the file is new
         before = {}
     return [{"name": name, "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
 

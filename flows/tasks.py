@@ -23,7 +23,8 @@ from flows.execution.reproduce import MEANING, Outcome, StageError
 from flows.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
 from flows.execution.settings import known_keys, profiles
 from flows.show import publish, publish_stages
-from flows.worktree import WorktreeError, bring_back
+from flows.workspace.apply import apply_run
+from flows.workspace.git import WorkspaceError
 
 EVERYTHING = "all"
 AS_IT_STANDS: Final = "as it stands"  # params.yaml unchanged; deployments have this value
@@ -33,7 +34,7 @@ TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form
 Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
-ERRORS = (GraphError, SettingsError, WorktreeError, PipelineError)  # whose message is enough
+ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError)  # whose message is enough
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")
@@ -83,7 +84,7 @@ def pipeline(
             label(f"target:{target}", f"profile:{profile}", f"run:{run.name}")
             run_as_tasks(run)
         if apply:
-            bring_back(root, run.name)
+            apply_run(root, run.name)
     except ERRORS as error:
         return Failed(message=str(error))
     return _state(run)

@@ -26,7 +26,7 @@ from flows.deploy import DeployError, deploy
 from flows.execution.process import bound
 from flows.hosting.database import RETRIES, URL, Database, DatabaseError, postgresql
 from flows.server import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
-from flows.worktree import END, git
+from flows.workspace.git import END, git
 
 CLONE = HOME / "gpu-clone"
 START_SECONDS = 120.0

@@ -69,6 +69,12 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
     ]
 
 
+def nodes(repo: Repo, stages: list[Stage]) -> list[Any]:
+    """Return DVC's own stages of these, in their order."""
+    by_name = {node.addressing: node for node in repo.index.stages}
+    return [by_name[stage.name] for stage in stages]
+
+
 def _outs(repo: Repo, node: Any) -> tuple[str, ...]:
     return tuple(os.path.relpath(out.fs_path, repo.root_dir) for out in node.outs if out.protocol == "local")
 
@@ -105,7 +111,7 @@ def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
 
     `stages` must be in the order of `read_graph`.
     """
-    changed = repo.status()
+    changed = repo.status(check_updates=False)  # of imports, for which DVC would ask the network
     names: set[str] = set()
     for stage in stages:
         if stage.name not in changed and names.issuperset(stage.upstream):

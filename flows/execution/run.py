@@ -23,16 +23,19 @@ from dvc.repo import Repo, lock_repo
 
 from flows.execution.cache import cache_of, forget, remove_broken, remove_damaged
 from flows.execution.config import SettingsError
-from flows.execution.graph import Stage, lost, read_graph, unchanged
+from flows.execution.graph import Stage, lost, nodes, read_graph, unchanged
 from flows.execution.host import Host, start_host
 from flows.execution.locks import locked
 from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, NotStartedError, Outcome, StageError, reproduce, restore
-from flows.execution.settings import configure
+from flows.execution.settings import check_words, configure
 from flows.execution.slots import Slots, alone
 from flows.gpu.handoff import hand_off
 from flows.gpu.order import HandoffError
-from flows.worktree import keep, prune, snapshot, worktree
+from flows.workspace.apply import keep, noted_outputs, recorded_outputs
+from flows.workspace.directory import prune, worktree
+from flows.workspace.inputs import bring_inputs
+from flows.workspace.snapshot import snapshot
 
 GpuPolicy = Literal["prefer", "require", "local"]
 Log = Callable[[str], None]
@@ -269,15 +272,19 @@ def open_run(
         raise SettingsError(f"parallel is {parallel}; let at least 1 stage run at a time.")
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
+    committed = revision is not None
     revision, name = revision or snapshot(root), new_name()
     with worktree(root, revision, name) as directory, contextlib.chdir(directory):
         configure(directory, profile, overrides, site)
         with Repo(str(directory)) as repo, lock_repo(repo):  # held, or DVC would load the graph again for each question
             remote = _has_remote(repo)
             stages, cache = read_graph(repo, target), cache_of(repo)
+            check_words(repo, overrides)
+            before = recorded_outputs(repo)
             for broken in remove_broken(repo):
                 log(f"Object {broken} of DVC's cache was damaged and has been removed.")
             _check_out(repo)
+            bring_inputs(repo, nodes(repo, stages), root, log, edited=not committed)
             settled = unchanged(repo, stages)
             gone = lost(repo) - settled
             if not remote:
@@ -299,7 +306,8 @@ def open_run(
             with _served(run, log):
                 yield run
         finally:
-            keep(root, directory, name)
+            with Repo(str(directory)) as repo:
+                keep(root, directory, name, noted_outputs(repo, run.outcomes, before))
 
 
 @contextmanager

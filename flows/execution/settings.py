@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from dvc.repo import Repo
 from dvc.utils.serialize import modify_yaml
 
 from flows.execution.config import FILE, Params, SettingsError, read_config
 from flows.execution.yaml_reader import read_yaml
 
 PARAMS = "params.yaml"
-REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of dvc.yaml to a value of params.yaml
+REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
+YAML_SUFFIXES = (".yaml", ".yml")
 WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
 
 
@@ -37,7 +39,6 @@ def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any]
         _change(directory, overrides, None if params.check else params.open)
     if params.check:
         _command(directory, params.check)
-    _check_words(directory, flat(overrides))
 
 
 def profiles(directory: Path) -> list[str]:
@@ -204,26 +205,44 @@ def _command(directory: Path, command: Sequence[str]) -> None:
         raise SettingsError(done.stderr.strip() or f"`{' '.join(command)}` ended with status {done.returncode}.")
 
 
-def _check_words(directory: Path, overrides: Mapping[str, Any]) -> None:
-    """Refuse overrides that dvc.yaml puts into a shell command and that are more than one word there.
+def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
+    """Refuse overrides that reach a shell and are more than one word there, whichever dvc.yaml uses them.
 
-    What stands in params.yaml itself is left to whoever wrote it, and dvc.yaml.
+    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in. What
+    stands in params.yaml itself is left to whoever wrote it, and dvc.yaml. Raises SettingsError.
     """
-    if not overrides:
+    given = flat(overrides)
+    texts = {key: [*map(str, _leaves(value)), *_keys_below(value)] for key, value in given.items()}
+    risky = {key: [text for text in found if not WORD.fullmatch(text)] for key, found in texts.items()}
+    if not any(risky.values()):
         return
-    references = set(REFERENCE.findall((directory / "dvc.yaml").read_text(encoding="utf-8")))
-    for key, given in overrides.items():
-        for value in _leaves(given) if any(_related(key, path) for path in references) else ():
-            if not WORD.fullmatch(str(value)):
+    files = {Path(stage.path) for stage in repo.index.stages if Path(stage.path).suffix in YAML_SUFFIXES}
+    references = {name for file in files for name in REFERENCE.findall(file.read_text(encoding="utf-8"))}
+    commands = [line for stage in repo.index.stages for line in _lines(stage.cmd)]
+    for key, values in risky.items():
+        for value in values:
+            if any(_related(key, path) for path in references) or any(value in line for line in commands):
                 raise SettingsError(
-                    f"{PARAMS}: {key} has {value!r}, which dvc.yaml puts into a command; a run may set only letters, "
-                    f"digits and _ . + - / : , = @ % there, with no '-' at the start. Or change {PARAMS} itself."
+                    f"{key} has {value!r}, which dvc.yaml puts into a command; a run may set only letters, digits and "
+                    "_ . + - / : , = @ % there, with no '-' at the start. Or change the parameter file itself."
                 )
+
+
+def _lines(command: str | list[str] | None) -> list[str]:
+    return command if isinstance(command, list) else [command or ""]
 
 
 def _related(key: str, other: str) -> bool:
     """Return whether one of two dotted keys is the other, or lies below it."""
     return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+
+
+def _keys_below(value: object) -> Iterator[str]:
+    """Yield the keys below a value: DVC writes those of a dictionary into a command as options."""
+    for child in value if isinstance(value, list) else value.values() if isinstance(value, Mapping) else ():
+        yield from _keys_below(child)
+    if isinstance(value, Mapping):
+        yield from map(str, value)
 
 
 def _leaves(value: object) -> Iterator[object]:

@@ -49,8 +49,9 @@ from flows.execution.remedies import one_line
 from flows.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
 from flows.gpu.order import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
 from flows.gpu.versions import different, versions
-from flows.worktree import END, WorktreeError, git, snapshot
-from flows.worktree import REFS as KEPT
+from flows.workspace.directory import REFS as KEPT
+from flows.workspace.git import END, WorkspaceError, git
+from flows.workspace.snapshot import snapshot
 
 NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
 STEP_SECONDS = "DISTILLERY_TRANSFER_SECONDS"  # a setting of both sides: how long a step may take
@@ -171,14 +172,14 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
     )
     try:
         git(root, *put)
-    except WorktreeError as error:
+    except WorkspaceError as error:
         raise HandoffError(f"The code could not be published: {error}") from None
     try:
         yield code or str(root.absolute()), ref
     finally:
         try:
             git(root, *remove)
-        except WorktreeError as error:
+        except WorkspaceError as error:
             log(f"Warning: {ref} could not be deleted: {error}")
 
 

@@ -19,7 +19,7 @@ from dvc.config import Config
 
 from flows.execution.needs import LABEL
 from flows.execution.reproduce import StageError
-from flows.worktree import END, git
+from flows.workspace.git import END, git
 
 PROTOCOL = 4  # version of Order and of the steps on both sides; raise it when either changes
 REFS = "refs/distillery/handoff"

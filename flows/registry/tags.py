@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flows.worktree import END, git
+from flows.workspace.git import END, git
 
 TAGS = "refs/tags"
 
@@ -18,7 +18,7 @@ def damaged_tags(root: Path, artifact: str) -> list[str]:
         Full names of refs, sorted: an emptied file, a hash that is not one, a commit that is gone.
 
     Raises:
-        WorktreeError: git itself cannot read its refs.
+        WorkspaceError: git itself cannot read its refs.
 
     Example:
         >>> damaged_tags(Path.cwd(), "student")  # doctest: +SKIP

@@ -7,7 +7,10 @@ from typing import Any
 import yaml
 
 from flows.execution.run import new_name
-from flows.worktree import git, keep, snapshot, worktree
+from flows.workspace.apply import keep
+from flows.workspace.directory import worktree
+from flows.workspace.git import git
+from flows.workspace.snapshot import snapshot
 
 from .conftest import CONFIG, make_repository, write_yaml
 from .test_cache import put
@@ -116,7 +119,7 @@ def kept_run(root: Path, model: str) -> str:
         write_yaml(directory / "dvc.lock", {"schema": "2.0", "stages": {"student": {"cmd": "x", "outs": outs}}})
         (directory / "reports").mkdir()
         (directory / "reports/metrics.json").write_text(json.dumps({"student/lee/spearman": 0.5}), encoding="utf-8")
-        keep(root, directory, name)
+        keep(root, directory, name, {})
     return name
 
 

@@ -30,7 +30,7 @@ from flows.gpu.order import HandoffError
 from flows.gpu.pool import Errand, Limits
 from flows.gpu_stage import gpu_stage, offer_queue, queue_of
 from flows.server import origin_of
-from flows.worktree import REFS as KEPT
+from flows.workspace.directory import REFS as KEPT
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import git, make_repository, pipeline, set_param, stage

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.execution.settings import assignments
-from flows.worktree import RUNS
+from flows.workspace.directory import RUNS
 from tests.waiting import LIMIT, wait_until
 
 from .conftest import command, git, make_repository, pipeline, set_param, stage

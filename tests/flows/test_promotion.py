@@ -27,7 +27,7 @@ from flows.promotion import (
     show,
 )
 from flows.retention import retire_versions
-from flows.worktree import git
+from flows.workspace.git import git
 from tests.waiting import LIMIT
 
 from .models import add_remote, commit_all, kept_run, make_models

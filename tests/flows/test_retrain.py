@@ -18,7 +18,8 @@ from flows.pipeline import run_in_threads
 from flows.promotion import Channel, PromotionError, promoted, registered, rollback
 from flows.registry.comparison import ToleranceError
 from flows.retraining import Decision, Order, Verdict, day_in, retrain_once
-from flows.worktree import RUNS, git
+from flows.workspace.directory import RUNS
+from flows.workspace.git import git
 from tests.waiting import FOREVER, LIMIT
 
 from .models import LEE, add_remote, change, make_models

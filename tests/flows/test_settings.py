@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
+from dvc.repo import Repo
 
 from flows.execution.cache import forget
 from flows.execution.config import SettingsError
-from flows.execution.settings import configure
+from flows.execution.settings import check_words, configure
 from flows.execution.yaml_reader import read_yaml
 from stages.params import read_params
 
@@ -27,10 +28,17 @@ def matrix(tmp_path: Path) -> Path:
     return root
 
 
+def set_values(root: Path, overrides: dict[str, Any]) -> None:
+    """Change parameters, and check what reaches a shell."""
+    configure(root, None, overrides)
+    with Repo(str(root)) as repo:
+        check_words(repo, overrides)
+
+
 @pytest.mark.parametrize("value", ["x; touch y", "$(touch y)", "`touch y`", "x\ntouch y", "a b", "a'b", "--help"])
 def test_a_command_gets_words_alone(matrix: Path, value: str) -> None:
-    with pytest.raises(SettingsError, match=r"params.yaml: stages.m.value has .*, which dvc.yaml puts into a command"):
-        configure(matrix, None, {"stages.m.value": ["one", value]})
+    with pytest.raises(SettingsError, match=r"stages.m.value has .*, which dvc.yaml puts into a command"):
+        set_values(matrix, {"stages.m.value": ["one", value]})
 
 
 def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
@@ -54,13 +62,11 @@ def test_one_reader(text: str, tmp_path: Path) -> None:
 
 
 def test_words_numbers_and_paths_pass(matrix: Path) -> None:
-    configure(
-        matrix, None, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True, "raw/in.csv", "s3://a/b"]}
-    )
+    set_values(matrix, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True, "raw/in.csv", "s3://a/b"]})
 
 
 def test_what_params_yaml_has_itself(matrix: Path) -> None:
     """regression: a path or a title that dvc.yaml refers to was refused, though no run had set it."""
     stages = {"m": {"value": ["two words"]}, "n": {"value": 1}}
     write_yaml(matrix / "params.yaml", {"profile": "demo", "stages": stages})
-    configure(matrix, None, {"stages.n.value": 2})
+    set_values(matrix, {"stages.n.value": 2})

@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from flows.worktree import REFS, RUNS, WorktreeError, bring_back, git, keep, main, prune, retire, snapshot, worktree
+from flows.workspace.apply import apply_run, keep
+from flows.workspace.directory import REFS, RUNS, prune, retire, worktree
+from flows.workspace.git import WorkspaceError, git
+from flows.workspace.snapshot import snapshot
+from flows.worktree import main
 from tests.waiting import FOREVER, LIMIT
 
 from .conftest import PAIR, make_repository, pipeline, set_param
@@ -105,15 +109,15 @@ def test_bring_back(chain: Path) -> None:
     with worktree(chain, snapshot(chain), "one") as directory:
         set_param(directory, "a", value=9)
         (directory / "report.txt").write_text("done\n", encoding="utf-8")
-        keep(chain, directory, "one")
+        keep(chain, directory, "one", {})
     (chain / "mine.txt").write_text("mine\n", encoding="utf-8")
-    bring_back(chain, "one")
+    apply_run(chain, "one")
     assert git(chain, "status", "--porcelain").splitlines() == ["M params.yaml", "?? mine.txt", "?? report.txt"]
     git(chain, "checkout", "params.yaml")
     set_param(chain, "a", value=7)
     mine = (chain / "params.yaml").read_bytes()
-    with pytest.raises(WorktreeError, match=r"has changed params.yaml, report.txt since run one began"):
-        bring_back(chain, "one")
+    with pytest.raises(WorkspaceError, match=r"has changed params.yaml since run one began"):
+        apply_run(chain, "one")
     assert (chain / "params.yaml").read_bytes() == mine
 
 
@@ -121,7 +125,7 @@ def test_prune(chain: Path) -> None:
     """fault 5: An old run's directory is removed, even of a killed one; those of running and recent ones stay."""
     revision = snapshot(chain)
     program = (
-        "import sys, time\nfrom pathlib import Path\nfrom flows.worktree import worktree\n"
+        "import sys, time\nfrom pathlib import Path\nfrom flows.workspace.directory import worktree\n"
         "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n"
         f"    time.sleep({FOREVER})\n"
     )
@@ -145,8 +149,8 @@ def test_a_directory_without_git(chain: Path) -> None:
     """regression: it blocked all later runs. Nor is the workspace, which lies around it, kept in its name."""
     with worktree(chain, snapshot(chain), "torn") as directory:
         (directory / ".git").unlink()
-        with pytest.raises(WorktreeError, match=r"not a git repository"):
-            keep(chain, directory, "torn")
+        with pytest.raises(WorkspaceError, match=r"not a git repository"):
+            keep(chain, directory, "torn", {})
     assert prune(chain, days=0) == ["torn"]
     assert list((chain / RUNS).iterdir()) == []
     assert len(git(chain, "worktree", "list").splitlines()) == 1
@@ -164,8 +168,8 @@ def test_paths_of_all_kinds(chain: Path) -> None:
         for name in names:
             (directory / name).write_text(name, encoding="utf-8")
         (directory / "renamed.txt").rename(directory / "new.txt")
-        keep(chain, directory, "one")
-    bring_back(chain, "one")
+        keep(chain, directory, "one", {})
+    apply_run(chain, "one")
     assert [(chain / name).read_text(encoding="utf-8") for name in names] == names
     assert (chain / "new.txt").exists()
     assert not old.exists()
@@ -195,8 +199,8 @@ def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", "bare.git"], cwd=tmp_path, check=True)
     with worktree(chain, snapshot(chain), "one") as directory:
         set_param(directory, "a", value=9)
-        keep(chain, directory, "one")
-    bring_back(chain, "one")
+        keep(chain, directory, "one", {})
+    apply_run(chain, "one")
     git(chain, "push", "--quiet", str(tmp_path / "bare.git"), "main")
     assert not (tmp_path / "hooked").exists()
 
@@ -217,7 +221,7 @@ def test_a_submodule(chain: Path, tmp_path: Path) -> None:
     git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(chain), "part")
     part = whole / "part"
     with (
-        pytest.raises(WorktreeError, match=rf"{part} is a submodule of {whole}, .*: git clone {chain}"),
+        pytest.raises(WorkspaceError, match=rf"{part} is a submodule of {whole}, .*: git clone {chain}"),
         worktree(part, snapshot(part), "one"),
     ):
         pass
@@ -261,7 +265,7 @@ def test_one_name_for_one_run(chain: Path) -> None:
 
 
 def test_git_says_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(WorktreeError, match=r"git rev-parse failed in .*not a git repository"):
+    with pytest.raises(WorkspaceError, match=r"git rev-parse failed in .*not a git repository"):
         snapshot(tmp_path)
 
 

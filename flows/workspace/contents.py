@@ -1,0 +1,60 @@
+"""The content of a path, as DVC hashes it: {"": "7d8f..."} of a file, {"a/b.txt": "09b1...", ...} of a directory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dvc.fs import localfs
+from dvc.repo import Repo
+from dvc_data.hashfile import load
+from dvc_data.hashfile.build import build
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.tree import Tree
+from dvc_objects.errors import ObjectFormatError
+
+MD5, LEGACY = "md5", "md5-dos2unix"  # the second is that of DVC before version 3
+
+
+@dataclass(frozen=True)
+class Content:
+    """What lies at a path, or should: the hash of all, and that of each file."""
+
+    total: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+def contents(repo: Repo, path: Path, hash_name: str = MD5) -> Content:
+    """Hash what lies at a path of a repository's workspace; DVC remembers the hashes of unchanged files."""
+    if not path.exists():
+        return Content()
+    store = repo.cache.legacy if hash_name == LEGACY else repo.cache.local
+    _, _, found = build(store, str(path), localfs, hash_name, ignore=repo.dvcignore, dry_run=True)
+    return _content(found)
+
+
+def cached(repo: Repo, total: str) -> Content | None:
+    """Return what DVC's cache has under a hash; None if it lacks a part."""
+    try:
+        found = _content(load(repo.cache.local, HashInfo(MD5, total)))
+    except (FileNotFoundError, ObjectFormatError):
+        return None
+    return found if all(map(repo.cache.local.exists, found.files.values())) else None
+
+
+def recorded(out: Any) -> Content:
+    """Return what a .dvc file or dvc.lock says of an output; no files if the cache lacks the list of a directory."""
+    if not out.hash_info:
+        return Content()
+    found = out.get_obj() if out.hash_info.isdir else None
+    if found is not None:
+        return _content(found)
+    total = out.hash_info.value
+    return Content(total, {} if out.hash_info.isdir else {"": total})
+
+
+def _content(found: Any) -> Content:
+    total = found.hash_info.value
+    if isinstance(found, Tree):
+        return Content(total, {"/".join(key): info.value for key, _, info in found})
+    return Content(total, {"": total})
