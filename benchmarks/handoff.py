@@ -26,8 +26,8 @@ from typing import Any
 import yaml
 from dvc.repo import Repo
 
-from flows.execution.process import bound
-from flows.server import origin_of, read_key
+from prefect_dvc.server.serve import origin_of, read_key
+from prefect_dvc.system.process import bound
 from sentence_distillery.io.artifacts import write_json
 
 RESULT = Path("reports/handoff_bench.json")
@@ -97,8 +97,8 @@ def own_seconds() -> float:
 
 def stage_seconds(root: Path, value: int, gpu: Any) -> float:
     """Run the stage with a new parameter; return the seconds that the run spent on it."""
-    from flows.execution.reproduce import Outcome
-    from flows.execution.run import open_run
+    from prefect_dvc.execution.reproduce import Outcome
+    from prefect_dvc.execution.run import open_run
 
     options: dict[str, Any] = {"target": None, "profile": None, "force": False, "parallel": 1}
     with open_run(root, overrides={"value": value}, gpu=gpu, log=print, **options) as run:
@@ -141,16 +141,18 @@ def bench(place: Path, times: int) -> Row:
         "PREFECT_API_AUTH_STRING": read_key(place / "prefect"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
-        "DISTILLERY_RESOURCES": "gpu: 1",
+        "PREFECT_DVC_RESOURCES": "gpu: 1",
     }
-    from flows.gpu.pool import obstacle
-    from flows.ui import wait_for_server
+    from prefect_dvc.server.ui import wait_for_server
+    from prefect_dvc.workers.pool import obstacle
 
     with ExitStack() as stack:
         options = ["--no-link", "--port", str(port)]
-        server = stack.enter_context(started("server", "flows.server", *options, directory=root, log=log))
+        server = stack.enter_context(started("server", "prefect_dvc.server.serve", *options, directory=root, log=log))
         wait_for_server(log / "server.log")
-        subprocess.run([sys.executable, "-m", "flows.deploy"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-m", "prefect_dvc.server.deploy"], cwd=root, check=True, stdout=subprocess.DEVNULL
+        )
         worker = stack.enter_context(started("worker", "flows.gpu_stage", directory=root.with_name("clone"), log=log))
         wait_for([server, worker], lambda: obstacle({"gpu": 1}) is None)
         processes = {"worker": worker, "server": server}

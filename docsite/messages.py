@@ -19,7 +19,7 @@ from pathlib import Path
 
 from docsite.kept import ROOT
 
-FOLDERS = ("sentence_distillery", "stages", "flows", "benchmarks", "docsite")
+FOLDERS = ("sentence_distillery", "stages", "flows", "prefect_dvc", "benchmarks", "docsite")
 WORDS = 25
 CALLS = {"print", "exit", "error", "debug", "info", "warning", "exception", "critical"}
 KEYWORDS = {"help", "description", "title"}

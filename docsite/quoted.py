@@ -41,7 +41,7 @@ SHAPES = {
     "number": re.compile(rf"(?<![\w.])({NUMBER})(?![\w.]*\d)"),
 }
 GENERATED = re.compile(r"<!-- figures: .*?<!-- end of figures -->|<!-- figure: .*?<!-- end -->", re.S)
-CODE_WITH_FIGURES = ("sentence_distillery", "stages", "flows", "benchmarks")
+CODE_WITH_FIGURES = ("sentence_distillery", "stages", "flows", "prefect_dvc", "benchmarks")
 BENCHMARKS = re.compile(r"\b(STS-B|SICK|MRPC|IMDB|Banking77|SciFact|NFCorpus|TREC|EWT|WikiQA)\b")
 CODE = re.compile(r"`[^`]*`|https?://\S+")
 NOT_RESULTS = ("earlier/pair_cost.csv", "sizes/banking77.csv")  # tables of other columns

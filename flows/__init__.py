@@ -1,5 +1,1 @@
-"""Prefect over dvc.yaml, one module for each command."""
-
-from flows.execution.process import open_streams
-
-open_streams()  # before anything keeps one of them
+"""The Prefect flows of this project; the package prefect_dvc, which runs any dvc.yaml, does the work."""

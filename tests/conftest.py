@@ -20,9 +20,9 @@ settings.load_profile("project")
 
 
 MARKED = {
-    "slow": ("tests/test_pipeline.py", "tests/test_wheel.py", "tests/crawl/test_resume.py", "tests/flows/"),
+    "slow": ("tests/test_pipeline.py", "tests/test_wheel.py", "tests/crawl/test_resume.py", "tests/prefect_dvc/"),
     "server": tuple(
-        f"tests/flows/test_{name}.py"
+        f"tests/prefect_dvc/test_{name}.py"
         for name in (
             "browser",
             "deployments",
@@ -35,13 +35,13 @@ MARKED = {
             "random_kills",
         )
     ),
-    "browser": ("tests/flows/test_browser.py", "tests/flows/test_intruders.py"),
+    "browser": ("tests/prefect_dvc/test_browser.py", "tests/prefect_dvc/test_intruders.py"),
 }
 
 
 # Kills, cuts, restarts and many runs at once, on real servers and clones: as long as all other tests together.
 ENDURANCE = re.compile(
-    r"tests/flows/test_(handoff|any_graph|ten_runs|browser|deployments|installed|story|random_kills|remotes|cuts"
+    r"tests/prefect_dvc/test_(handoff|any_graph|ten_runs|browser|deployments|installed|story|random_kills|remotes|cuts"
     r"|two_hosts)\.py"
     r"|tests/crawl/test_(resume|hostile)\.py|tests/docsite/test_tutorial\.py|::test_\w*"
     r"(killed|sigkill|_restarts|on_a_cluster|of_the_cluster|a_cluster_with|two_\w*at_once|ends_with_dvc|to_the_slots"
@@ -51,7 +51,12 @@ ENDURANCE = re.compile(
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first: a test process takes one file after another, and the last should be short."""
-    longest = ("tests/test_pipeline.py", "tests/flows/test_handoff.py", "tests/crawl/test_resume.py", "tests/flows/")
+    longest = (
+        "tests/test_pipeline.py",
+        "tests/prefect_dvc/test_handoff.py",
+        "tests/crawl/test_resume.py",
+        "tests/prefect_dvc/",
+    )
 
     def rank(item: pytest.Item) -> int:
         places = (place for place, start in enumerate(longest) if item.nodeid.startswith(start))

@@ -1,6 +1,7 @@
 """dvc.yaml lists the code folders, data and parameter sections of every stage; the code agrees.
 
-Imports run one way: flows, then stages, then the library, and within the library there is no cycle between folders.
+Imports run one way: flows and prefect_dvc, then stages, then the library, and within the library there is no cycle
+between folders.
 """
 
 import ast
@@ -210,23 +211,24 @@ def imports_of_folders() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_imports_run_down(source: Path) -> None:
-    """The library knows neither stages nor flows, and no DVC and no Prefect; stages do not know flows."""
+    """The library knows neither stages nor the engine, and no DVC and no Prefect; nor do the stages."""
     tops = {name.split(".")[0] for name in imported(source)}
-    assert not tops & {"flows", "prefect", "dvc"}
+    assert not tops & {"flows", "prefect_dvc", "prefect", "dvc"}
     if source.parts[0] == LIBRARY:
         assert "stages" not in tops
 
 
-def test_the_flows_stand_alone() -> None:
-    """They run the stages of any dvc.yaml by their commands, so they import neither these nor the library."""
-    for source in (ROOT / "flows").rglob("*.py"):
+def test_the_engine_stands_alone() -> None:
+    """prefect_dvc runs the stages of any dvc.yaml by their commands, so it imports neither these nor the library."""
+    for source in [*(ROOT / "flows").rglob("*.py"), *(ROOT / "prefect_dvc").rglob("*.py")]:
         tops = {name.split(".")[0] for name in imported(source.relative_to(ROOT))}
         assert not tops & {"stages", LIBRARY}, source
 
 
-def test_no_circle_among_the_flows() -> None:
+def test_no_circle_in_the_engine() -> None:
     """Not even through an import within a function."""
-    modules = {f"flows.{path.stem}": path.relative_to(ROOT) for path in (ROOT / "flows").glob("*.py")}
+    files = [path.relative_to(ROOT) for path in (ROOT / "prefect_dvc").rglob("*.py")]
+    modules = {".".join(path.with_suffix("").parts): path for path in files}
     graphlib.TopologicalSorter({name: imported(path) & modules.keys() for name, path in modules.items()}).prepare()
 
 

@@ -154,7 +154,7 @@ def test_exactly_the_dependent_stages_rerun(change: str, rerun: list[str], clone
 def test_a_run_has_a_line_for_each_stage(clone: Clone) -> None:
     """`make run` says how far it is and what each stage kept, and an error as DVC's stage says it."""
     clone.params(clean={"minimum_tokens": 6})
-    command = [sys.executable, "-m", "flows.terminal", "skipgram"]
+    command = [sys.executable, "-m", "prefect_dvc.terminal", "skipgram"]
     process = subprocess.run(command, cwd=clone.directory, env=clone.environment, capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")
     *lines, last = process.stdout.splitlines()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.execution.process import HeldError, held
+from prefect_dvc.system.process import HeldError, held
 from tests.waiting import FOREVER, LIMIT
 from tests.workspace import ROOT
 
 PARENT = f"""
 import subprocess, sys, time
-from flows.execution.process import bound
+from prefect_dvc.system.process import bound
 subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
 time.sleep({FOREVER})
 """

@@ -17,7 +17,7 @@ from sentence_distillery.encoders.options import FunctionTeacher, Teacher, Vecto
 from sentence_distillery.io.artifacts import InputError
 from stages import profiles
 from stages.params import PARAMS, load_params, main, read_params
-from tests.flows.conftest import git, make_repository, pipeline, set_param, stage
+from tests.prefect_dvc.conftest import git, make_repository, pipeline, set_param, stage
 from tests.tiny_bert import write_tiny_bert
 from tests.workspace import ROOT
 

@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel from a copy of git's files."""
     place = tmp_path_factory.mktemp("wheel")
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("sentence_distillery", "models/released", "stages", "flows", "benchmarks"):
+    for name in ("sentence_distillery", "models/released", "stages", "prefect_dvc", "benchmarks"):
         shutil.copytree(ROOT / name, place / "source" / name, symlinks=True, ignore=ignore)
     for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, place / "source" / name)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from dvc.utils.serialize import YAMLFileCorruptedError, parse_yaml
 
-from flows.execution.yaml_reader import read_yaml
+from prefect_dvc.settings.yaml_reader import read_yaml
 from sentence_distillery.io.artifacts import InputError
 from stages.params import load_params, read_params
 from tests.workspace import write_params

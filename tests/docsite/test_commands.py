@@ -18,8 +18,8 @@ import yaml
 from dvc.cli.parser import get_main_parser
 
 from docsite.prose import pages
-from flows.execution.config import read_config
-from flows.execution.needs import read_needs
+from prefect_dvc.settings.flows_yaml import read_config
+from prefect_dvc.settings.resources import read_needs
 from sentence_distillery import cli, load
 from stages.params import load_params
 from tests.workspace import ROOT

@@ -1,0 +1,123 @@
+"""The artifacts of a run in Prefect: its metrics, its changed parameters, DVC's plots, and a link to its report."""
+
+import base64
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from prefect_dvc.execution.reproduce import Outcome
+from prefect_dvc.execution.run import Run
+from prefect_dvc.server.reports import send_report
+from prefect_dvc.settings.flows_yaml import read_config
+from prefect_dvc.settings.parameters import PARAMS, flat
+from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.workspace.git import END, WorkspaceError, git
+
+Line = tuple[str, str, list[float], list[float]]  # names of x and y, and their values
+
+
+def publish(run: Run) -> None:
+    """Publish the run's artifacts: metrics and report if it made them, plots if a stage did something."""
+    config = read_config(run.directory)
+    if _part_of(run, config.registry.metrics):
+        rows = changes(run, config.registry.metrics)
+        create_table_artifact(key="metrics", table=rows, description="Metrics and the last commit's")
+    changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
+    create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
+    news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
+    for title, picture in plots(run.directory).items() if news else ():
+        key = "plot-" + "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
+        data = base64.b64encode(picture).decode()
+        create_markdown_artifact(key=key, markdown=f"![{title}](data:image/png;base64,{data})", description=title)
+    report = run.directory / config.report if config.report else None
+    if report and config.report and report.exists() and _part_of(run, config.report):
+        link = send_report(run.name, report) or report.as_uri()
+        create_link_artifact(
+            key="report", link=link, link_text=f"The report of run {run.name}", description=str(report)
+        )
+
+
+def publish_stages(run: Run) -> None:
+    """Publish a table of the run's stages, also of one that failed."""
+    rows = [{"stage": stage.name, **_end_of(run, stage.name)} for stage in run.stages]
+    create_table_artifact(key="stages", table=rows, description=f"The stages of run {run.name}")
+
+
+def _end_of(run: Run, name: str) -> dict[str, Any]:
+    """Return the state and the seconds of a stage; waiting for a slot or a worker is part of them."""
+    if name not in run.seconds:
+        return {"state": "Not run", "seconds": None}
+    return {"state": str(run.outcomes.get(name, "Failed")), "seconds": round(run.seconds[name], 1)}
+
+
+def _part_of(run: Run, path: str) -> bool:
+    """Return whether a stage of the run makes the file; another file there comes from the commit."""
+    return any(stage.makes(path) for stage in run.stages)
+
+
+def changes(run: Run, path: str) -> list[dict[str, Any]]:
+    """List each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
+    now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
+    try:
+        before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
+    except WorkspaceError:  # the file is new
+        before = {}
+    return [{"name": name, "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
+
+
+def _leaves(text: str) -> dict[str, Any]:
+    content = read_yaml(text)
+    return flat(content) if isinstance(content, Mapping) else {}
+
+
+def plots(directory: Path) -> dict[str, bytes]:
+    """Draw the plots of dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title."""
+    entries = (read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8")) or {}).get("plots") or []
+    pictures: dict[str, bytes] = {}
+    for entry in entries if isinstance(entries, list) else [entries]:
+        for title, plot in entry.items() if isinstance(entry, Mapping) else ():
+            if lines := list(_lines(directory, str(title), plot)):
+                pictures[str(title)] = _draw(str(title), lines)
+    return pictures
+
+
+def _lines(directory: Path, title: str, plot: object) -> Iterator[Line]:
+    """Yield the lines of a plot; `dvc plots` draws more kinds, such as JSON and pictures."""
+    x, y = (plot.get("x"), plot.get("y")) if isinstance(plot, Mapping) else (None, None)
+    for file, columns in y.items() if isinstance(y, Mapping) else [(title, y)]:
+        across = x.get(file) if isinstance(x, Mapping) else x
+        for name in columns if isinstance(columns, list) else [columns]:
+            if not isinstance(across, str) or not isinstance(name, str):
+                continue
+            with suppress(OSError, KeyError, TypeError, ValueError):  # no table, or without these columns of numbers
+                yield across, name, *_columns(directory / str(file), across, name)
+
+
+def _columns(path: Path, x: str, y: str) -> tuple[list[float], list[float]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+    if not rows:
+        raise ValueError(path)
+    return [float(row[x]) for row in rows], [float(row[y]) for row in rows]
+
+
+def _draw(title: str, lines: list[Line]) -> bytes:
+    """Draw one panel for each line, since their units differ."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and few runs draw
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * len(lines), 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    for axes, (x, name, xs, ys) in zip(figure.subplots(1, len(lines), squeeze=False)[0], lines, strict=True):
+        axes.plot(xs, ys, marker=".")
+        axes.set(xlabel=x, ylabel=name)
+        axes.spines[["top", "right"]].set_visible(False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()

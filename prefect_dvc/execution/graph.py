@@ -1,0 +1,124 @@
+"""The graph of dvc.yaml, as DVC reads it: the stages, their upstream stages, and their needs.
+
+    crawl -> clean -> skipgram -> refine      read_graph(repo, "refine") == [crawl, clean, skipgram, refine]
+
+`dvc.yaml` stays the only definition of the graph; a cell of a matrix is a separate stage, `name@cell`.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import yaml
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.repo.reproduce import get_active_graph
+
+from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
+from prefect_dvc.settings.yaml_reader import read_yaml
+
+
+class GraphError(Exception):
+    """The graph or the requested target is wrong; the message has the value and the remedy."""
+
+
+def covers(out: str, path: str) -> bool:
+    """Return whether an output is the file or the directory at `path`, or the directory around that."""
+    return f"{path}/".startswith(f"{out}/")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage under the name that `dvc repro` takes, with the names of those whose outputs it reads."""
+
+    name: str
+    upstream: tuple[str, ...]
+    needs: Needs = field(default_factory=Needs)
+    outs: tuple[str, ...] = field(default=(), compare=False)  # paths, from the top of the repository
+
+    def makes(self, path: str) -> bool:
+        """Return whether it writes a file, or the directory around that."""
+        return any(covers(out, path) for out in self.outs)
+
+
+def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
+    """List every stage, or `target` (a stage, or a matrix) and everything it depends on, each after its upstream.
+
+    A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
+    """
+    try:
+        graph = get_active_graph(repo.index.graph)  # an edge leads from a stage to one that it reads from
+    except DvcException as error:
+        raise GraphError(f"{error}. `dvc status` names the place; `git checkout` restores the file.") from error
+    if not graph:
+        raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")
+    names = {node: node.addressing for node in graph}
+    if target is not None:
+        wanted = [node for node in graph if names[node] == target or names[node].startswith(f"{target}@")]
+        if not wanted:
+            raise GraphError(_unknown(target, sorted(names.values())))
+        graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
+    order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
+    return [
+        Stage(names[node], tuple(sorted(names[up] for up in graph.successors(node))), _needs(node), _outs(repo, node))
+        for node in order
+    ]
+
+
+def nodes(repo: Repo, stages: list[Stage]) -> list[Any]:
+    """Return DVC's own stages of these, in their order."""
+    by_name = {node.addressing: node for node in repo.index.stages}
+    return [by_name[stage.name] for stage in stages]
+
+
+def _outs(repo: Repo, node: Any) -> tuple[str, ...]:
+    return tuple(os.path.relpath(out.fs_path, repo.root_dir) for out in node.outs if out.protocol == "local")
+
+
+def _needs(node: Any) -> Needs:
+    try:
+        return read_needs(node.meta)
+    except NeedsError as error:
+        raise GraphError(f"dvc.yaml: `meta` of stage '{node.addressing}': {error}") from error
+
+
+def targets(directory: Path) -> list[str]:
+    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load.
+
+    Raises GraphError.
+    """
+    path = directory / "dvc.yaml"
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise GraphError(f"{path} is not YAML: {error}") from error
+    stages = content.get("stages") if isinstance(content, Mapping) else None
+    return sorted(map(str, stages if isinstance(stages, Mapping) else ()))
+
+
+def _unknown(target: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(target, names, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"the stages are {', '.join(names)}."
+    return f"dvc.yaml has no stage '{target}'; {hint}"
+
+
+def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
+    """Return the stages that need no run: neither they nor their upstream has changed, and each output is there.
+
+    `stages` must be in the order of `read_graph`.
+    """
+    changed = repo.status(check_updates=False)  # of imports, for which DVC would ask the network
+    names: set[str] = set()
+    for stage in stages:
+        if stage.name not in changed and names.issuperset(stage.upstream):
+            names.add(stage.name)
+    return names
+
+
+def lost(repo: Repo) -> set[str]:
+    """Return the stages with an output that is missing: from DVC's cache, or from its path if it is not cached."""
+    return {node.addressing for node in repo.index.graph if not node.outs_cached()}

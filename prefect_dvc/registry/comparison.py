@@ -1,0 +1,244 @@
+"""Decide whether a new model may replace the promoted one: each metric has its own tolerance.
+
+    tolerances  {"student/*/spearman": 0.005}
+    promoted    student/lee/spearman 0.541        new 0.538    passes: it loses 0.003
+    promoted    student/samples/spearman 0.648    new 0.640    fails: it loses 0.008
+
+Two figures are compared only if the benchmark is the same: its source files (SHA-256), and their content (rows,
+distinct sentences and pairs, scale), as the file `registry.benchmarks` of flows.yaml lists them. The hash of the whole
+directory would refuse too much: it changes with any other set, a reworded licence, or a new writer of Parquet.
+Without such a file two figures of one name count as the same.
+"""
+
+import difflib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from prefect_dvc.registry.noise import Draws, Interval, of_draws, of_singles
+from prefect_dvc.settings.flows_yaml import FILE, SettingsError, Tolerance
+
+Metrics = Mapping[str, float | None]
+
+LOWER_IS_BETTER = ("error", "loss", "mae", "mse", "rmse")
+IDENTITY = ("sha256", "rows", "distinct", "scale")  # of a benchmark, in its provenance
+
+
+class ToleranceError(Exception):
+    """A tolerance fits no metric or is not a number; the message names the nearest metric."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The scores of a model, and the benchmarks by name; None if the repository does not describe them."""
+
+    metrics: Metrics
+    benchmarks: Mapping[str, Any] | None = None
+    draws: Draws = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric of both models; `problem` says why it rules out the new model, None if it does not."""
+
+    metric: str
+    promoted: float | None
+    new: float | None
+    allowed: float  # loss, in the metric's unit
+    problem: str | None
+    interval: Interval | None = None  # of new - promoted
+
+
+def read_metrics(text: str, former: Mapping[str, str]) -> Metrics:
+    """Read a JSON file of metrics, nested or not, under the present names of their parts.
+
+    Example:
+        >>> read_metrics('{"old model": {"lee": 0.5}, "note": "text"}', {"old model": "model"})
+        {'model/lee': 0.5}
+
+    Raises:
+        SettingsError: The text is not JSON.
+    """
+    try:
+        leaves = list(_leaves("", json.loads(text)))
+    except ValueError as error:
+        raise SettingsError(f"The file of metrics is not JSON (`registry.metrics` in {FILE}): {error}") from error
+    return {"/".join(former.get(part, part) for part in name.split("/")): value for name, value in leaves if name}
+
+
+def read_benchmarks(text: str) -> Mapping[str, Any]:
+    """Read the description of each benchmark, by its name."""
+    sets: Mapping[str, Any] = json.loads(text)["sets"]
+    return sets
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, float | None]]:
+    """Yield the figures of a tree, each under its path; texts, lists and yes or no are not figures."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _leaves(f"{name}/{key}" if name else str(key), below)
+    elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield name, value
+
+
+def compare(promoted: Figures, new: Figures, tolerances: Mapping[str, Tolerance]) -> list[Row]:
+    """Compare each metric of the promoted model that has a tolerance, sorted by name. Raises ToleranceError."""
+    rows = []
+    for metric in sorted(promoted.metrics):
+        tolerance = tolerance_of(metric, tolerances)
+        if tolerance is not None:
+            before, after = promoted.metrics[metric], new.metrics.get(metric)
+            allowed = _allowed(tolerance, before)
+            problem = _benchmark_problem(metric, promoted, new) or _problem(metric, before, after, allowed)
+            rows.append(Row(metric, before, after, allowed, problem, _interval(metric, promoted, new)))
+    return rows
+
+
+def _interval(metric: str, promoted: Figures, new: Figures) -> Interval | None:
+    if metric in promoted.draws and metric in new.draws:
+        return of_draws(promoted.draws[metric], new.draws[metric])
+    return of_singles(metric, promoted.metrics, new.metrics)
+
+
+def tolerance_of(metric: str, tolerances: Mapping[str, Tolerance]) -> Tolerance | None:
+    """Return the tolerance of the longest, most specific pattern that fits; JSON does not keep their order."""
+    patterns = [pattern for pattern in tolerances if fnmatchcase(metric, pattern)]
+    return tolerances[max(patterns, key=lambda pattern: (len(pattern), pattern))] if patterns else None
+
+
+def check_tolerances(tolerances: Mapping[str, Tolerance], metrics: Iterable[str] | None) -> None:
+    """Check that each tolerance is a number of 0 or more, and that its pattern fits one of `metrics`, if given.
+
+    Raises ToleranceError.
+    """
+    known = sorted(metrics or ())
+    for pattern, tolerance in tolerances.items():
+        _allowed(tolerance, 1.0)
+        if metrics is not None and not any(fnmatchcase(metric, pattern) for metric in known):
+            near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"the metrics are {', '.join(known)}."
+            raise ToleranceError(f"Tolerance '{pattern}' fits no metric of the promoted model; {hint}")
+
+
+def check_gains(metrics: Iterable[str], tolerances: Mapping[str, Tolerance], gains: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if no metric could ever gain enough; called before a run that takes hours."""
+    _refuse_unfit([metric for metric in metrics if tolerance_of(metric, tolerances) is not None], gains)
+
+
+def _refuse_unfit(compared: Iterable[str], gains: Mapping[str, Tolerance]) -> None:
+    if gains and not any(tolerance_of(metric, gains) is not None for metric in compared):
+        raise ToleranceError(f"No metric that has a tolerance fits the least gains: {', '.join(gains)}.")
+
+
+def share(limit: Tolerance) -> float:
+    """Return a limit as a share: 0.1, or "10%". Raises ToleranceError."""
+    return _allowed(limit, 1.0)
+
+
+def lacking_gain(rows: Sequence[Row], gains: Mapping[str, Tolerance]) -> str | None:
+    """Say why a model that loses nothing is still no reason to change; None if some metric gains enough.
+
+    A gain is enough if it is as large as is wanted, and the interval of the difference, if there is one, excludes none.
+
+    Args:
+        rows: The comparison.
+        gains: The least gain by metric, as tolerances are written; without any, every model that loses nothing passes.
+
+    Raises:
+        ToleranceError: A gain is not a number, or fits none of the metrics.
+
+    Example:
+        >>> lacking_gain([Row("student/lee/spearman", 0.5, 0.501, 0.005, None)], {"student/*": 0.002})
+        'No metric gains enough: student/lee/spearman gains 0.001, 0.002 are wanted.'
+    """
+    _refuse_unfit([row.metric for row in rows], gains)
+    wanted = [(row, gain) for row in rows if (gain := tolerance_of(row.metric, gains)) is not None]
+    short = []
+    for row, least in wanted:
+        need, gain = _allowed(least, row.promoted), _gain(row.metric, row.promoted, row.new)
+        if gain >= need - 1e-9 and not _is_noise(row):
+            return None
+        noise = f" outside the noise, which goes {_between(row.interval)}" if gain >= need - 1e-9 else ""
+        short.append(f"{row.metric} gains {gain:.4g}, but {need:.4g} are required{noise}")
+    return f"No metric gains enough: {'; '.join(short)}." if short else None
+
+
+def _is_noise(row: Row) -> bool:
+    """Return whether the interval of the difference includes none, or a loss."""
+    if row.interval is None:
+        return False
+    low, high = row.interval
+    return high >= 0 if _is_error(row.metric) else low <= 0
+
+
+def _between(interval: Interval | None) -> str:
+    return f"from {interval[0]:+.4g} to {interval[1]:+.4g}" if interval else ""
+
+
+def _is_error(metric: str) -> bool:
+    return metric.rpartition("/")[2] in LOWER_IS_BETTER
+
+
+def _gain(metric: str, promoted: float | None, new: float | None) -> float:
+    """Return by how much the new figure is better; any figure is more than none."""
+    if new is None or not math.isfinite(new):
+        return -math.inf
+    if promoted is None or not math.isfinite(promoted):
+        return math.inf
+    return promoted - new if _is_error(metric) else new - promoted
+
+
+def _allowed(tolerance: Tolerance, promoted: float | None) -> float:
+    """Return the allowed loss, in the metric's unit; raises ToleranceError."""
+    share = isinstance(tolerance, str) and tolerance.endswith("%")
+    try:
+        number = float(tolerance.removesuffix("%") if isinstance(tolerance, str) else tolerance)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(tolerance, bool) or not 0 <= number < math.inf:
+        raise ToleranceError(f"'{tolerance}' is not a tolerance; write a loss as in 0.005, or a share as in '5%'.")
+    return number / 100 * abs(promoted or 0.0) if share else number
+
+
+def _problem(metric: str, promoted: float | None, new: float | None, allowed: float) -> str | None:
+    if new is None or not math.isfinite(new):
+        return "the new model does not have this figure"
+    if promoted is None or not math.isfinite(promoted):
+        return None  # any figure is more than none
+    gain = _gain(metric, promoted, new)
+    # The last digits of a difference are noise: 0.54 - 0.535 is more than 0.005.
+    return f"it loses {-gain:.4g}, but only {allowed:.4g} are allowed" if gain < -allowed - 1e-9 else None
+
+
+def _benchmark_problem(metric: str, promoted: Figures, new: Figures) -> str | None:
+    """Say why two figures cannot be compared: `student/lee/spearman` has a set, `student/sentences_per_second` none."""
+    if promoted.benchmarks is None or new.benchmarks is None:
+        return None  # the repository does not describe them
+    for name in metric.split("/")[1:-1]:
+        before, after = promoted.benchmarks.get(name), new.benchmarks.get(name)
+        if before is None or after is None:
+            return (
+                f"the provenance of benchmark '{name}' is missing for the {'promoted' if before is None else 'new'} one"
+            )
+        differing = [key for key in IDENTITY if before.get(key) != after.get(key)]
+        if differing:
+            return f"benchmark '{name}' has changed: {', '.join(differing)} differ"
+    return None
+
+
+def table(rows: list[Row]) -> str:
+    """Format the comparison as Markdown."""
+    lines = ["| metric | promoted | new | change | allowed loss | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    for row in rows:
+        change = "" if row.promoted is None or row.new is None else f"{row.new - row.promoted:+.4g}"
+        change += f", 95 % {_between(row.interval)}" if row.interval else ""
+        figures = " | ".join(map(_figure, (row.promoted, row.new)))
+        lines.append(f"| {row.metric} | {figures} | {change} | {row.allowed:.4g} | {row.problem or 'passes'} |")
+    return "\n".join(lines)
+
+
+def _figure(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}" if abs(value) < 1000 else f"{value:,.0f}"

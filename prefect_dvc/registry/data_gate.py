@@ -1,0 +1,128 @@
+"""Decide whether a new edition of the corpus may be trained on: compared with that of the promoted model.
+
+    "rows": "30%"          at most this share fewer kept sentences: a site with another layout yields little
+    "dropped": 0.1         the share of dropped sentences rises by at most this much
+    "language": 0.05       the share of documents in another language rises by at most this much
+    "vocabulary": "20%"    the number of distinct words, among as many words of both, differs by at most this share
+
+The figures are those that the cleaner counts. The check comes before any training, so a bad edition costs no GPU time.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from prefect_dvc.registry.comparison import ToleranceError, share
+from prefect_dvc.settings.flows_yaml import FILE, EditionFiles, SettingsError, Tolerance
+
+NOTHING = '{"growth": [[0, 0]]}'
+GATES = ("rows", "dropped", "language", "vocabulary")
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The counts of the cleaner."""
+
+    kept: int  # sentences
+    total: int
+    documents: int
+    foreign: int  # documents in another language
+    growth: tuple[tuple[int, int], ...] = ((0, 0),)  # words, and how many distinct ones there are among them
+
+
+def read_edition(files: EditionFiles, counters: str, overview: str | None) -> Edition:
+    """Read an edition from the texts of both files; without an overview its vocabulary counts as empty.
+
+    Raises SettingsError if they have another form.
+    """
+    try:
+        return _edition(files, json.loads(counters), overview)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SettingsError(
+            f"{files.counters} or {files.overview} (`edition` in {FILE}) lacks counts that the data gate compares, or "
+            f"has them in another form: {type(error).__name__} {error}. It needs total, kept and details; growth."
+        ) from error
+
+
+def _edition(files: EditionFiles, counted: dict[str, Any], overview: str | None) -> Edition:
+    details = counted["details"]
+    return Edition(
+        kept=counted["kept"],
+        total=counted["total"],
+        documents=sum(count for name, count in details.items() if name.startswith(files.documents)),
+        foreign=details.get(files.foreign, 0),
+        growth=tuple((words, distinct) for words, distinct in json.loads(overview or NOTHING)["growth"])
+        if overview
+        else ((0, 0),),
+    )
+
+
+def check_limits(limits: Mapping[str, Tolerance]) -> None:
+    """Raise ToleranceError if a limit is unknown or not a share; called before a run that takes hours."""
+    if unknown := sorted(set(limits) - set(GATES)):
+        raise ToleranceError(f"'{unknown[0]}' is not a data gate; the gates are {', '.join(GATES)}.")
+    for limit in limits.values():
+        share(limit)
+
+
+def problems(promoted: Edition, new: Edition, limits: Mapping[str, Tolerance]) -> list[str]:
+    """List why an edition is not to be trained on; empty if it may be.
+
+    Args:
+        promoted: The edition of the promoted model.
+        new: The edition in question.
+        limits: By gate; one that is not there is not checked.
+
+    Raises:
+        ToleranceError: A limit is unknown or not a number.
+
+    Example:
+        >>> one, two = (Edition(kept, 100, 10, 0, ((0, 0), (50, 20))) for kept in (80, 40))
+        >>> problems(one, two, {"rows": "30%"})
+        ['rows: 40 kept sentences, 80 before: 50 % fewer, 30 % are allowed']
+    """
+    check_limits(limits)
+    words = min(promoted.growth[-1][0], new.growth[-1][0])
+    before, after = (_distinct(edition.growth, words) for edition in (promoted, new))
+    found = {
+        "rows": (_less(promoted.kept, new.kept), f"{new.kept:,} kept sentences, {promoted.kept:,} before", "fewer"),
+        "dropped": (
+            _part(new.total - new.kept, new.total) - _part(promoted.total - promoted.kept, promoted.total),
+            f"{new.total - new.kept:,} of {new.total:,} sentences are dropped",
+            "more",
+        ),
+        "language": (
+            _part(new.foreign, new.documents) - _part(promoted.foreign, promoted.documents),
+            f"{new.foreign:,} of {new.documents:,} documents are in another language",
+            "more",
+        ),
+        "vocabulary": (
+            abs(_less(before, after)),
+            f"{after:,.0f} distinct among the first {words:,} words, {before:,.0f} before",
+            "different",
+        ),
+    }
+    return [
+        f"{name}: {text}: {100 * found_share:.0f} % {word}, {100 * share(limits[name]):.0f} % are allowed"
+        for name, (found_share, text, word) in found.items()
+        if name in limits and found_share > share(limits[name])
+    ]
+
+
+def _less(before: float, after: float) -> float:
+    """Return by which share `after` is less."""
+    return (before - after) / before if before else 0.0
+
+
+def _part(some: int, all_of_them: int) -> float:
+    return some / all_of_them if all_of_them else 0.0
+
+
+def _distinct(growth: tuple[tuple[int, int], ...], words: int) -> float:
+    """Return the number of distinct words among the first `words`, between two points of the curve."""
+    for (before, low), (after, high) in pairwise(growth):
+        if before <= words <= after and after > before:
+            return low + (high - low) * (words - before) / (after - before)
+    return float(growth[-1][1])

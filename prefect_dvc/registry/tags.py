@@ -1,0 +1,33 @@
+"""Check that the tags of the registry are whole: GTO and git silently leave out a damaged one."""
+
+from pathlib import Path
+
+from prefect_dvc.workspace.git import END, git
+
+TAGS = "refs/tags"
+
+
+def damaged_tags(root: Path, artifact: str) -> list[str]:
+    """List the tags of `artifact` that do not lead to a commit.
+
+    Args:
+        root: The workspace.
+        artifact: The name before `@` or `#` in GTO's tags.
+
+    Returns:
+        Full names of refs, sorted: an emptied file, a hash that is not one, a commit that is gone.
+
+    Raises:
+        WorkspaceError: git itself cannot read its refs.
+
+    Example:
+        >>> damaged_tags(Path.cwd(), "student")  # doctest: +SKIP
+        ['refs/tags/student#production#1']
+    """
+    common = Path(root, git(root, "rev-parse", "--git-common-dir"))
+    files = (file for file in (common / TAGS).rglob("*") if file.is_file() and file.suffix != ".lock")
+    names = {file.relative_to(common).as_posix() for file in files}  # git does not list an emptied one
+    names |= set(git(root, "for-each-ref", "--format=%(refname)", END, TAGS).splitlines())
+    ours = sorted(name for name in names if name.startswith((f"{TAGS}/{artifact}@", f"{TAGS}/{artifact}#")))
+    told = git(root, "cat-file", "--batch-check", given="".join(f"{name}^{{commit}}\n" for name in ours)).splitlines()
+    return [name for name, line in zip(ours, told, strict=True) if " commit " not in line]

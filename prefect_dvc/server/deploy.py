@@ -1,0 +1,130 @@
+"""Register the flows of prefect.yaml with the server: `prefect-dvc deploy`, before or after the workers start.
+
+`prefect deploy --all` alone fails while a work pool is missing, and puts the path of this clone into all deployments if
+the environment has PREFECT_DVC_CLONE. So the pools are created first, the variable is left out, and the result checked.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from prefect_dvc.server.database import RUNS, DatabaseError, most_runs
+
+RUNS_POOL = "distillery"
+POOLS = (RUNS_POOL, "gpu")
+CLONE = "PREFECT_DVC_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
+OWN = "prefect.yaml"  # the repository's deployments; without it, those of prefect_dvc/deployments.yaml
+PLACE = f"{{{{ ${CLONE} }}}}"
+
+
+class DeployError(Exception):
+    """The flows are not registered as they should be; the message has the reason."""
+
+
+def deploy() -> list[str]:
+    """Create the work pools that are missing, deploy every flow of prefect.yaml, and check the deployments.
+
+    A repository without a prefect.yaml gets the three flows without a schedule.
+
+    Returns:
+        The names of the deployments, FLOW/NAME, sorted.
+
+    Raises:
+        DeployError: Prefect refused a deployment, or one has a fixed directory.
+
+    Example:
+        >>> deploy()  # doctest: +SKIP
+        ['gpu-stage/gpu-stage', 'pipeline/pipeline', 'retrain/retrain']
+    """
+    create_pools()
+    environment = {name: value for name, value in os.environ.items() if name != CLONE} | {"PREFECT_CLI_PROMPT": "false"}
+    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"]
+    if not Path(OWN).exists():
+        command += ["--prefect-file", str(Path(__file__).with_name("deployments.yaml"))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise DeployError(f"`prefect deploy --all` failed:\n{done.stdout}{done.stderr}")
+    return _checked()
+
+
+def create_pools() -> None:
+    """Create both work pools, if they do not exist yet; `distillery` has at most `most_runs` runs at a time.
+
+    A pool that is there keeps its limit unless the environment names one. Raises DatabaseError.
+    """
+    from prefect.client.orchestration import get_client  # reads the settings of this process, so not before they are
+    from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+    from prefect.exceptions import ObjectAlreadyExists
+
+    with get_client(sync_client=True) as client:
+        for pool in POOLS:
+            limit = most_runs() if pool == RUNS_POOL else None
+            with suppress(ObjectAlreadyExists):
+                client.create_work_pool(WorkPoolCreate(name=pool, type="process", concurrency_limit=limit))
+                continue
+            if limit is not None and RUNS in os.environ:
+                client.update_work_pool(pool, WorkPoolUpdate(concurrency_limit=limit))
+
+
+def _checked() -> list[str]:
+    """Return the deployments' names. Raises DeployError if one of them leads all workers to one directory."""
+    from prefect.client.orchestration import get_client
+
+    names = []
+    with get_client(sync_client=True) as client:
+        for deployment in client.read_deployments():
+            if deployment.work_pool_name not in POOLS:
+                continue  # somebody else's
+            name = f"{client.read_flow(deployment.flow_id).name}/{deployment.name}"
+            if (place := _directory(deployment.pull_steps)) != PLACE:
+                raise DeployError(f"{name} works in {place!r} on every machine, not in {PLACE}; check {OWN}.")
+            names.append(name)
+    return sorted(names)
+
+
+def _directory(steps: list[dict[str, Any]] | None) -> object:
+    """Return the directory that the first pull step sets."""
+    for step in steps or []:
+        for options in step.values():
+            return options.get("directory")
+    return None
+
+
+def _address(given: str) -> str:
+    """Return an address that Prefect can call; with another one it would fail at each call, where nobody looks."""
+    if not re.fullmatch(r"https?://[^/\s]+\S*", given):
+        raise argparse.ArgumentTypeError(f"'{given}' is not an address; it must begin with https:// or http://")
+    return given
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="prefect-dvc deploy", description="Register the flows with the server.")
+    parser.add_argument(
+        "--webhook", metavar="URL", type=_address, help="address that the server calls after each retraining"
+    )
+    webhook = parser.parse_args().webhook
+    if not os.environ.get("PREFECT_API_URL"):
+        sys.exit(
+            "deploy: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
+        )
+    from prefect.exceptions import PrefectException
+
+    try:
+        print("\n".join(deploy()))
+        if webhook:
+            from prefect_dvc.server.webhook import call_webhook
+
+            call_webhook(webhook)
+    except (DeployError, DatabaseError, PrefectException, httpx.HTTPError) as error:
+        sys.exit(f"deploy: {error}")
+
+
+if __name__ == "__main__":
+    main()

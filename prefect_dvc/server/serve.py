@@ -1,0 +1,267 @@
+"""Prefect's server for its owner alone, on loopback: `prefect-dvc serve` in the repository's root.
+
+    key       .prefect/key, mode 600, made by the first start; every call of the API and every websocket needs it
+    Host      the server's own address, or 421: a page whose name leads to 127.0.0.1 still sends its own name
+    Origin    the server's own, or none, or 403: what a page of another origin sends never reaches Prefect
+    frames    none: no other page shows this one to steal a click
+    outside   nothing: Prefect's page would report its use to a company; the browser lets it reach only this server
+    /enter    reads the key after the `#` of the printed link, and logs the browser in
+    /reports  the reports of runs, see server/reports.py
+
+Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
+checked before it, since Prefect answers every name.
+"""
+
+import argparse
+import os
+import re
+import secrets
+import stat
+import sys
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from prefect_dvc.server.asgi import App, Message, Receive, Send, answer
+from prefect_dvc.server.reports import LOGIN, PLACE, Reports
+
+HOST = "127.0.0.1"
+PORT = 4200
+HOME = Path(".prefect")
+KEY = "key"  # file in the server's home
+KEY_FORM = r"[\w.-]+:[\w-]{20,}"
+USER = "distillery"
+LONGEST = 1000  # bytes of the file that are read
+SCRIPT = """
+const key = location.hash.slice(1), told = document.querySelector("p");
+history.replaceState(null, "", "/enter");
+const token = btoa(key);
+fetch("/api/admin/version", {headers: {Authorization: `Basic ${token}`}}).then(answer => {
+  if (!answer.ok) {
+    told.textContent = "The key in this link is not the server's. Take the link that `make ui` printed last.";
+    return;
+  }
+  localStorage.setItem("prefect-password", token);
+  fetch("LOGIN", {headers: {Authorization: `Basic ${token}`}}).then(() => location.replace("/"));
+});
+""".replace("LOGIN", f"{PLACE}{LOGIN}")
+PAGE = f"""<!doctype html>
+<meta charset="utf-8">
+<title>Prefect</title>
+<p>Logging in needs JavaScript.</p>
+<script>{SCRIPT}</script>
+"""
+PAGE_POLICY = (
+    f"default-src 'none'; connect-src 'self'; frame-ancestors 'none'; "
+    f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'"
+)
+
+
+class KeyFileError(Exception):
+    """The file of the key cannot be used; the message has its path, the reason and the remedy."""
+
+
+def read_key(home: Path) -> str:
+    """Read the server's key from `home`, or make it.
+
+    Args:
+        home: The directory of the server's state; it becomes readable only for its owner, since its database and logs
+            hold the data that the key protects.
+
+    Returns:
+        USER:SECRET; the secret has 256 random bits.
+
+    Raises:
+        KeyFileError: The file is a link, belongs to somebody else, can be read by others, or holds something else.
+
+    Example:
+        >>> read_key(Path(".prefect"))  # doctest: +SKIP
+        'distillery:Zk9...'
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    home.chmod(stat.S_IRWXU)
+    path = home / KEY
+    if not path.exists():
+        _make_key(path)
+    remedy = f"remove it with `rm -r {path}`, and start the server again, which makes a new key"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise KeyFileError(f"The key {path} cannot be opened ({error.strerror}); {remedy}") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+            mode = stat.filemode(status.st_mode)
+            raise KeyFileError(f"The key {path} must be a file of this user with mode -rw-------, not {mode}; {remedy}")
+        key = os.read(descriptor, LONGEST).decode("ascii", "replace").strip()
+    finally:
+        os.close(descriptor)
+    if not re.fullmatch(KEY_FORM, key):
+        raise KeyFileError(f"The key {path} has {len(key)} characters that are not of the form USER:SECRET; {remedy}")
+    return key
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key; of two servers that start at once, the first one's key stays."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{USER}:{secrets.token_urlsafe(32)}\n")
+        try:
+            path.hardlink_to(partial)
+        except FileExistsError:
+            return  # another server was faster
+    finally:
+        partial.unlink()
+
+
+def origin_of(port: int) -> str:
+    """Return the origin of the server's page on this machine."""
+    return f"http://{HOST}:{port}"
+
+
+def link(origin: str, key: str) -> str:
+    """Return the address that logs a browser in; browsers never send the part after the `#` to a server."""
+    return f"{origin}/enter#{key}"
+
+
+class Gate:
+    """An ASGI application in front of Prefect's, which refuses foreign names and foreign origins.
+
+    Args:
+        app: Prefect's application.
+        origins: The server's own origins; messages show the first one: http://127.0.0.1:4200.
+        reports: The reports of runs.
+    """
+
+    def __init__(self, app: App, origins: Sequence[str], reports: Reports) -> None:
+        self.app = app
+        self.reports = reports
+        self.origins = [origin.lower() for origin in origins]
+        self.hosts = [urlsplit(origin).netloc for origin in self.origins]
+        sockets = [f"{scheme}://{host}" for host in self.hosts for scheme in ("ws", "wss")]
+        policy = (
+            "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'; form-action 'self'; "
+            f"connect-src 'self' {' '.join([*self.origins, *sockets])}"
+        )
+        self.shield = [(b"x-frame-options", b"DENY"), (b"content-security-policy", policy.encode())]
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):  # the start and the end of the server
+            await self.app(scope, receive, send)
+        elif refusal := self._refusal(scope):
+            await _refuse(scope, send, *refusal)
+        elif scope["type"] == "http" and scope["path"] == "/enter":
+            await answer(
+                send, 200, "text/html; charset=utf-8", PAGE, (b"content-security-policy", PAGE_POLICY.encode())
+            )
+        elif scope["type"] == "http" and scope["path"].startswith(PLACE):
+            await self.reports(scope, receive, send)
+        else:
+            await self.app(scope, receive, _with_headers(send, self.shield))
+
+    def _refusal(self, scope: Message) -> tuple[int, str] | None:
+        """Return status and text for a request that is not for this server or not from its own page; None if it is."""
+        hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
+            return (
+                421,
+                f"The Host {', '.join(hosts) or 'header is missing and'} is not this server's; open {self.origins[0]}",
+            )
+        if any(origin not in self.origins for origin in origins):
+            return 403, f"Pages of {', '.join(origins)} may not use this server; its own page is {self.origins[0]}"
+        return None
+
+
+def _values(scope: Message, name: bytes) -> list[str]:
+    return [value.decode("latin-1").lower() for key, value in scope["headers"] if key.lower() == name]
+
+
+async def _refuse(scope: Message, send: Send, status: int, text: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": text})
+    else:
+        await answer(send, status, "text/plain; charset=utf-8", f"{text}\n")
+
+
+def _with_headers(send: Send, headers: Sequence[tuple[bytes, bytes]]) -> Send:
+    """Wrap `send` so that each response has `headers`."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *headers]}
+        await send(message)
+
+    return sending
+
+
+def serve(home: Path, port: int, others: Sequence[str] = ()) -> None:
+    """Run the server until it is stopped.
+
+    Args:
+        home: The directory of the server's state, with the key.
+        port: The port on 127.0.0.1.
+        others: Origins of a tunnel or a reverse proxy to the server: https://prefect.example.org.
+
+    Raises:
+        KeyFileError: The file of the key cannot be used.
+    """
+    origins = [origin_of(port), *others]
+    os.environ |= {
+        "PREFECT_HOME": str(home.absolute()),
+        "PREFECT_SERVER_API_AUTH_STRING": read_key(home),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins),
+        "PREFECT_SERVER_UI_API_URL": f"{origins[-1]}/api",
+        "PREFECT_SERVER_UI_V2_ENABLED": "false",  # it forgets the key if leaving a page cuts off its check (3.8.8)
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    import uvicorn
+    from prefect.server.api.server import create_app  # reads the settings of this process, so not before they are
+    from prefect.settings import get_current_settings
+
+    server = get_current_settings().server
+    uvicorn.run(
+        Gate(create_app(final=True), origins, Reports(home / "reports", read_key(home))),
+        host=HOST,
+        port=port,
+        timeout_keep_alive=server.api.keepalive_timeout,
+        ws_ping_interval=server.api.websocket_ping_interval,
+        ws_ping_timeout=server.api.websocket_ping_timeout,
+        log_level=server.logging_level.lower(),
+    )
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}":
+        raise argparse.ArgumentTypeError(f"'{text}' is not an origin; write it as in https://prefect.example.org")
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="prefect-dvc serve", description="Run Prefect's server, open only to its owner."
+    )
+    parser.add_argument("--port", type=int, default=PORT, help="port on 127.0.0.1")
+    parser.add_argument(
+        "--origin", type=_origin, action="append", default=[], help="origin of a tunnel or reverse proxy to the server"
+    )
+    parser.add_argument(
+        "--no-link", dest="link", action="store_false", help="do not print the link, which holds the key"
+    )
+    options = parser.parse_args()
+    home = Path(os.environ.get("PREFECT_HOME") or HOME)
+    try:
+        if options.link:
+            print(f"Log in: {link([origin_of(options.port), *options.origin][-1], read_key(home))}", flush=True)
+        serve(home, options.port, options.origin)
+    except KeyFileError as error:
+        sys.exit(f"server: {error}")
+
+
+if __name__ == "__main__":
+    main()

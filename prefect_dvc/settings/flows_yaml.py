@@ -1,0 +1,216 @@
+"""Read a repository's settings for the flows from its file flows.yaml; without it, all have their defaults.
+
+    params:    {check: python check.py, profiles: conf/profile}
+    paths:     {brought: [data/external], returned: [checkpoints], shared: data/state}
+    registry:  {artifact: model, metrics: metrics.json, tolerances: {accuracy: 0.005}}
+
+dvc.yaml remains the only graph: nothing here names a stage. docs/how-to/flows-on-your-own-graph.md explains each key.
+"""
+
+import difflib
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+import yaml
+
+from prefect_dvc.settings.yaml_reader import read_yaml
+
+FILE = "flows.yaml"
+Tolerance = float | str  # a loss in the metric's own unit, 0.005, or a share of the promoted figure, "5%"
+Section = TypeVar("Section")
+
+
+class SettingsError(Exception):
+    """A profile, a key or a value of a run or of flows.yaml is wrong; the message names it, and the nearest one."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """How params.yaml is checked, and where its profiles are.
+
+    Args:
+        check: A command that ends with a message and not with 0 if params.yaml is wrong. Without one, a run may only
+            change keys that params.yaml has.
+        use: A command that writes a profile into params.yaml; the name of the profile follows, and `--site=NAME` if
+            there is one. Without it, the values of the profile's file replace those of params.yaml.
+        profiles: The folder of the profiles, one YAML file each.
+        open: Sections to which a run may add keys, such as names that a user chooses.
+        sites: A folder of further files, of which `use` combines one with a profile.
+    """
+
+    check: tuple[str, ...] = ()
+    use: tuple[str, ...] = ()
+    profiles: str | None = None
+    sites: str | None = None
+    open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Files that neither git nor DVC carries.
+
+    Args:
+        brought: Hard-linked from the workspace into the directory of a run.
+        returned: Hard-linked back at its end.
+        shared: A directory that is changed in place, so that all runs have the workspace's.
+    """
+
+    brought: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    shared: str | None = None
+
+
+@dataclass(frozen=True)
+class Registry:
+    """The promoted artifact, and the figures that decide on it.
+
+    Args:
+        artifact: A name below `artifacts` of dvc.yaml.
+        metrics: A JSON file of figures, nested or not: {"accuracy": 0.9}.
+        benchmarks: A JSON file whose `sets` say what was measured on, by name; both versions must have the same.
+        tolerances: The loss that is allowed, by a pattern of the metric's name.
+        gains: The least gain, by a pattern of the metric's name, of which one must be reached.
+        draws: A JSON file with the figure of each bootstrap draw, by metric, of the same items in every version.
+        former: Parts of the names of metrics that promoted versions have, and the present ones.
+    """
+
+    artifact: str = "model"
+    metrics: str = "metrics.json"
+    benchmarks: str | None = None
+    tolerances: Mapping[str, Tolerance] = field(default_factory=dict)
+    gains: Mapping[str, Tolerance] = field(default_factory=dict)
+    draws: str | None = None
+    former: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EditionFiles:
+    """The files that describe an edition of the data.
+
+    Args:
+        snapshot: The parameter that gets the day of a retraining.
+        counters: A JSON file with `total`, `kept` and `details`, a count by name. Without it there is no data gate.
+        overview: A JSON file with `growth`: pairs of words and distinct words.
+        documents: Begins the names of the counts of documents.
+        foreign: The count of documents in another language.
+        limits: What the data gate allows.
+    """
+
+    snapshot: str | None = None
+    counters: str | None = None
+    overview: str | None = None
+    documents: str = "documents "
+    foreign: str = "documents dropped: language"
+    limits: Mapping[str, Tolerance] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Config:
+    """The content of flows.yaml."""
+
+    params: Params = field(default_factory=Params)
+    paths: Paths = field(default_factory=Paths)
+    registry: Registry = field(default_factory=Registry)
+    edition: EditionFiles = field(default_factory=EditionFiles)
+    report: str | None = None
+
+
+SECTIONS: Mapping[str, type[Any]] = {
+    "params": Params,
+    "paths": Paths,
+    "registry": Registry,
+    "edition": EditionFiles,
+}
+LISTS = ("brought", "returned", "open")
+COMMANDS = ("check", "use")
+PLACES = ("profiles", "sites", "shared", "metrics", "benchmarks", "draws", "counters", "overview", "report")
+
+
+def read_config(root: Path) -> Config:
+    """Read flows.yaml of the repository `root`.
+
+    Args:
+        root: The top of a repository or of a worktree.
+
+    Returns:
+        The configuration; every key that the file does not have is the default.
+
+    Raises:
+        SettingsError: The file is not YAML, a key is unknown, or a value has another form.
+
+    Example:
+        >>> read_config(Path("nowhere")).registry.artifact
+        'model'
+    """
+    path = root / FILE
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
+    given = _mapping(FILE, content or {})
+    _refuse_unknown(FILE, given, Config)
+    sections = {name: _section(name, kind, given.get(name) or {}) for name, kind in SECTIONS.items()}
+    return Config(**sections, report=_value("report", "report", given.get("report")))
+
+
+def _section(name: str, kind: type[Section], content: object) -> Section:
+    given = _mapping(f"{FILE}: {name}", content)
+    _refuse_unknown(f"{FILE}: {name}", given, kind)
+    return kind(**{key: _value(f"{name}.{key}", key, value) for key, value in given.items() if value is not None})
+
+
+def _value(place: str, key: str, value: Any) -> Any:
+    """Check a value and return it as the dataclasses have it: a command as words, a list as a tuple."""
+    if value is None:
+        return None
+    if key in ("tolerances", "gains", "limits", "former"):
+        return _each(place, _mapping(f"{FILE}: {place}", value), str if key == "former" else (int, float, str))
+    if key in LISTS:
+        if not isinstance(value, list):
+            raise SettingsError(f"{FILE}: {place} is {value!r}; write a list, as in [data/external].")
+        return tuple(_place(place, each) for each in value)
+    if not isinstance(value, str) or not value:
+        raise SettingsError(f"{FILE}: {place} is {value!r}; it must be a text.")
+    if key in COMMANDS:
+        return _words(place, value)
+    return _place(place, value) if key in PLACES else value
+
+
+def _each(place: str, values: Mapping[str, Any], kind: type | tuple[type, ...]) -> Mapping[str, Any]:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, kind):
+            form = "a text" if kind is str else "a number, or a share as in '5%'"
+            raise SettingsError(f"{FILE}: {place} has {value!r} for '{name}'; it must be {form}.")
+    return values
+
+
+def _words(place: str, command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise SettingsError(f"{FILE}: {place} is {command!r}, which is not a command: {error}.") from error
+
+
+def _place(place: str, value: object) -> str:
+    """Return a path of the repository; one that leads out of it would link anybody's files."""
+    if not isinstance(value, str) or PurePosixPath(value).is_absolute() or ".." in PurePosixPath(value).parts:
+        raise SettingsError(f"{FILE}: {place} has {value!r}; a path is relative to the repository, and inside it.")
+    return value
+
+
+def _mapping(place: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise SettingsError(f"{place} is {value!r}; write values by name, as in {{key: value}}.")
+    return value
+
+
+def _refuse_unknown(place: str, given: Mapping[str, Any], kind: type[Any]) -> None:
+    known = [each.name for each in fields(kind)]
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"the keys are {', '.join(known)}."
+            raise SettingsError(f"{place} has the unknown key '{key}'; {hint}")

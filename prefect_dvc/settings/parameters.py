@@ -1,0 +1,254 @@
+"""A run's parameters: a profile, and overrides on top of it; flows.yaml says where profiles are, and who checks."""
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dvc.repo import Repo
+from dvc.utils.serialize import modify_yaml
+
+from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_config
+from prefect_dvc.settings.yaml_reader import read_yaml
+
+PARAMS = "params.yaml"
+REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
+YAML_SUFFIXES = (".yaml", ".yml")
+WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
+
+
+def configure(directory: Path, profile: str | None, overrides: Mapping[str, Any], site: str | None = None) -> None:
+    """Write a profile, or nothing, and then `overrides` into params.yaml in `directory`; its comments stay.
+
+    `site` is a further file that the repository combines with the profile, such as a news site as its corpus.
+
+    Keys may be dotted or nested: {"student.epochs": 3} and {"student": {"epochs": 3}} are the same.
+    Raises SettingsError, also if the profile would go over an edit of params.yaml that no profile has.
+    """
+    params = read_config(directory).params
+    if profile is None and site is not None:
+        raise SettingsError(f"A site needs a profile: name the profile that goes with '{site}'.")
+    if profile is not None:
+        _use(directory, params, profile, site)
+    if overrides:
+        _change(directory, overrides, None if params.check else params.open)
+    if params.check:
+        _command(directory, params.check)
+
+
+def profiles(directory: Path) -> list[str]:
+    """List the names of the profiles, sorted. Raises SettingsError."""
+    return _names(directory, read_config(directory).params.profiles)
+
+
+def sites(directory: Path) -> list[str]:
+    """List the names of the sites that go with a profile, sorted. Raises SettingsError."""
+    return _names(directory, read_config(directory).params.sites)
+
+
+def _names(directory: Path, folder: str | None) -> list[str]:
+    return sorted(file.stem for file in (directory / folder).glob("*.yaml")) if folder else []
+
+
+def _use(directory: Path, params: Params, profile: str, site: str | None) -> None:
+    """Write a profile into params.yaml: by the repository's own command, or value by value."""
+    if params.use:
+        return _command(directory, [*params.use, profile, *[f"--site={site}"] * bool(site)])
+    if site is not None:
+        raise SettingsError(
+            f"{FILE} has no command `params.use`, which would combine the site '{site}' with a profile."
+        )
+    known = profiles(directory)
+    if profile not in known:
+        near = f"the profiles are {', '.join(known) or 'none'} (`params.profiles` in {FILE})"
+        raise SettingsError(f"'{profile}' is not a profile; {near}.")
+    return _change(directory, _read(directory / str(params.profiles) / f"{profile}.yaml"), params.open)
+
+
+def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | None) -> None:
+    """Set values in params.yaml; with `only`, a new key is refused unless it lies in one of these sections."""
+    path = directory / PARAMS
+    if not path.exists():
+        raise SettingsError(f"{PARAMS} does not exist, so {', '.join(flat(changes))} cannot change it.")
+    params = _read(path)
+    if only is not None:
+        _refuse_unknown(flat(changes), params, only)
+    with modify_yaml(path) as written:
+        for key, value in flat(changes).items():
+            _set(written, key.split("."), value)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a file of values by name; raises SettingsError."""
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise SettingsError(f"{path} has no values by name, as in `epochs: 3`; a run cannot change it.")
+    return content
+
+
+def _refuse_unknown(keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
+    known = keys_of(params)
+    for key in keys:
+        if key not in known and not any(key.startswith(f"{section}.") for section in additions):
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"its sections are {', '.join(params)}."
+            raise SettingsError(f"{PARAMS} has no key '{key}'; {hint}")
+
+
+def keys_of(params: Mapping[str, Any]) -> list[str]:
+    """List every dotted key of parameters, sections included.
+
+    Example:
+        >>> keys_of({"student": {"epochs": 3}})
+        ['student', 'student.epochs']
+    """
+    found = []
+    for key, value in params.items():
+        found.append(key)
+        if isinstance(value, Mapping):
+            found += [f"{key}.{below}" for below in keys_of(value)]
+    return found
+
+
+def known_keys(directory: Path) -> dict[str, Any]:
+    """Return a JSON schema for the overrides of a form: it refuses a key that neither params.yaml nor `open` has.
+
+    A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them.
+
+    Example:
+        >>> known_keys(Path("nowhere"))
+        {'type': 'object'}
+    """
+    path = directory / PARAMS
+    if not path.exists():
+        return {"type": "object"}
+    params = _read(path)
+    return {"type": "object"} | _schema(params, read_config(directory).params.open)
+
+
+def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a section to which a run may add keys below `additions`.
+
+    Its sections stand in patternProperties: for `properties`, Prefect's page would show hundreds of fields.
+    """
+    names: list[dict[str, Any]] = [{"enum": keys_of(params)}]
+    if additions:
+        names.append({"pattern": f"^({'|'.join(map(re.escape, additions))})\\."})
+    sections = {}
+    for key, value in _sections(params).items():
+        below = [section.removeprefix(f"{key}.") for section in additions if section.startswith(f"{key}.")]
+        if not any(f"{key}.".startswith(f"{section}.") for section in additions):
+            sections[f"^{re.escape(key)}$"] = _schema(value, below)
+    return {"propertyNames": {"anyOf": names}} | ({"patternProperties": sections} if sections else {})
+
+
+def _sections(params: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the sections that are not empty, by dotted key."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for key, value in params.items():
+        if isinstance(value, Mapping) and value:
+            found |= {key: value, **{f"{key}.{below}": each for below, each in _sections(value).items()}}
+    return found
+
+
+def assignments(given: Sequence[str]) -> dict[str, Any]:
+    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
+    found = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        try:
+            read = read_yaml(value)
+        except yaml.YAMLError as error:
+            raise SettingsError(f"'{text}': {value} is not YAML; put a text in quotes.") from error
+        if not equals:
+            raise SettingsError(f"'{text}' is not of the form KEY=VALUE.")
+        found[key] = read
+    return found
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flatten nested keys: {"student": {"epochs": 3}} becomes {"student.epochs": 3}."""
+    leaves: dict[str, Any] = {}
+    for key, value in tree.items():
+        nested = isinstance(value, Mapping) and value
+        leaves |= flat(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
+    return leaves
+
+
+def _set(params: dict[str, Any], keys: list[str], value: object) -> None:
+    *sections, last = keys
+    for section in sections:
+        if not isinstance(params.setdefault(section, {}), dict):
+            raise SettingsError(f"'{'.'.join(keys)}': {section} is a value, not a section.")
+        params = params[section]
+    params[last] = value
+
+
+def _command(directory: Path, command: Sequence[str]) -> None:
+    """Run a command of flows.yaml, whose `python` is this one; its message is the error."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    try:
+        done = subprocess.run(
+            command, cwd=directory, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise SettingsError(f"{FILE}: `{' '.join(command)}` cannot be started: {error.strerror}.") from error
+    if done.returncode:
+        raise SettingsError(done.stderr.strip() or f"`{' '.join(command)}` ended with status {done.returncode}.")
+
+
+def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
+    """Refuse overrides that reach a shell and are more than one word there, whichever dvc.yaml uses them.
+
+    A value does if a dvc.yaml refers to its key, or if a command contains it after DVC has put all values in. What
+    stands in params.yaml itself is left to whoever wrote it, and dvc.yaml. Raises SettingsError.
+    """
+    given = flat(overrides)
+    texts = {key: [*map(str, _leaves(value)), *_keys_below(value)] for key, value in given.items()}
+    risky = {key: [text for text in found if not WORD.fullmatch(text)] for key, found in texts.items()}
+    if not any(risky.values()):
+        return
+    files = {Path(stage.path) for stage in repo.index.stages if Path(stage.path).suffix in YAML_SUFFIXES}
+    references = {name for file in files for name in REFERENCE.findall(file.read_text(encoding="utf-8"))}
+    commands = [line for stage in repo.index.stages for line in _lines(stage.cmd)]
+    for key, values in risky.items():
+        for value in values:
+            if any(_related(key, path) for path in references) or any(value in line for line in commands):
+                raise SettingsError(
+                    f"{key} has {value!r}, which dvc.yaml puts into a command; a run may set only letters, digits and "
+                    "_ . + - / : , = @ % there, with no '-' at the start. Or change the parameter file itself."
+                )
+
+
+def _lines(command: str | list[str] | None) -> list[str]:
+    return command if isinstance(command, list) else [command or ""]
+
+
+def _related(key: str, other: str) -> bool:
+    """Return whether one of two dotted keys is the other, or lies below it."""
+    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+
+
+def _keys_below(value: object) -> Iterator[str]:
+    """Yield the keys below a value: DVC writes those of a dictionary into a command as options."""
+    for child in value if isinstance(value, list) else value.values() if isinstance(value, Mapping) else ():
+        yield from _keys_below(child)
+    if isinstance(value, Mapping):
+        yield from map(str, value)
+
+
+def _leaves(value: object) -> Iterator[object]:
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if children is None:
+        yield value
+        return
+    for child in children:
+        yield from _leaves(child)

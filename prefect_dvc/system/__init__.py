@@ -1,0 +1,1 @@
+"""Processes, locks between them, and errors of remotes in one line."""

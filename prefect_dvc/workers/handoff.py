@@ -1,0 +1,512 @@
+"""Run one stage on a GPU worker, and bring its result home. Only this module uses private names of DVC.
+
+    home                                DVC remote                worker, in its own clone
+    send:  inputs ─────────────────────> objects ───────────────> take: pull, compare the key
+           code ──> refs/prefect-dvc/handoff/ID ────────────────>  git fetch, worktree
+           flow run gpu-stage(key, revision) ──────────────────>  dvc repro -s
+    fetch: that entry, its objects <──── objects, runs/KEY <───── give: outputs, run-cache entry
+           dvc repro -s, unable to run anything: Restored
+
+The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
+the same work, so for home the worker's result is that of an earlier run with the same inputs.
+
+Each step is a process of its own, which can be ended while a remote hangs: a fork of the host on each side, or
+`python -m prefect_dvc.workers.handoff send ...`. The worker offers its result again and again until the remote takes
+it. If the worker falls silent, home asks again once one is back: a stage that has run there is in its run-cache, and is
+only sent.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dvc.config import ConfigError
+from dvc.exceptions import DownloadError
+from dvc.fs import generic
+from dvc.repo import Repo, lock_repo
+from dvc.stage import Stage
+from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
+from dvc.stage.serialize import to_single_stage_lockfile
+from dvc_data.hashfile.hash_info import HashInfo
+
+from prefect_dvc.execution import cache
+from prefect_dvc.execution.host import Host
+from prefect_dvc.execution.locks import locked
+from prefect_dvc.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
+from prefect_dvc.settings.resources import Needs
+from prefect_dvc.system.remedies import one_line
+from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
+from prefect_dvc.workers.versions import different, versions
+from prefect_dvc.workspace.directory import REFS as KEPT
+from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.snapshot import snapshot
+
+NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
+STEP_SECONDS = "PREFECT_DVC_TRANSFER_SECONDS"  # a setting of both sides: how long a step may take
+GIVE_SECONDS = "PREFECT_DVC_GIVE_SECONDS"  # of both sides: how long a result is offered or fetched if the remote fails
+HOUR = 3600.0
+TRY_SECONDS = 10.0  # for inputs: as long as they are on their way, nothing would be lost
+LONGEST_PAUSE = 60.0  # seconds between two tries
+REFUSED, FAILED = 1, 2  # statuses of a step; after the second it may be tried again
+ASKED_AGAIN = 3  # times
+POLL_SECONDS = 0.2
+ORDER = Path(".dvc/tmp/order.json")  # in the run's directory on the worker
+LONGEST_PART = 100  # of a key, in letters
+Log = Callable[[str], None]
+
+
+class TransferError(HandoffError):
+    """A transfer failed, was cut off or took too long; the next may succeed."""
+
+
+# At home
+
+
+def hand_off(
+    children: Children,
+    root: Path,
+    directory: Path,
+    name: str,
+    log: Log,
+    *,
+    needs: Needs,
+    remote: str | None,
+    force: bool,
+    host: Host | None = None,
+) -> Done:
+    """Run stage `name` of the worktree `directory` on a worker that has its `needs`, unless it has a result already.
+
+    `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
+    if the hand-off failed, and StageError if the stage did.
+    """
+    from prefect_dvc.workers.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
+
+    why_not = obstacle(needs.resources)
+    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
+    flags = [*["--force"] * force, *["--look"] * bool(why_not)]
+    telling = Telling(children, host, log)
+    sent = json.loads(telling.insist(TRY_SECONDS, "the inputs are not sent yet", "send", *where, name, *flags))
+    if sent is None:  # an earlier run, here or elsewhere, had the same inputs
+        return _restore(children, directory, name, log, host)
+    if why_not:
+        raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
+    _refuse_uncommitted(directory)
+    with _published(root, sent["revision"], log) as (code, ref):
+        limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
+        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
+        entry, outcome = _ask(order, log, lambda: children.closed)
+    fetching = ("fetch", *where, name, "--entry", entry, *flags)
+    telling.insist(seconds(GIVE_SECONDS, HOUR), "the result is not here yet", *fetching)
+    done = _restore(children, directory, name, log, host)
+    return replace(done, outcome=Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome)
+
+
+def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Let a worker carry out `order`, and ask again if contact was lost and a worker is back; not if it is forced."""
+    from prefect_dvc.workers.pool import LostError, is_back, run_order
+
+    for _ in range(0 if order.force else ASKED_AGAIN):
+        try:
+            return run_order(PROTOCOL, asdict(order), log, stopped)
+        except LostError as lost:
+            if not is_back(order.resources, stopped):
+                raise
+            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{order.stage}'.")
+    return run_order(PROTOCOL, asdict(order), log, stopped)
+
+
+def _restore(children: Children, directory: Path, name: str, log: Log, host: Host | None) -> Done:
+    """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
+    if host is not None:
+        host.changed(name)
+    try:
+        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL}, host=host)
+    except StageError as error:
+        raise HandoffError(f"The result of stage '{name}' is here, but could not be restored: {error}") from None
+
+
+def _refuse_uncommitted(directory: Path) -> None:
+    """Raise HandoffError if the policy wants committed code, and no branch has the run's commit."""
+    if os.environ.get("PREFECT_DVC_UNCOMMITTED", "allow") == "allow":
+        return
+    refs = git(
+        directory,
+        "for-each-ref",
+        "--format=%(refname)",
+        "--contains",
+        "HEAD",
+        "refs/heads",
+        "refs/remotes",
+        "refs/tags",
+    ).splitlines()
+    if all(ref.startswith(KEPT) for ref in refs):  # a kept run holds its own commit
+        raise HandoffError(
+            "The workspace has uncommitted changes, and PREFECT_DVC_UNCOMMITTED is not 'allow': commit them, or set it."
+        )
+
+
+@contextmanager
+def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]:
+    """Publish `revision` while the block lasts; yield the git remote and the ref under which a worker can fetch it.
+
+    The remote is PREFECT_DVC_CODE_REMOTE, a name that both clones have, so that each uses its own address and
+    credentials. If it is unset, the remote is the path of the workspace, which a clone on the same host can read.
+    """
+    code, ref = os.environ.get("PREFECT_DVC_CODE_REMOTE", ""), f"{REFS}/{uuid.uuid4().hex}"
+    put, remove = (
+        (["push", "--quiet", END, code, f"{revision}:{ref}"], ["push", "--quiet", END, code, f":{ref}"])
+        if code
+        else (["update-ref", END, ref, revision], ["update-ref", "-d", END, ref])
+    )
+    try:
+        git(root, *put)
+    except WorkspaceError as error:
+        raise HandoffError(f"The code could not be published: {error}") from None
+    try:
+        yield code or str(root.absolute()), ref
+    finally:
+        try:
+            git(root, *remove)
+        except WorkspaceError as error:
+            log(f"Warning: {ref} could not be deleted: {error}")
+
+
+def step(children: Children, host: Host | None, *arguments: str) -> str:
+    """Run a command of this module as a process; return its last line.
+
+    Raises HandoffError with its last lines, TransferError if another try may succeed.
+    """
+    status, lines = call(children, "prefect_dvc.workers.handoff", arguments, host)
+    if status == -signal.SIGALRM:
+        limit = seconds(STEP_SECONDS, HOUR)
+        lines.append(f"It did not end within {limit:g} seconds ({STEP_SECONDS}); check whether the DVC remote answers.")
+    if status:
+        told = "\n".join(lines)
+        kind = HandoffError if status == REFUSED else TransferError
+        raise kind(f"Hand-off failed at '{arguments[0]}': {told}")
+    return lines[-1]
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Whoever does steps, and is told of those that fail."""
+
+    children: Children
+    host: Host | None
+    log: Log
+
+    def insist(self, limit: float, problem: str, *arguments: str) -> str:
+        """Run a step, and if its transfer fails, again for `limit` seconds from then on; return its last line.
+
+        Raises HandoffError, and StageError if the run is being stopped.
+        """
+        end, pause = None, 1.0
+        while True:
+            try:
+                return step(self.children, self.host, *arguments)
+            except TransferError as error:
+                end = end or time.monotonic() + limit
+                if time.monotonic() + pause > end:
+                    raise
+                self.log(f"Warning: {problem}; next try in {pause:.0f} s. {error}")
+            until = time.monotonic() + pause
+            while time.monotonic() < until and not self.children.closed:
+                time.sleep(POLL_SECONDS)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+# On the worker
+
+
+def accept(telling: Telling, directory: Path, order: Order, remote: str | None) -> None:
+    """Take the inputs of an order into the worktree `directory`, and compare the keys; raises HandoffError."""
+    where = [str(directory), *["--remote", remote or ""] * bool(remote), order.stage]
+    file = directory / ORDER
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(asdict(order)), encoding="utf-8")  # the system limits an argument to 128 KB
+    telling.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--order", str(file))
+
+
+def deliver(telling: Telling, directory: Path, order: Order, remote: str | None, limit: float) -> str:
+    """Give the result to the remote, again and again for `limit` seconds; return the name of its run-cache entry.
+
+    Raises HandoffError; the result is then still in the worker's run-cache.
+    """
+    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
+    try:
+        return telling.insist(limit, "the result is not delivered yet", "give", *where, order.stage)
+    except TransferError as error:
+        raise HandoffError(
+            f"{error}\nIt was tried for {limit:.0f} s ({GIVE_SECONDS}). The result is in the worker's run-cache: the "
+            "next order for it only sends it."
+        ) from None
+
+
+# Steps, at home (send, fetch) and on the worker (take, give)
+
+
+@contextmanager
+def opened(directory: Path, remote: str | None) -> Iterator[Repo]:
+    """Open the repository in `directory`, and make that the working directory, as DVC requires."""
+    settings = {"core": {"remote": "handoff"}, "remote": {"handoff": {"url": remote}}} if remote else {}
+    with contextlib.chdir(directory), Repo(str(directory), config=settings, _wait_for_lock=True) as repo:
+        with locked(repo):
+            pass  # nothing is left of an earlier step that was killed
+        yield repo
+
+
+def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | None:
+    """Push the inputs of stage `name` and pin its code; return key, inputs and revision, or None if there is a result.
+
+    `look` only checks for a result, and pushes nothing.
+    """
+    with lock_repo(repo):
+        stage = _load(repo, name)
+        if not force and _locked(repo, stage):
+            return None
+        key = key_of(stage)
+        if not force and (_in_run_cache(stage) or (_fetch_any(repo, key) and _in_run_cache(stage))):
+            return None
+    if look:
+        return {}
+    if targets := _inputs(repo, stage):
+        repo.push(targets=targets)
+    root = Path(repo.root_dir)
+    return {"key": key, "inputs": parts(stage), "versions": versions(root), "revision": snapshot(root)}
+
+
+def take(repo: Repo, order: Order) -> None:
+    """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
+    if others := different(order.versions):
+        raise HandoffError(
+            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install those of home "
+            "there (requirements.lock), then start the worker again."
+        )
+    stage = _load(repo, order.stage)
+    _remote_cache(repo)  # there is a remote, so the result can be given back
+    if targets := _inputs(repo, stage):
+        repo.pull(targets=targets)
+    key = key_of(stage)
+    if key != order.key:
+        here = parts(stage)
+        unequal = [part for part in sorted({*here, *order.inputs}) if here.get(part) != order.inputs.get(part)]
+        raise HandoffError(
+            f"The key of stage '{order.stage}' is {key} on the worker and {order.key} at home; these differ: "
+            f"{', '.join(unequal) or 'none, so the versions of DVC may'}."
+        )
+
+
+def give(repo: Repo, name: str) -> str:
+    """Push the outputs of stage `name` and, last, its run-cache entry; return that entry's name, KEY/VALUE."""
+    stage = _load(repo, name)
+    repo.stage_cache.save(stage)  # already done, unless nothing had to run
+    key, value = _get_stage_hash(stage), _get_cache_hash(to_single_stage_lockfile(stage))
+    for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
+        if failed := repo.cloud.push(objects).failed:
+            raise TransferError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
+    remote = _remote_cache(repo)
+    generic.copy(
+        repo.cache.legacy.fs,
+        repo.stage_cache._get_cache_path(key, value),
+        remote.fs,
+        remote.fs.join(remote.path, "runs", key[:2], key, value),
+    )
+    return f"{key}/{value}"
+
+
+def fetch(repo: Repo, entry: str) -> None:
+    """Fetch the run-cache entry KEY/VALUE and the objects that it names from the remote."""
+    key, value = entry.split("/")
+    remote, target = _remote_cache(repo), Path(repo.stage_cache._get_cache_path(key, value))
+    source = remote.fs.join(remote.path, "runs", key[:2], key, value)
+    if not target.exists():
+        if not _has(remote, source):
+            raise HandoffError(f"The run-cache entry {entry} is not in the DVC remote any more.")
+        generic.copy(remote.fs, source, repo.cache.legacy.fs, str(target))
+    target.touch()  # DVC uses the newest entry of a key
+    for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
+        if failed := repo.cloud.pull(objects).failed:
+            kind = TransferError if all(_has(remote, _place(repo, each)) for each in failed) else HandoffError
+            raise kind(f"{len(failed)} objects of run-cache entry {entry} could not be fetched from the DVC remote.")
+
+
+def _has(remote: Any, path: str) -> bool:
+    """Return whether the remote has a file. Raises any error of its library if the remote cannot be asked."""
+    if remote.fs.protocol in ("http", "https"):
+        return bool(remote.fs.fs.exists(path, strict=True))  # otherwise a server that does not answer has nothing
+    if remote.fs.exists(path):
+        return True
+    if not remote.fs.exists(remote.path):  # a disk that is not mounted
+        raise FileNotFoundError(f"There is no {remote.path}")
+    return False
+
+
+def _place(repo: Repo, name: HashInfo) -> str:
+    """Return the path of an object in the default remote."""
+    return str(repo.cloud.get_remote_odb(None, "hand-off").oid_to_path(name.value))
+
+
+def _fetch_any(repo: Repo, key: str) -> bool:
+    """Fetch an entry for `key`, if the remote has one; return whether it has."""
+    remote = _remote_cache(repo)
+    place = remote.fs.join(remote.path, "runs", key[:2], key)
+    names = sorted(remote.fs.name(path) for path in remote.fs.find(place)) if remote.fs.exists(place) else []
+    for name in names[:1]:
+        fetch(repo, f"{key}/{name}")
+    return bool(names)
+
+
+def forget(repo: Repo, name: str) -> None:
+    """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
+    with lock_repo(repo):
+        cache.forget(Path(repo.root_dir), {name})
+
+
+# DVC
+
+
+def key_of(stage: Stage) -> str:
+    """Compute the stage's key in the run-cache from its present inputs."""
+    stage.save_deps()
+    if not _can_hash(stage):
+        raise HandoffError(
+            f"Stage '{stage.addressing}' has no run-cache key, so it can only run here: it needs a command, local "
+            "inputs, and outputs inside the repository without `persist`."
+        )
+    key: str = _get_stage_hash(stage)
+    return key
+
+
+def parts(stage: Stage) -> dict[str, str]:
+    """List the parts of the key: the command, each input's hash, each parameter; a long one as its hash.
+
+    Prefect takes 512 KB of parameters, and nobody reads more than the names of parts that differ.
+    """
+    content = to_single_stage_lockfile(stage)
+    inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
+    params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
+    told = {"cmd": str(content["cmd"])} | inputs | params
+    return {name: part if len(part) <= LONGEST_PART else _digest(part) for name, part in told.items()}
+
+
+def _digest(part: str) -> str:
+    return hashlib.sha256(part.encode()).hexdigest()
+
+
+def _load(repo: Repo, name: str) -> Stage:
+    """Load the stage from dvc.yaml, params.yaml and dvc.lock."""
+    (stage,) = repo.stage.collect(name)
+    return stage
+
+
+def _inputs(repo: Repo, stage: Stage) -> list[str]:
+    """List the stage's inputs that DVC tracks; git transfers the others."""
+    outputs = [out.fs_path for out in repo.index.outs]
+    paths = [dep.fs_path for dep in stage.deps if dep.protocol == "local" and dep.def_path]
+    tracked = [Path(path) for path in paths if any(_overlap(Path(path), Path(out)) for out in outputs)]
+    return [str(path.relative_to(repo.root_dir)) for path in tracked]
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
+
+
+def _locked(repo: Repo, stage: Stage) -> bool:
+    """Return whether dvc.lock has the outputs for these inputs, and they are in the cache or can be fetched."""
+    if stage.changed(allow_missing=True):
+        return False
+    if not stage.outs_cached():
+        with contextlib.suppress(DownloadError):
+            repo.fetch(targets=[stage.addressing])
+    return bool(stage.outs_cached())
+
+
+def _in_run_cache(stage: Stage) -> bool:
+    """Return whether DVC would take the outputs from an earlier run; call `key_of` first."""
+    runs = stage.repo.stage_cache
+    entry = runs._load(stage)
+    return bool(entry) and bool(runs._create_stage(entry, wdir=stage.wdir).outs_cached())
+
+
+def _remote_cache(repo: Repo) -> Any:
+    """Return the default remote's store whose path is the remote's own path."""
+    return repo.cloud.get_remote_odb(None, "hand-off", hash_name="md5-dos2unix")
+
+
+def _done(repo: Repo, options: argparse.Namespace) -> str:
+    """Do a step; return the line for the parent process."""
+    if options.step == "send":
+        return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
+    if options.step == "take":
+        take(repo, read_order(json.loads(options.order.read_text(encoding="utf-8"))))
+        return "taken"
+    if options.step == "give":
+        return give(repo, options.stage)
+    fetch(repo, options.entry)
+    if options.force:
+        forget(repo, options.stage)
+    return "fetched"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do the step of a command line; print its result or its error, and return its status."""
+    parser = argparse.ArgumentParser(prog="python -m prefect_dvc.workers.handoff", description="A step of a hand-off.")
+    parser.add_argument("step", choices=("send", "fetch", "take", "give"))
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("stage")
+    parser.add_argument("--remote", help="address of a DVC remote (default: the default remote)")
+    parser.add_argument("--look", action="store_true")
+    parser.add_argument("--force", action="store_true")
+    parser.add_argument("--entry", default="")
+    parser.add_argument("--order", type=Path, help="of `take`, a file")
+    options = parser.parse_args(arguments)
+    with _causes() as causes:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds(STEP_SECONDS, HOUR))
+            with opened(options.directory, options.remote) as repo:
+                print(_done(repo, options))
+        except TransferError as error:
+            print(error, *map(one_line, causes[-1:]))
+            return FAILED
+        except HandoffError as error:
+            print(error)
+            return REFUSED
+        except Exception as error:  # any error of a remote's library ends here as one line
+            print(one_line(error), *map(one_line, causes[-1:]))
+            return REFUSED if isinstance(error, ConfigError) else FAILED  # there is no remote, or it is none
+    return 0
+
+
+@contextmanager
+def _causes() -> Iterator[list[BaseException]]:
+    """Collect the errors of single objects: DVC logs them, and then raises one that only counts them."""
+    found = list[BaseException]()
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.exc_info and record.exc_info[1] is not None:
+                found.append(record.exc_info[1])
+
+    logger, collector = logging.getLogger("dvc_data.hashfile.transfer"), Collector()
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,250 @@
+"""The `gpu` work pool, from home: find a worker with the resources of a stage, and follow a flow run to its end.
+
+Each worker takes runs from its own queue, whose description is its offer. So home chooses the worker of a run.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import httpx
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterWorkQueueName,
+    LogFilter,
+    LogFilterFlowRunId,
+    LogFilterTimestamp,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStatus
+from prefect.deployments import run_deployment
+from prefect.exceptions import ObjectNotFound, PrefectException
+from prefect.settings import PREFECT_API_URL
+from prefect.states import Cancelling, Crashed
+from prefect.types import DateTime
+
+from prefect_dvc.execution.reproduce import Outcome, StageError
+from prefect_dvc.settings.resources import Resources, written
+from prefect_dvc.workers.capacity import Offer, OfferError, read_offer
+from prefect_dvc.workers.request import HandoffError, seconds
+
+POOL = "gpu"
+DEPLOYMENT = "gpu-stage/gpu-stage"
+STAGE_FAILED = "StageFailed"  # name of the state if the stage's command failed, not the hand-off
+BEAT = "prefect-dvc.beat"  # label of a flow run that changes while its process lives
+BEAT_SECONDS = 5.0
+POLL_SECONDS = 0.5
+QUICK_POLL, SLOW_POLL = 0.2, 2.0  # seconds between two questions about a run that has just begun, and about a long one
+PATIENCE = 20  # a question waits for this part of the time that has passed, so it adds 5 % at most
+OVERLAP = timedelta(seconds=5)  # log lines may arrive late
+PAGE = 200
+UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
+NO_OFFER = "does not name its resources, so it was not started by `prefect-dvc worker`"
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds after which home no longer waits.
+
+    Args:
+        silence: Without a sign of life; on a busy machine a run takes a minute to start.
+        server: Without an answer from the server.
+        total: Of a hand-off.
+        absence: Without any online worker, after the one with the stage fell silent.
+    """
+
+    silence: float = field(default_factory=partial(seconds, "PREFECT_DVC_SILENCE_SECONDS", 120))
+    server: float = field(default_factory=partial(seconds, "PREFECT_DVC_SERVER_SECONDS", 180))
+    total: float = 24 * 3600
+    absence: float = field(default_factory=partial(seconds, "PREFECT_DVC_ABSENCE_SECONDS", 600))
+
+
+LIMITS = Limits()
+
+
+class LostError(HandoffError):
+    """Contact with the worker was lost; it may still be running the stage, or have the result."""
+
+
+def is_back(wanted: Resources, stopped: Callable[[], bool]) -> bool:
+    """Wait until a worker that has `wanted` is online; return whether one is, within `Limits.absence`."""
+    end = time.monotonic() + LIMITS.absence
+    while time.monotonic() < end and not stopped():
+        if obstacle(wanted) is None:
+            return True
+        time.sleep(POLL_SECONDS)
+    return False
+
+
+@dataclass(frozen=True)
+class Place:
+    """A worker that is online, by its queue."""
+
+    queue: str
+    heartbeat: str
+    offer: Offer | None  # None if it does not name its resources
+
+
+def obstacle(wanted: Resources) -> str | None:
+    """Say why no stage that needs `wanted` can be handed off now; None if it can."""
+    url = PREFECT_API_URL.value()
+    if not url:
+        return "no Prefect server is set; set PREFECT_API_URL, or start a server with `make ui`."
+    try:
+        with get_client(sync_client=True) as client:
+            places = _places(client)
+    except ObjectNotFound:
+        return f"the server lacks the work pool '{POOL}'; `make ui` makes it."
+    except (httpx.HTTPError, PrefectException) as error:
+        return f"the Prefect server {url} does not answer: {error}"
+    if not places:
+        return f"no worker is online in work pool '{POOL}'; start one with `prefect-dvc worker`."
+    if any(place.offer and not place.offer.lacks(wanted) for place in places):
+        return None
+    offers = "; ".join(f"{place.queue} ({place.offer or NO_OFFER})" for place in places)
+    return f"no online worker has {written(wanted)}; the workers are {offers}. Start another: `prefect-dvc worker`."
+
+
+def _places(client: SyncPrefectClient) -> list[Place]:
+    """List the online workers, each with its offer; a worker's name is that of its queue and a process id."""
+    offers = {queue.name: _offer(queue.description) for queue in client.read_work_queues(POOL, limit=PAGE)}
+    workers = client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0)
+    online = [worker for worker in workers if worker.status is WorkerStatus.ONLINE]
+    queues = [worker.name.rpartition("-")[0] for worker in online]
+    return [
+        Place(queue, str(worker.last_heartbeat_time), offers.get(queue))
+        for queue, worker in zip(queues, online, strict=True)
+    ]
+
+
+def _offer(text: str | None) -> Offer | None:
+    with suppress(OfferError):
+        return read_offer(text) if text else None
+    return None
+
+
+def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
+    """Return the queue of a worker that has `wanted`: the one with the least to do. Raises HandoffError."""
+    able = {place.queue for place in _places(client) if place.offer and not place.offer.lacks(wanted)}
+    if not able:
+        raise HandoffError(obstacle(wanted) or "the only suitable worker has just gone offline.")
+    unfinished = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED)),
+        work_queue_name=FlowRunFilterWorkQueueName(any_=sorted(able)),
+    )
+    load = Counter(run.work_queue_name for run in client.read_flow_runs(flow_run_filter=unfinished, limit=PAGE))
+    return min(able, key=lambda queue: (load[queue], queue))
+
+
+def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Let a worker carry out `order`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
+
+    Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
+    """
+    try:
+        with get_client(sync_client=True) as client:
+            queue = _choose(client, order["resources"])
+            run = run_deployment(
+                DEPLOYMENT,
+                parameters={"protocol": protocol, "order": order},
+                flow_run_name=order["stage"],
+                work_queue_name=queue,
+                timeout=0,
+            )
+            assert isinstance(run, FlowRun)  # it would be a coroutine in an async caller
+            errand = Errand(client, run.id, log, LIMITS, queue)
+            state = errand.wait(stopped)
+    except (httpx.HTTPError, PrefectException) as error:
+        raise HandoffError(f"Stage '{order['stage']}' was not handed off: {type(error).__name__}: {error}") from error
+    told = (state.message or "no message").strip()
+    if state.is_completed():
+        return told, Outcome(str(state.name))
+    if state.name == STAGE_FAILED:
+        raise StageError(told)
+    kind = LostError if errand.lost and state.is_crashed() else HandoffError
+    raise kind(f"The hand-off of stage '{order['stage']}' ended as {state.name}: {told}")
+
+
+@dataclass
+class Errand:
+    """A flow run on a worker, watched from home."""
+
+    client: SyncPrefectClient
+    id: UUID
+    log: Log
+    limits: Limits
+    queue: str  # of the worker
+    lost: bool = False  # whether it was silent for too long
+    _told: set[UUID] = field(default_factory=set)
+    _last: DateTime | None = None
+
+    def wait(self, stopped: Callable[[], bool]) -> State[Any]:
+        """Wait for the last state of the run and return it; set one from here if need be. Its log lines go to `log`."""
+        try:
+            return self._wait(stopped)
+        except BaseException:
+            with suppress(httpx.HTTPError, PrefectException):  # the first error counts
+                self._end(Cancelling(message="Home no longer waits for it."))
+            raise
+
+    def _wait(self, stopped: Callable[[], bool]) -> State[Any]:
+        started = answered = heard = time.monotonic()
+        last: object = None
+        while not stopped():
+            now = time.monotonic()
+            try:
+                run = self.client.read_flow_run(self.id)
+                self._tell()
+                sign = self._sign(run)
+            except (httpx.HTTPError, PrefectException) as error:
+                if now - answered > self.limits.server:
+                    raise HandoffError(f"The Prefect server was silent for {now - answered:.0f} s: {error}") from error
+                heard = now  # a server that is away brings no signs of life
+                time.sleep(POLL_SECONDS)
+                continue
+            answered = now
+            if run.state is not None and run.state.is_final():
+                return run.state
+            if sign != last:
+                last, heard = sign, now
+            if now - heard > self.limits.silence:
+                self.lost = True
+                return self._end(Crashed(message=f"No sign of life from the worker for {now - heard:.0f} s."))
+            if now - started > self.limits.total:
+                raise HandoffError(f"It did not end within {self.limits.total:.0f} s.")
+            time.sleep(min(SLOW_POLL, max(QUICK_POLL, (now - started) / PATIENCE)))
+        raise StageError("The run is being stopped.")
+
+    def _sign(self, run: FlowRun) -> object:
+        """Return a value that changes as long as the run is alive: of its worker, or of the run's own process."""
+        if run.state is None or run.state.is_scheduled():
+            return [place.heartbeat for place in _places(self.client) if place.queue == self.queue]
+        return run.state.type, run.labels.get(BEAT)
+
+    def _tell(self) -> None:
+        """Pass on the lines that the run has logged since the last call."""
+        since = LogFilterTimestamp(after_=self._last - OVERLAP) if self._last else None
+        lines = LogFilter(flow_run_id=LogFilterFlowRunId(any_=[self.id]), timestamp=since)
+        offset = 0
+        while page := self.client.read_logs(lines, limit=PAGE, offset=offset):
+            for line in page:
+                if line.id not in self._told and line.name == "prefect.flow_runs":
+                    self.log(f"gpu | {line.message}")
+                self._told.add(line.id)
+                self._last = line.timestamp
+            offset += len(page)
+
+    def _end(self, state: State[Any]) -> State[Any]:
+        """Set the run to `state`, unless it has ended meanwhile, which the server checks; return its state."""
+        self.client.set_flow_run_state(self.id, state)
+        return self.client.read_flow_run(self.id).state or state

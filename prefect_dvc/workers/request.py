@@ -1,0 +1,162 @@
+"""The order that home sends to a GPU worker, and the remotes that a worker accepts in it.
+
+An order travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
+nothing: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
+
+    code     git remotes of the worker's clone, by name or by address                        `git remote add`
+    data     DVC remotes of the worker's clone, and the cache of a listed clone on the same host   `dvc remote add`
+    both     addresses in PREFECT_DVC_REMOTES, separated by commas
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dvc.config import Config
+
+from prefect_dvc.execution.reproduce import StageError
+from prefect_dvc.settings.resources import LABEL
+from prefect_dvc.workspace.git import END, git
+
+PROTOCOL = 4  # version of Order and of the steps on both sides; raise it when either changes
+REFS = "refs/prefect-dvc/handoff"
+LISTED = "PREFECT_DVC_REMOTES"  # the worker's setting
+NAME = r"((\w[\w.-]*/)*dvc\.yaml:)?\w[\w -]*(@[\w.+=,/ -]+)?"  # of a stage, as `dvc repro` takes it
+FORMS = {
+    "stage": (NAME, "the name of a stage, such as student, seeds@1 or models/dvc.yaml:student"),
+    "key": (r"[0-9a-f]{64}", "64 hexadecimal digits"),
+    "revision": (r"[0-9a-f]{40}([0-9a-f]{24})?", "the full hash of a commit"),
+    "ref": (rf"{REFS}/[0-9a-f]{{32}}", f"{REFS}/ with 32 hexadecimal digits"),
+    "code": (r"[^\x00-\x1f]+", "the name or the address of a git remote"),
+    "remote": (r"[^\x00-\x1f]+", "the address of a DVC remote"),
+}
+
+
+class HandoffError(StageError):
+    """The stage could not be handed off, or its result not brought home; nothing is wrong with the stage itself."""
+
+
+def seconds(name: str, default: float) -> float:
+    """Return the seconds that an environment variable sets; raises HandoffError if it is not a number above 0."""
+    given = os.environ.get(name, str(default))
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise HandoffError(f"{name}={given!r} is not a number of seconds; {default:g} is the default.")
+    return number
+
+
+@dataclass(frozen=True)
+class Order:
+    """A request to a worker. It travels as the parameters of a flow run, so it holds no secrets."""
+
+    stage: str
+    key: str
+    inputs: dict[str, str]  # the parts of the key, to tell why two keys differ
+    versions: dict[str, str]  # of Python and of the project's packages at home
+    revision: str
+    ref: str
+    code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
+    remote: str | None  # DVC remote by its address; None: the default one of each clone
+    force: bool
+    resources: dict[str, int]  # that the stage needs
+    timeout: float | None  # seconds that its command may take
+
+
+def read_order(given: Mapping[str, Any]) -> Order:
+    """Check the form of each field of an order that came with a flow run.
+
+    Args:
+        given: The fields of an `Order` by name; anybody may have sent them.
+
+    Returns:
+        The order; its remotes are not checked yet, see `code_remote` and `data_remote`.
+
+    Raises:
+        HandoffError: A field is missing, unknown, or malformed; the message has its name and its value.
+
+    Example:
+        >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        prefect_dvc.workers.request.HandoffError: The order lacks code, force, inputs, key, ref, remote, ...
+    """
+    names = {field.name for field in fields(Order)}
+    for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
+        if different:
+            raise HandoffError(
+                f"The order {word} {', '.join(sorted(different))}; check out the same revision of flows/ at home and "
+                "on the worker."
+            )
+    for name, (form, meaning) in FORMS.items():
+        value = given[name]
+        if not (name == "remote" and value is None) and not (isinstance(value, str) and re.fullmatch(form, value)):
+            raise HandoffError(f"The order's {name} is {value!r}; it must be {meaning}.")
+    if not isinstance(given["force"], bool):
+        raise HandoffError(f"The order's force is {given['force']!r}; it must be true or false.")
+    for name, meaning in (
+        ("inputs", "hashes by the names of inputs"),
+        ("versions", "versions by the names of packages"),
+    ):
+        pairs = given[name]
+        if not isinstance(pairs, Mapping) or not all(isinstance(part, str) for pair in pairs.items() for part in pair):
+            raise HandoffError(f"The order's {name} are {pairs!r}; they must be {meaning}.")
+    _check_limits(given)
+    return Order(**given)
+
+
+def _check_limits(given: Mapping[str, Any]) -> None:
+    """Raise HandoffError if the resources or the timeout of an order have another form."""
+    resources, timeout = given["resources"], given["timeout"]
+    if not isinstance(resources, Mapping) or not all(
+        isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
+        for name, amount in resources.items()
+    ):
+        raise HandoffError(f"The order's resources are {resources!r}; they must be whole numbers by name.")
+    if timeout is not None and (type(timeout) not in (int, float) or not timeout > 0):
+        raise HandoffError(f"The order's timeout is {timeout!r}; it must be a number of seconds.")
+
+
+def code_remote(order: Order, clone: Path) -> str:
+    """Return the git remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    return _listed(order.code, _code_remotes(clone), "code", f"git -C {clone} remote add NAME ADDRESS")
+
+
+def data_remote(order: Order, clone: Path) -> str | None:
+    """Return the DVC remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    if order.remote is None:
+        return None
+    remotes = Config(str(clone.absolute() / ".dvc"))["remote"]
+    caches = [f"{address}/.dvc/cache" for address in _code_remotes(clone) if Path(address).is_absolute()]
+    listed = [*(str(remote["url"]) for remote in remotes.values()), *caches, *_setting()]
+    return _listed(order.remote, listed, "data", f"dvc --cd {clone} remote add --local NAME ADDRESS")
+
+
+def _code_remotes(clone: Path) -> list[str]:
+    names = git(clone, "remote").split()
+    return [*names, *(git(clone, "remote", "get-url", END, name) for name in names), *_setting()]
+
+
+def _setting() -> list[str]:
+    return [address.strip() for address in os.environ.get(LISTED, "").split(",") if address.strip()]
+
+
+def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
+    """Return the entry of `listed` that is `asked`: the same text, or another path of the same directory."""
+    known = list(dict.fromkeys(listed))
+    for entry in known:
+        if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):
+            return entry
+    raise HandoffError(
+        f"The order's {what} would come from '{asked}', which is not on this worker's list; the list has "
+        f"{', '.join(known) or 'nothing'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
+        f"{LISTED}={asked!r}."
+    )
+
+
+def _same_directory(listed: str, asked: str) -> bool:
+    return Path(asked).is_absolute() and Path(listed).resolve() == Path(asked).resolve()

@@ -1,0 +1,236 @@
+"""Bring a kept run back to the workspace: its parameters, dvc.lock and reports, and the outputs of its own stages.
+
+Nothing is written before all of it is known to be safe. A file is only replaced or removed if it can be had again: its
+content is in DVC's cache or in git, or it is an output that nobody has edited since DVC noted it. Whatever else lies in
+the way is named, and the run stays kept.
+
+A kept run notes its outputs in the message of its commit, since dvc.lock has those of all stages:
+
+    Run 20261121-153012-3fa2
+
+    {"model.bin": {"now": "7d8f...", "was": "09b1...", "cached": true}}
+"""
+
+import json
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dvc.fs import localfs
+from dvc.repo import Repo
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_objects.fs.generic import transfer
+
+from prefect_dvc.workspace.contents import MD5, Content, cached, contents
+from prefect_dvc.workspace.directory import REFS, RUNS, locked
+from prefect_dvc.workspace.git import END, WorkspaceError, changed, git, has_content, paths
+from prefect_dvc.workspace.inputs import copy
+from prefect_dvc.workspace.snapshot import commit_of_run, dvc_at_rest, snapshot
+
+SHOWN = 10  # files that an error names
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output of a kept run.
+
+    Args:
+        now: DVC's hash of it.
+        was: That before the run, None if dvc.lock had none.
+        cached: Whether it is in DVC's cache; otherwise git has it, or the directory of the run.
+        executable: Whether it is a file that the system runs.
+    """
+
+    now: str
+    was: str | None
+    cached: bool = True
+    executable: bool = False
+
+
+Outputs = Mapping[str, Output]  # by path from the top of the repository
+
+
+def keep(root: Path, directory: Path, name: str, outputs: Outputs) -> str:
+    """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit."""
+    noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
+    revision = commit_of_run(directory, f"Run {name}\n\n{noted}\n")
+    git(root, "update-ref", END, f"{REFS}/{name}", revision)
+    return revision
+
+
+def recorded_outputs(repo: Repo) -> dict[str, str]:
+    """Return DVC's hashes of all outputs that dvc.lock and the .dvc files have, by path."""
+    return {path: out.hash_info.value for path, out in _outputs(repo.index.stages, repo.root_dir) if out.hash_info}
+
+
+def noted_outputs(repo: Repo, names: Collection[str], before: Mapping[str, str]) -> Outputs:
+    """Return the outputs of the stages `names`, as dvc.lock and the .dvc files have them now."""
+    found = _outputs((node for node in repo.index.stages if node.addressing in names), repo.root_dir)
+    return {
+        path: Output(out.hash_info.value, before.get(path), bool(out.use_cache), bool(out.meta and out.meta.isexec))
+        for path, out in found
+        if out.hash_info
+    }
+
+
+def _outputs(nodes: Iterable[Any], top: str) -> Iterator[tuple[str, Any]]:
+    for node in nodes:
+        for out in node.outs:
+            if out.protocol == "local" and Path(out.fs_path).is_relative_to(top):
+                yield Path(out.fs_path).relative_to(top).as_posix(), out
+
+
+def outputs_of(root: Path, name: str) -> Outputs:
+    """Return the outputs that a kept run has noted; raises WorkspaceError if there is no such run, or no note."""
+    message = git(root, "log", "-1", "--format=%b", END, f"{REFS}/{name}")
+    try:
+        return {path: Output(**noted) for path, noted in json.loads(message).items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        tag = f"{REFS.removeprefix('refs/tags/')}/{name}"
+        raise WorkspaceError(
+            f"Run {name} was kept by an earlier version, without a list of its outputs. Its dvc.lock is in the tag "
+            f"{tag}: git show {tag}:dvc.lock > dvc.lock, then dvc checkout."
+        ) from error
+
+
+def apply_run(root: Path, name: str) -> None:
+    """Bring run `name` back to the workspace.
+
+    Raises WorkspaceError, and changes nothing, if the workspace has changed one of the run's files since, if a file of
+    the user's own lies in the place of an output, or if an output is not to be had any more.
+    """
+    after = git(root, "rev-parse", "--verify", END, f"{REFS}/{name}")
+    before = git(root, "rev-parse", "--verify", END, f"{after}^")
+    outputs = outputs_of(root, name)
+    with locked(root / RUNS / "workspace", how=0):  # wait for another run that is brought back
+        files = changed(root, before, after)
+        _refuse_changed(root, name, files, before, after)
+        with dvc_at_rest(root), Repo(str(root)) as repo:
+            in_git = set(paths(git(root, "ls-tree", "-r", "-z", "--name-only", END, after)))
+            wanted = {path: out for path, out in outputs.items() if out.cached or not _within(path, in_git)}
+            changes = [_change(repo, root / RUNS / name, path, out) for path, out in wanted.items()]
+            _refuse_lost(name, changes)
+            _refuse_unsaved(repo, name, changes)
+            if files:
+                _restore(root, after, sorted(files), stage=bool(repo.config["core"].get("autostage")))
+            for change in changes:
+                _make(repo, change)
+
+
+def _within(path: str, files: Collection[str]) -> bool:
+    return path in files or any(file.startswith(f"{path}/") for file in files)
+
+
+def _restore(root: Path, revision: str, files: Sequence[str], *, stage: bool) -> None:
+    where = ["--worktree", *["--staged"] * stage]
+    listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
+    git(root, "restore", f"--source={revision}", *where, *listed, given="\0".join(files), GIT_LITERAL_PATHSPECS="1")
+
+
+def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
+    """Refuse if the workspace has changed a file of the run since; one that is as the run has made it is no matter."""
+    now = snapshot(root)
+    touched = files & changed(root, before, now) & changed(root, after, now)
+    known = set(paths(git(root, "ls-tree", "-r", "-z", "--name-only", END, now)))
+    touched |= {path for path in files - known if (root / path).is_file() and not has_content(root, root / path)}
+    if touched:
+        raise WorkspaceError(
+            f"The workspace has changed {', '.join(sorted(touched))} since run {name} began. Commit or move the "
+            f"changes, then bring the run back: prefect-dvc apply {name}"
+        )
+
+
+@dataclass
+class _Change:
+    """What is to be done to one output of the workspace: files by name below `path`, "" of a file."""
+
+    path: Path
+    output: Output
+    target: Content | None  # None if it is not to be had any more
+    source: Path | None  # in the run's directory; None if the files come from DVC's cache
+    write: list[str] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)  # hashes of the files that are there now, and would go
+
+
+def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
+    place = Path(repo.root_dir) / path
+    target, source = cached(repo, output.now), None
+    if target is None and not output.cached and (found := contents(repo, directory / path)).total == output.now:
+        target, source = found, directory / path
+    if target is None:
+        return _Change(place, output, None, None)
+    now = Content() if place.is_symlink() else contents(repo, place)
+    write = [name for name, oid in target.files.items() if now.files.get(name) != oid]
+    additional = [name for name in now.files if name not in target.files]
+    another_kind = ("" in now.files) != ("" in target.files)
+    remove = additional if output.now != output.was or another_kind else []  # or they may stay beside the others
+    edited = output.cached or now.total != output.was
+    replaced = {name: oid for name, oid in now.files.items() if edited and (name in write or name in remove)}
+    return _Change(place, output, target, source, write, remove, replaced)
+
+
+def _refuse_lost(name: str, changes: Iterable[_Change]) -> None:
+    lost = [str(change.path) for change in changes if change.target is None]
+    if lost:
+        raise WorkspaceError(
+            f"Outputs of run {name} are not to be had any more: {_shown(lost)}. If a DVC remote has them, `dvc fetch` "
+            "brings them; otherwise run again."
+        )
+
+
+def _refuse_unsaved(repo: Repo, name: str, changes: Iterable[_Change]) -> None:
+    """Refuse to replace a file that is in neither DVC's cache nor git."""
+    root = Path(repo.root_dir)
+    files = [
+        (change.path / file if file else change.path, oid)
+        for change in changes
+        for file, oid in change.replaced.items()
+    ]
+    unsaved = [str(file.relative_to(root)) for file, oid in files if not _is_saved(repo, root, file, oid)]
+    if unsaved:
+        raise WorkspaceError(
+            f"Run {name} would replace files of which neither DVC's cache nor git has a copy: {_shown(unsaved)}. Move "
+            f"them elsewhere, or `git add` them, then bring the run back: prefect-dvc apply {name}"
+        )
+
+
+def _file(path: Path, name: str) -> Path:
+    return path / name if name else path
+
+
+def _is_saved(repo: Repo, root: Path, file: Path, oid: str) -> bool:
+    return bool(repo.cache.local.exists(oid)) or has_content(root, file)
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join([*names[:SHOWN], *[f"and {len(names) - SHOWN} more"] * (len(names) > SHOWN)])
+
+
+def _make(repo: Repo, change: _Change) -> None:
+    """Write the files of an output that differ, and remove those that it does not have any more."""
+    assert change.target is not None
+    if change.path.is_symlink() and (change.write or change.remove):
+        change.path.unlink()
+    for name in change.remove:
+        _file(change.path, name).unlink()
+    if "" not in change.target.files and not change.path.is_dir():
+        change.path.mkdir(parents=True)
+    for name in change.write:
+        file = _file(change.path, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_dir() and not any(each.is_file() for each in file.rglob("*")):
+            shutil.rmtree(file)
+        file.unlink(missing_ok=True)
+        if change.source is not None:
+            copy(change.source, _file(change.source, name), file)
+        else:
+            store = repo.cache.local
+            transfer(
+                store.fs, store.oid_to_path(change.target.files[name]), localfs, str(file), links=store.cache_types
+            )
+        repo.state.save(str(file), localfs, HashInfo(MD5, change.target.files[name]))
+    if change.output.executable:
+        change.path.chmod(change.path.stat().st_mode | 0o111)

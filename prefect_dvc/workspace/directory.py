@@ -1,0 +1,159 @@
+"""A run's own directory: a git worktree of a snapshot of the workspace, which shares its DVC cache.
+
+    workspace ──snapshot──> commit (uncommitted changes too) ──> .dvc/tmp/runs/NAME   the run works here
+        ^                                                             │
+        └────────────── apply (only when asked) <── keep: refs/tags/prefect-dvc/runs/NAME
+
+Runs and developers do not interfere: each has its own files, and DVC's cache takes objects from many at once. Files
+that git does not track but a run needs are copied (workspace/inputs.py); those of `paths.brought` of flows.yaml
+are hard-linked, which costs nothing, and is right if stages replace these files and never change them. A state that is
+changed in place, such as that of a crawl (`paths.shared`), is one for the workspace and all runs. A killed run leaves
+it as a killed stage of the workspace does.
+"""
+
+import fcntl
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from configobj import ConfigObj
+from dvc.config import Config, _pack_named
+
+from prefect_dvc.settings.flows_yaml import read_config
+from prefect_dvc.workspace.git import END, WorkspaceError, git
+from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
+
+RUNS = Path(".dvc/tmp/runs")
+REFS = "refs/tags/prefect-dvc/runs"  # tags, since `dvc gc` keeps only the objects of branches
+KEPT_DAYS = 7.0
+
+
+@contextmanager
+def worktree(root: Path, revision: str, name: str) -> Iterator[Path]:
+    """Make the directory of run `name` at `revision`; it stays for inspection until `prune` finds it old."""
+    directory, paths = root.absolute() / RUNS / name, read_config(root).paths
+    _refuse_submodule(root)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with locked(directory):
+        git(root, "worktree", "add", "--quiet", "--detach", END, str(directory), revision)
+        bring_repositories(root, directory)
+        bring_parameter_files(root, directory)
+        _share_cache(root, directory)
+        if paths.shared is not None:
+            _share(root / paths.shared, directory / paths.shared)
+        for path in paths.brought:
+            _link_newer(root / path, directory / path)
+        try:
+            yield directory
+        finally:
+            for path in paths.returned:
+                _link_newer(directory / path, root / path)
+
+
+def _refuse_submodule(root: Path) -> None:
+    """Raise WorkspaceError in a submodule: its worktrees share core.worktree, by which DVC finds a wrong place."""
+    if whole := git(root, "rev-parse", "--show-superproject-working-tree"):
+        address = git(root, "config", "--default", ".", "remote.origin.url")
+        raise WorkspaceError(
+            f"{root} is a submodule of {whole}, and DVC cannot work in the worktrees of a submodule. Run the flows "
+            f"in a separate clone: git clone {address}"
+        )
+
+
+class _Config(Config):  # type: ignore[misc]
+    """DVC's configuration, which can only write ASCII, in UTF-8, as DVC reads it."""
+
+    def _save_config(self, level: str, conf_dict: dict[str, Any]) -> None:
+        with Path(self.files[level]).open("wb") as file:
+            ConfigObj(_pack_named(conf_dict), encoding="utf-8").write(file)
+
+
+def _share_cache(root: Path, directory: Path) -> None:
+    """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type).
+
+    Hard links by default would save copies, but a stage that changes its input in place would change the cache.
+    """
+    own = Config(str(root.absolute() / ".dvc"))
+    cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
+    with _Config(str(directory / ".dvc")).edit("local") as settings:
+        settings.update(core=own["core"], remote=own["remote"], cache=cache)
+
+
+def _share(place: Path, link: Path) -> None:
+    """Let the run use a directory of the workspace itself."""
+    place.mkdir(parents=True, exist_ok=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(place.absolute(), target_is_directory=True)
+
+
+def _link_newer(source: Path, target: Path) -> None:
+    """Hard-link every file of `source` that is missing or older in `target`; copy between file systems."""
+    for file in source.rglob("*") if source.is_dir() else []:
+        place = target / file.relative_to(source)
+        if file.is_dir() or file.name.endswith(".partial"):
+            continue
+        if place.exists() and place.stat().st_mtime_ns >= file.stat().st_mtime_ns:
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        linked = place.with_name(f".{place.name}.partial")
+        linked.unlink(missing_ok=True)
+        try:
+            linked.hardlink_to(file)
+        except OSError:
+            shutil.copy2(file, linked)
+        linked.replace(place)
+
+
+@contextmanager
+def locked(directory: Path, how: int = fcntl.LOCK_NB) -> Iterator[None]:
+    """Hold `directory`.lock, which the system releases when the process ends, however it ends."""
+    with directory.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | how)
+        yield
+
+
+def prune(root: Path, days: float = KEPT_DAYS) -> list[str]:
+    """Remove the directories of runs that no process works in and that are older than `days`; return their names."""
+    removed = []
+    for lock in sorted((root / RUNS).glob("*.lock")):
+        if time.time() - lock.stat().st_mtime < days * 86_400:
+            continue
+        with suppress(BlockingIOError), locked(lock.with_suffix("")):  # a running run holds its lock
+            directory = lock.with_suffix("")
+            if directory.exists():
+                shutil.rmtree(directory)  # git would refuse one that has lost its .git, or that has submodules
+            lock.unlink()
+            removed.append(directory.name)
+    git(root, "worktree", "prune")
+    return removed
+
+
+def retire(root: Path, days: float, number: int) -> list[str]:
+    """Delete the tags of kept runs that are older than `days` and not among the newest `number`.
+
+    A promoted model has a commit and tags of its own, and stays. The data of the others goes with the next `dvc gc`.
+
+    Args:
+        root: The workspace.
+        days: Every younger run is kept.
+        number: So many are kept, however old.
+
+    Returns:
+        The names of the runs, the oldest first.
+
+    Example:
+        >>> retire(Path.cwd(), days=90, number=100)  # doctest: +SKIP
+        ['20260801-030012-3fa2']
+    """
+    names = [
+        ref.removeprefix(f"{REFS}/") for ref in git(root, "for-each-ref", "--format=%(refname)", END, REFS).split()
+    ]
+    oldest = f"{datetime.now() - timedelta(days=days):%Y%m%d-%H%M%S}"  # a name begins with its time
+    retired = [name for name in sorted(names)[: max(0, len(names) - number)] if name < oldest]
+    for name in retired:
+        git(root, "update-ref", "-d", END, f"{REFS}/{name}")
+    return retired

@@ -1,0 +1,286 @@
+"""What a run needs beyond git and DVC's cache, so that each stage reads the bytes that `dvc repro` would read.
+
+    in git                                   the snapshot has it
+    tracked by DVC, as the .dvc file says    DVC takes it out of its cache
+    tracked by DVC, and edited since         copied; DVC hashes it there, and updates the .dvc file, as `dvc repro` does
+    ignored by git, wholly or in part        copied
+    in a submodule, or a repository inside   copied, without its .git
+    a link that leads out of the repository  made again, so that it leads to the same place
+    outside, by a relative path              refused: the directory of a run lies elsewhere
+
+Copied, not linked: what a stage does to a file in its run must not happen to the user's. File systems that can share
+the bytes of two files (Btrfs, XFS, APFS) do.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dvc.dependency.db import AbstractDependency
+from dvc.dependency.repo import RepoDependency
+from dvc.repo import Repo
+
+from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.workspace.contents import contents, recorded
+from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, git, ignored, paths, special_entries
+
+SHARE_BYTES = 0x40049409  # ioctl FICLONE
+LARGE = 100 * 10**6  # bytes; a copy of more is worth a hint
+GIT = ".git"  # of a submodule or a repository in the workspace
+Log = Callable[[str], None]
+
+
+def bring_repositories(root: Path, directory: Path) -> None:
+    """Fill the submodules of a run's directory from the workspace, and mend the links that lead out of it."""
+    for path, mode in special_entries(directory, "HEAD").items():
+        if mode == REPOSITORY:
+            _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
+        elif mode == LINK and _leads_out(root, path):
+            (directory / path).unlink()
+            (directory / path).symlink_to((root / path).resolve())
+
+
+def _leads_out(root: Path, path: str) -> bool:
+    link = root / path
+    return link.is_symlink() and not link.readlink().is_absolute() and not _inside(link.resolve(), root.resolve())
+
+
+def _inside(path: Path, place: Path) -> bool:
+    return path == place or place in path.parents
+
+
+def bring_parameter_files(root: Path, directory: Path) -> None:
+    """Copy the files without which DVC cannot read the graph, if git ignores them: params.yaml, and those of `vars`."""
+    for file in paths(git(directory, "ls-files", "-z", "--", "dvc.yaml", "**/dvc.yaml")):
+        place = Path(file).parent
+        for name in ["params.yaml", *_named_files(directory / file)]:
+            path = Path(os.path.normpath(place / name))
+            if (root / path).is_file() and not (directory / path).exists() and ".." not in path.parts:
+                copy(root, root / path, directory / path)
+
+
+def _named_files(file: Path) -> Iterator[str]:
+    """Yield the files that `vars` and `params` of a dvc.yaml name; one that cannot be read is left to DVC."""
+    try:
+        content = read_yaml(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return
+    stages = content.get("stages") if isinstance(content, Mapping) else None
+    entries = [content, *(stages.values() if isinstance(stages, Mapping) else ())]
+    for entry in entries:
+        body = entry.get("do", entry) if isinstance(entry, Mapping) else {}
+        for value in [*_list(body, "vars"), *_list(body, "params")]:
+            if isinstance(value, str):
+                yield value.partition(":")[0]
+            elif isinstance(value, Mapping):
+                yield from map(str, value)
+
+
+def _list(body: Any, key: str) -> list[Any]:
+    found = body.get(key) if isinstance(body, Mapping) else None
+    return found if isinstance(found, list) else []
+
+
+@dataclass
+class _Copied:
+    """What was copied, by the path of the input."""
+
+    files: int = 0
+    size: int = 0
+    named: list[str] = field(default_factory=list)
+
+    def add(self, path: str, sizes: Sequence[int]) -> None:
+        if sizes:
+            self.files, self.size = self.files + len(sizes), self.size + sum(sizes)
+            self.named.append(path)
+
+
+def bring_inputs(repo: Repo, stages: Sequence[Any], root: Path, log: Log, *, edited: bool = True) -> None:
+    """Copy what the stages of a run read, and git and DVC's cache do not have, from the workspace.
+
+    Args:
+        repo: That of the run's directory, with everything checked out that DVC has.
+        stages: DVC's stages of the run, each after its upstream.
+        root: The workspace.
+        log: Told what was copied.
+        edited: Whether data that the workspace has edited replaces that of the .dvc files; not for a run of a commit.
+
+    Raises:
+        WorkspaceError: An input lies outside of the repository, by a relative path, or could not be had.
+    """
+    top = Path(repo.root_dir)
+    _refuse_outside(stages, top)
+    outs = (out for node in repo.index.stages for out in _files(node.outs) if _is_made(node, out))
+    made = {path for out in outs if (path := _relative(out, top)) is not None}
+    wanted = _wanted(stages, made, top, root)
+    _bring_ignored(wanted, made, root, top, log)
+    if edited:
+        _bring_edited(stages, root, top, log)
+    _make_places(stages, root, top)
+    read = {path for node in stages for dep in _files(node.deps) if (path := _relative(dep, top)) is not None}
+    if missing := sorted(path for path in read if _is_missing(path, root, top) and not _overlaps(path, made)):
+        raise WorkspaceError(
+            f"The workspace has {', '.join(missing)}, which a stage reads, but neither git nor DVC has it, and it "
+            "could not be copied: `dvc add` it, or name it under paths.brought in flows.yaml."
+        )
+
+
+def _is_missing(path: str, root: Path, top: Path) -> bool:
+    return (root / path).exists() and not (top / path).exists()
+
+
+def _files(entries: Iterable[Any]) -> list[Any]:
+    """Return the inputs or outputs that are local files."""
+    return [
+        one for one in entries if not isinstance(one, RepoDependency | AbstractDependency) and one.protocol == "local"
+    ]
+
+
+def _relative(entry: Any, top: Path) -> str | None:
+    """Return the path of an input or output from the top of the repository; None if it lies outside."""
+    path = Path(entry.fs_path)
+    return path.relative_to(top).as_posix() if _inside(path, top) else None
+
+
+def _is_made(node: Any, out: Any) -> bool:
+    """Return whether DVC brings an output: one that a command makes anew and that the cache has."""
+    return bool(node.cmd and not node.frozen and out.use_cache and not out.persist)
+
+
+def _refuse_outside(stages: Sequence[Any], top: Path) -> None:
+    for node in stages:
+        for entry in _files([*node.deps, *node.outs]):
+            if _relative(entry, top) is None and not Path(entry.def_path).is_absolute():
+                raise WorkspaceError(
+                    f"Stage '{node.addressing}' has {entry.def_path}, which lies outside of the repository. The "
+                    "directory of a run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace "
+                    "itself: python -m prefect_dvc.terminal STAGE"
+                )
+
+
+def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set[str]:
+    """Return the paths that the stages read and DVC does not make, with those to which links in them lead."""
+    entries = [dep for node in stages for dep in _files(node.deps)]
+    entries += [out for node in stages for out in _files(node.outs) if not _is_made(node, out)]
+    found = {path for entry in entries if (path := _relative(entry, top)) is not None}
+    links = [path for path, mode in special_entries(top, "HEAD").items() if mode == LINK]
+    while True:
+        followed = found | {link for link in links if _overlaps(link, found)}
+        followed |= {target for path in followed if (target := _target(root, path)) is not None}
+        if followed == found:
+            return {path for path in found if not any(path.startswith(f"{one}/") for one in made)} - made
+        found = followed
+
+
+def _target(root: Path, path: str) -> str | None:
+    """Return the place in the workspace to which a path leads over links."""
+    with suppress(OSError, RuntimeError):  # links in a circle
+        real = (root / path).resolve()
+        if _inside(real, root.resolve()):
+            return real.relative_to(root.resolve()).as_posix()
+    return None
+
+
+def _overlaps(path: str, others: Iterable[str]) -> bool:
+    """Return whether a path is one of the others, lies in one, or around one."""
+    return any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in others)
+
+
+def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log: Log) -> None:
+    """Copy the files below the paths that git ignores, but not what DVC makes."""
+    copied = _Copied()
+    around = {parent.as_posix() for path in wanted for parent in Path(path).parents} | wanted
+    for entry in ignored(root):
+        inside = [parent for parent in [entry, *(p.as_posix() for p in Path(entry).parents)] if parent in wanted]
+        places = [entry] if inside else [path for path in wanted if path.startswith(f"{entry}/")] * (entry in around)
+        for place in sorted(places):
+            skip = _skipped(root, made)
+            copied.add(place, _copy_all(root, root / place, top / place, skip))
+    if copied.files:
+        hint = ". To have it linked instead, name it under paths.brought in flows.yaml" * (copied.size > LARGE)
+        log(
+            f"Copied from the workspace, since git ignores it: {', '.join(copied.named)} ({copied.files} files, "
+            f"{copied.size / 1e6:,.1f} MB){hint}."
+        )
+
+
+def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
+    """Return whether a file or directory of the workspace is not to be copied."""
+    return lambda file: file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
+
+
+def _bring_edited(stages: Sequence[Any], root: Path, top: Path, log: Log) -> None:
+    """Replace the data of .dvc files, and of stages that DVC does not run anew, by that of the workspace."""
+    with Repo(str(root)) as workspace:
+        for node in stages:
+            for out in _files(node.outs):
+                path = _relative(out, top)
+                if path is None or _is_made(node, out) or not out.use_cache or not (root / path).exists():
+                    continue
+                before, now = recorded(out), contents(workspace, root / path, out.hash_name)
+                if before.total == now.total and (top / path).exists():
+                    continue
+                _replace(before.files, now.files, root, path, top)
+                if before.total != now.total:
+                    log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
+
+
+def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:
+    """Make a path in the run what it is in the workspace; files of equal hashes stay."""
+    source, target = root / path, top / path
+    for name in before.keys() - now.keys() if target.exists() else ():
+        file = target / name if name else target
+        shutil.rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink(missing_ok=True)
+    for name, oid in now.items():
+        place = target / name if name else target
+        if before.get(name) != oid or not place.exists():
+            copy(root, source / name if name else source, place)
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+
+
+def _make_places(stages: Sequence[Any], root: Path, top: Path) -> None:
+    """Make the directories that the workspace has and git, which knows no empty ones, does not."""
+    places = {Path(node.wdir) for node in stages} | {
+        Path(entry.fs_path) for node in stages for entry in _files(node.deps)
+    }
+    places |= {Path(out.fs_path).parent for node in stages for out in _files(node.outs)}
+    for place in places:
+        if _inside(place, top) and (root / place.relative_to(top)).is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+
+
+def _copy_all(root: Path, source: Path, target: Path, skip: Callable[[Path], bool]) -> list[int]:
+    """Copy a file of the workspace, or all files of a directory, that the target lacks; return their sizes."""
+    if skip(source):
+        return []
+    if source.is_symlink() or not source.is_dir():
+        if os.path.lexists(target) or not (source.is_symlink() or source.is_file()):
+            return []  # there already; or a pipe or a socket, which no stage can read again
+        copy(root, source, target)
+        return [0 if source.is_symlink() else source.stat().st_size]
+    target.mkdir(parents=True, exist_ok=True)
+    return [size for each in sorted(source.iterdir()) for size in _copy_all(root, each, target / each.name, skip)]
+
+
+def copy(root: Path, source: Path, target: Path) -> None:
+    """Copy a file of the workspace with its times and its mode; a link out of the workspace leads to the same place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(target):
+        target.unlink()
+    if source.is_symlink():
+        inside = _inside(source.resolve(), root.resolve())
+        target.symlink_to(source.readlink() if inside else source.resolve())
+        return
+    with source.open("rb") as given, target.open("wb") as taken:
+        try:
+            fcntl.ioctl(taken.fileno(), SHARE_BYTES, given.fileno())
+        except OSError:  # not on this file system
+            shutil.copyfileobj(given, taken, 2**20)
+    shutil.copystat(source, target)

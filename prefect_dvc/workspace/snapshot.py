@@ -1,0 +1,89 @@
+"""A commit of the workspace as it is, with uncommitted and new files; neither a branch nor the index changes."""
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dvc.config import Config
+from dvc.lock import make_lock
+
+from prefect_dvc.execution.locks import clear_lock
+from prefect_dvc.workspace.git import END, REPOSITORY, WorkspaceError, git, special_entries, without
+
+
+def snapshot(root: Path) -> str:
+    """Return a commit of the current workspace: HEAD, or a child of it with the uncommitted and the new files."""
+    head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
+    refuse_read_only(root)
+    with dvc_at_rest(root):
+        tree = _tree(root)
+    return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
+
+
+def commit_of_run(directory: Path, message: str) -> str:
+    """Return a commit of the files of a run's directory.
+
+    Submodules, and links that lead out of the repository, are those of its HEAD: the run has others in their places.
+    """
+    entries = special_entries(directory, "HEAD")
+    foreign = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
+    return commit(directory, _tree(directory, foreign), message)
+
+
+def _leads_out(directory: Path, path: str) -> bool:
+    return not (directory / path).resolve().is_relative_to(directory.resolve())
+
+
+def refuse_read_only(root: Path) -> None:
+    """Raise WorkspaceError if this process may not write to the workspace: a read-only mount, or another's files."""
+    if not (root / ".dvc").is_dir():
+        raise WorkspaceError(f"{root} is not a DVC repository: call `dvc init` there, and commit its files.")
+    try:
+        (root / ".dvc/tmp").mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=root / ".dvc/tmp"):
+            pass
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        raise WorkspaceError(
+            f"{root / '.dvc/tmp'} cannot be written ({error.strerror}), and a run writes to .dvc and .git of its "
+            "workspace. Start it in a clone that you may write to."
+        ) from error
+
+
+@contextmanager
+def dvc_at_rest(root: Path) -> Iterator[None]:
+    """Wait for DVC's lock and hold it: DVC writes dvc.lock in place, and nobody may read half of it.
+
+    DVC releases the lock while a stage works.
+    """
+    temporary = root / ".dvc/tmp"
+    temporary.mkdir(exist_ok=True)
+    clear_lock(temporary)
+    hardlink = Config(str(root.absolute() / ".dvc"))["core"].get("hardlink_lock", False)
+    with make_lock(str(temporary / "lock"), str(temporary), friendly=True, hardlink_lock=hardlink, wait=True):
+        yield
+
+
+def _tree(root: Path, foreign: list[str] | None = None) -> str:
+    """Write a tree of the files that git tracks or would add, but `foreign`; a copy of the index takes the changes."""
+    own = root / git(root, "rev-parse", "--git-path", "index")
+    with tempfile.TemporaryDirectory() as directory:
+        index = Path(directory) / "index"
+        if own.exists():  # with what was added by force, and with the times by which git knows unchanged files
+            shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
+        else:
+            git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
+        git(root, "add", "--all", "--", *without(foreign or ()), GIT_INDEX_FILE=str(index))
+        return git(root, "write-tree", GIT_INDEX_FILE=str(index))
+
+
+def commit(root: Path, tree: str, message: str) -> str:
+    """Make a child of HEAD that is on no branch."""
+    author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
+    committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
+    arguments = ["commit-tree", "-p", "HEAD", "-F", "-", END, tree]
+    return git(root, *arguments, given=message, **author, **committer)

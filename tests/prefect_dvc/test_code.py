@@ -1,0 +1,90 @@
+"""Static checks of flows/: how its modules import one another, and how they call git."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+FLOWS = Path(__file__).parents[2] / "flows"
+SOURCES = sorted(FLOWS.rglob("*.py"))
+VALUE_FOLLOWS = {"-p", "-m", "--branch", "--points-at"}  # git reads the next argument as their value, hyphen or not
+
+
+def parse(source: Path) -> ast.Module:
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
+def module(source: Path) -> str:
+    return ".".join(source.relative_to(FLOWS.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(source: Path) -> set[str]:
+    """The modules of flows/ that `source` imports, at its top or inside a function."""
+    names: set[str] = set()
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names & MODULES
+
+
+MODULES = set(map(module, SOURCES)) - {"flows"}
+
+
+def test_imports_have_no_circle() -> None:
+    """No cycle at the top of a module, and none hidden inside a function."""
+    graph = nx.DiGraph({module(source): sorted(imported(source)) for source in SOURCES})
+    assert "prefect_dvc.workers.request" in graph["prefect_dvc.workers.handoff"]
+    assert list(nx.simple_cycles(graph)) == []
+
+
+def git_calls(source: Path) -> Iterator[ast.Call]:
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "git":
+            yield node
+
+
+def git_lists(source: Path) -> Iterator[list[ast.expr]]:
+    """List the arguments of every call of git: of `git(root, ...)`, and of lists that become such a call."""
+    for call in git_calls(source):
+        yield call.args[1:]
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.List) and any(isinstance(part, ast.Name) and part.id == "END" for part in node.elts):
+            yield node.elts
+
+
+def unguarded(arguments: list[ast.expr]) -> list[str]:
+    """List the arguments that git could read as an option: values without `--end-of-options` or `--` before them."""
+    found: list[str] = []
+    before = ""
+    for argument in arguments:
+        if ast.unparse(argument) in ("END", "'--'"):
+            break
+        literal = argument.value if isinstance(argument, ast.Constant) else None
+        prefix = isinstance(argument, ast.JoinedStr) and isinstance(argument.values[0], ast.Constant)
+        if literal is None and not prefix and before not in VALUE_FOLLOWS:
+            found.append(ast.unparse(argument))
+        before = str(literal)
+    return found
+
+
+# Lists of a checked form, spread into a call.
+SPREAD = {"*put", "*remove", "*push", "*options"}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=module)
+def test_git_takes_no_value_for_an_option(source: Path) -> None:
+    """Every value from outside, or computed, follows `--end-of-options` (fault 33)."""
+    wrong = [value for arguments in git_lists(source) for value in unguarded(arguments)]
+    assert set(wrong) <= SPREAD
+
+
+def test_the_rule_finds_an_unguarded_value() -> None:
+    bad, good = ast.parse('git(r, "fetch", order.code)\ngit(r, "fetch", END, order.code)').body
+    assert isinstance(bad, ast.Expr) and isinstance(bad.value, ast.Call)
+    assert isinstance(good, ast.Expr) and isinstance(good.value, ast.Call)
+    assert unguarded(bad.value.args[1:]) == ["order.code"]
+    assert unguarded(good.value.args[1:]) == []

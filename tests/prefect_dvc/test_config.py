@@ -1,0 +1,162 @@
+"""flows.yaml: what is refused, and how a repository without a check of its own changes its parameters."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prefect.utilities.schema_tools.validation import ValidationError, validate
+
+from prefect_dvc.settings.flows_yaml import Config, SettingsError, read_config
+from prefect_dvc.settings.parameters import configure, known_keys, profiles, sites
+from tests.workspace import ROOT
+
+from .conftest import write_yaml
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"registy": {}}, "flows.yaml has the unknown key 'registy'; did you mean 'registry'?"),
+        (
+            {"registry": {"metric": "m.json"}},
+            "registry has the unknown key 'metric'; did you mean 'metrics'?",
+        ),
+        ({"paths": {"brought": "data"}}, "paths.brought is 'data'; write a list"),
+        ({"paths": {"brought": ["../home"]}}, "paths.brought has '../home'; a path is relative to the repository"),
+        ({"report": "/etc/passwd"}, "report has '/etc/passwd'; a path is relative to the repository"),
+        ({"params": {"check": ["python", "x"]}}, "params.check is ['python', 'x']; it must be a text"),
+        ({"params": ["check"]}, "flows.yaml: params is ['check']; write values by name"),
+        ([1], "flows.yaml is [1]; write values by name"),
+        (
+            {"params": {"check": "python 'x"}},
+            """params.check is "python 'x", which is not a command: No closing quotation""",
+        ),
+        (
+            {"registry": {"tolerances": {"*": [1]}}},
+            "registry.tolerances has [1] for '*'; it must be a number, or",
+        ),
+        ({"registry": {"gains": {"*": True}}}, "registry.gains has True for '*'; it must be a number"),
+        ({"edition": {"limits": {"rows": None}}}, "edition.limits has None for 'rows'; it must be a number"),
+        ({"registry": {"former": {"a": 1}}}, "registry.former has 1 for 'a'; it must be a text"),
+    ],
+)
+def test_what_is_refused(content: Any, told: str, tmp_path: Path) -> None:
+    write_yaml(tmp_path / "flows.yaml", content)
+    with pytest.raises(SettingsError) as raised:
+        read_config(tmp_path)
+    assert told in str(raised.value)
+
+
+def test_a_file_that_is_not_yaml(tmp_path: Path) -> None:
+    for text in ("params: [", 'report: "\xe9"'):
+        (tmp_path / "flows.yaml").write_text(text, encoding="latin-1")
+        with pytest.raises(SettingsError, match=r"flows.yaml is not YAML"):
+            read_config(tmp_path)
+
+
+def test_without_a_file(tmp_path: Path) -> None:
+    assert read_config(tmp_path) == Config()
+    assert profiles(tmp_path) == sites(tmp_path) == []
+
+
+def test_our_own_file() -> None:
+    """Every path that it names is one of dvc.yaml, of conf/ or of .gitignore."""
+    config = read_config(ROOT)
+    known = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("dvc.yaml", ".gitignore"))
+    named = [config.report, config.registry.metrics, config.edition.counters, config.edition.overview]
+    assert all(path and path in known for path in named)
+    assert all((ROOT / str(folder)).is_dir() for folder in (config.params.profiles, config.params.sites))
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """Parameters, two profiles, and no command that checks."""
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "params.yaml").write_text("# Mine\ntrain:\n  rate: 0.5  # a comment\nnames: {}\n", encoding="utf-8")
+    write_yaml(tmp_path / "profiles/slow.yaml", {"train": {"rate": 0.25}})
+    write_yaml(tmp_path / "profiles/wrong.yaml", {"train": {"speed": 1}})
+    write_yaml(tmp_path / "flows.yaml", {"params": {"profiles": "profiles", "open": ["names"]}})
+    write_yaml(tmp_path / "dvc.yaml", {"stages": {}})
+    return tmp_path
+
+
+def test_a_profile_replaces_values(scratch: Path) -> None:
+    """The comments stay; an override goes on top of it, and a key may be added to an open section."""
+    configure(scratch, "slow", {"names.mine": 1})
+    text = (scratch / "params.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text) == {"train": {"rate": 0.25}, "names": {"mine": 1}}
+    assert "# Mine" in text and "# a comment" in text
+    configure(scratch, "slow", {"train": {"rate": 2}})
+    assert yaml.safe_load((scratch / "params.yaml").read_text(encoding="utf-8"))["train"] == {"rate": 2}
+
+
+@pytest.mark.parametrize(
+    ("profile", "overrides", "site", "told"),
+    [
+        (None, {"train.rat": 1}, None, "params.yaml has no key 'train.rat'; did you mean 'train.rate'?"),
+        (None, {"x": 1}, None, "params.yaml has no key 'x'; its sections are train, names."),
+        ("wrong", {}, None, "params.yaml has no key 'train.speed'"),
+        ("fast", {}, None, "'fast' is not a profile; the profiles are slow, wrong (`params.profiles` in flows.yaml)."),
+        ("slow", {}, "here", "flows.yaml has no command `params.use`"),
+    ],
+)
+def test_what_a_run_may_not_change(
+    scratch: Path, profile: str | None, overrides: dict[str, Any], site: str | None, told: str
+) -> None:
+    before = (scratch / "params.yaml").read_text(encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        configure(scratch, profile, overrides, site)
+    assert told in str(raised.value)
+    assert (scratch / "params.yaml").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("overrides", "unknown"),
+    [
+        ({}, None),
+        ({"train.rate": 1, "names.mine": {"any": 1}, "names": {"other": 2}}, None),
+        ({"train": {"rate": 1, "deep": {"depth": 2}, "deep.depth": 3}, "train.deep": {"depth": 4}}, None),
+        ({"train": {"opens": {"mine": 1}, "opens.other": 2}}, None),
+        ({"trane": {"rate": 1}}, "trane"),
+        ({"train": {"rat": 1}}, "rat"),
+        ({"train": {"deep": {"dept": 2}}}, "dept"),
+        ({"train": {"deep.dept": 2}}, "deep.dept"),
+        ({"train.deep": {"dept": 2}}, "dept"),
+    ],
+)
+def test_what_the_form_refuses(scratch: Path, overrides: dict[str, Any], unknown: str | None) -> None:
+    """Prefect checks the parameters of a run by this schema when the form is submitted."""
+    params = {"train": {"rate": 0.5, "deep": {"depth": 1}, "opens": {"ours": 1}}, "names": {"ours": 1}}
+    write_yaml(scratch / "params.yaml", params)
+    write_yaml(scratch / "flows.yaml", {"params": {"open": ["names", "train.opens"]}})
+    schema = {"type": "object", "properties": {"overrides": known_keys(scratch)}}
+    if unknown is None:
+        validate({"overrides": overrides}, schema, raise_on_error=True)
+    else:
+        with pytest.raises(ValidationError, match=rf"'{re.escape(unknown)}' is not"):
+            validate({"overrides": overrides}, schema, raise_on_error=True)
+
+
+def test_commands_of_the_repository(scratch: Path) -> None:
+    """One that is not there, and one that fails without a word, are named."""
+    write_yaml(scratch / "flows.yaml", {"params": {"check": "no-such-program"}})
+    with pytest.raises(SettingsError, match="`no-such-program` cannot be started: No such file"):
+        configure(scratch, None, {})
+    write_yaml(scratch / "flows.yaml", {"params": {"check": "python -c 'raise SystemExit(3)'"}})
+    with pytest.raises(SettingsError, match="ended with status 3"):
+        configure(scratch, None, {})
+    (scratch / "params.yaml").unlink()
+    with pytest.raises(SettingsError, match=r"params.yaml does not exist, so train.rate cannot change it"):
+        configure(scratch, None, {"train.rate": 1})
+
+
+@pytest.mark.parametrize(("text", "told"), [("[1, 2]", "has no values by name"), ("train: [", "is not YAML")])
+def test_parameters_that_are_none(scratch: Path, text: str, told: str) -> None:
+    """regression: a traceback, also at the start of a flow, which shows the parameters in its form."""
+    (scratch / "params.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=rf"params.yaml {told}"):
+        configure(scratch, None, {"train.rate": 1})
+    with pytest.raises(SettingsError, match=rf"params.yaml {told}"):
+        known_keys(scratch)

@@ -1,0 +1,97 @@
+"""prefect.yaml and the form of the flows agree with the code."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prefect.exceptions import PrefectHTTPStatusError
+from prefect.flows import Flow, load_flow_from_entrypoint
+
+from prefect_dvc.gpu_stage import COMMAND
+from prefect_dvc.pipeline_flow import AS_IT_STANDS, EVERYTHING, pipeline
+from prefect_dvc.server.database import SQLITE_RUNS
+
+from .handoff_server import Server
+
+ROOT = Path(__file__).parents[2]
+
+
+def deployments() -> dict[str, dict[str, Any]]:
+    content = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    return {deployment["name"]: deployment for deployment in content["deployments"]}
+
+
+def test_every_deployment_leads_to_a_flow() -> None:
+    """And its parameters are the flow's."""
+    assert set(deployments()) == {"pipeline", "retrain", "gpu-stage"}
+    for name, deployment in deployments().items():
+        flow: Flow[Any, Any] = load_flow_from_entrypoint(str(ROOT / deployment["entrypoint"]))
+        assert flow.name == name
+        assert set(deployment.get("parameters", {})) <= set(flow.parameters.properties)
+
+
+def test_a_repository_without_prefect_yaml() -> None:
+    """It gets the same flows, by the names of their modules, and no schedule."""
+    content = yaml.safe_load((ROOT / "prefect_dvc/deployments.yaml").read_text(encoding="utf-8"))
+    for given in content["deployments"]:
+        ours = deployments()[given["name"]]
+        assert given["entrypoint"] == ours["entrypoint"].replace(".py:", ".").replace("/", ".")
+        assert (given["work_pool"], given["pull"], "schedules" in given) == (ours["work_pool"], ours["pull"], False)
+    assert len(content["deployments"]) == len(deployments())
+
+
+def test_the_command_of_the_gpu_stage() -> None:
+    assert deployments()["gpu-stage"]["work_pool"]["job_variables"]["command"] == COMMAND
+
+
+def test_choices() -> None:
+    """The form offers the stages of dvc.yaml, and the profiles of conf/profile, a user's own included."""
+    profile = pipeline.parameters.model_dump()["properties"]["profile"]
+    target = pipeline.parameters.model_dump()["properties"]["target"]
+    assert {EVERYTHING, "student", "component_focus"} <= set(target["enum"])
+    assert profile["enum"] == [AS_IT_STANDS, *sorted(file.stem for file in (ROOT / "conf/profile").glob("*.yaml"))]
+
+
+def test_one_command_deploys(tmp_path: Path) -> None:
+    """regression: it failed before the workers had started, and PREFECT_DVC_CLONE sent all workers to one directory."""
+    server = Server(tmp_path)
+    server.start()
+    try:
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-m", "prefect_dvc.server.deploy"],
+                cwd=ROOT,
+                env=os.environ | server.environment | {"PREFECT_DVC_CLONE": str(tmp_path)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.stdout.split() == ["gpu-stage/gpu-stage", "pipeline/pipeline", "retrain/retrain"], done.stderr
+        with server.client() as client:
+            for deployment in client.read_deployments():
+                (step,) = deployment.pull_steps or []
+                assert [options["directory"] for options in step.values()] == ["{{ $PREFECT_DVC_CLONE }}"]
+                assert [schedule.active for schedule in deployment.schedules] in ([], [False])  # until switched on
+            (pipeline_id,) = (each.id for each in client.read_deployments() if each.name == "pipeline")
+            for known in ({"student.epochs": 1}, {"student": {"epochs": 1}}, {"encoders.mine.reference": "x"}):
+                client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": known})
+            for unknown in ({"student.epohs": 1}, {"student": {"epohs": 1}}):
+                with pytest.raises(PrefectHTTPStatusError, match="epohs"):
+                    client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": unknown})
+            pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
+            assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("address", ["chat.example.org/hook", "ftp://example.org", "https://"])
+def test_an_address_that_nobody_can_call(address: str) -> None:
+    """regression: it was taken, and each call failed unseen."""
+    command = [sys.executable, "-m", "prefect_dvc.server.deploy", "--webhook", address]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"'{address}' is not an address; it must begin with https:// or http://" in done.stderr

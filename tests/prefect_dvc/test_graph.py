@@ -1,0 +1,130 @@
+"""The graph as the flows see it."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dvc.repo import Repo
+
+from prefect_dvc.execution.graph import GraphError, Stage, read_graph, targets, unchanged
+from prefect_dvc.settings.resources import Needs
+
+from .conftest import CHAIN, make_repository, pipeline, set_param, stage, write_yaml
+
+GPU = Needs({"gpu": 1})
+ROOT = Path(__file__).parents[2]
+
+
+def graph(root: Path, target: str | None = None) -> list[Stage]:
+    with contextlib.chdir(root), Repo() as repo:
+        return read_graph(repo, target)
+
+
+def test_order_and_upstream(chain: Path) -> None:
+    assert graph(chain) == [
+        Stage("a", ()),
+        Stage("b", ("a",)),
+        Stage("c", ("a",)),
+        Stage("d", ("b", "c")),
+    ]
+    assert [found.name for found in graph(chain, "b")] == ["a", "b"]
+
+
+def test_matrix_and_gpu(tmp_path: Path) -> None:
+    """Each cell of a matrix is a stage; the matrix's own name means all of them."""
+    cell = stage("cell", "a", gpu=True) | {"matrix": {"size": [1, 2]}, "outs": ["${item.size}.txt"]}
+    root = make_repository(tmp_path / "workspace", {"a": stage("a"), "cell": cell, "other": stage("other")})
+    expected = [Stage("a", ()), Stage("cell@1", ("a",), GPU), Stage("cell@2", ("a",), GPU)]
+    assert graph(root, "cell") == expected
+    assert graph(root, "cell@2") == [expected[0], expected[2]]
+
+
+def test_other_needs(tmp_path: Path) -> None:
+    """fault 13: a value of another form is named with its stage."""
+    meta: dict[str, Any] = {
+        "resources": {"gpu": 2, "gpu_memory": "16GB", "licence": 1},
+        "retries": 2,
+        "timeout": "3h",
+        "mutex": "corpus",
+    }
+    root = make_repository(tmp_path / "workspace", {"a": stage("a", **meta), "b": stage("b", priority=1)})
+    a, b = graph(root)
+    assert a.needs == Needs(
+        {"gpu": 2, "gpu_memory": 16 * 10**9, "licence": 1}, retries=2, timeout=10800, mutex="corpus"
+    )
+    assert a.needs.labels == {"gpu": 2, "licence": 1}
+    assert b.needs == Needs(priority=1)
+    write_yaml(root / "dvc.yaml", {"stages": {"a": stage("a", timeout=3)}})
+    with pytest.raises(GraphError, match=r"`meta` of stage 'a': timeout is 3; write a number with its unit, as in 90s"):
+        graph(root)
+
+
+def test_the_project_itself() -> None:
+    """Every stage of this project's dvc.yaml, the teacher and the student on a GPU if there is one."""
+    stages = graph(ROOT)
+    names = [found.name for found in stages]
+    assert all(names.index(upstream) < names.index(found.name) for found in stages for upstream in found.upstream)
+    assert {"soft_labels", "student"} <= {found.name for found in stages if found.needs.labels}
+
+
+def test_an_unknown_target(chain: Path) -> None:
+    """fault 13: the nearest stage is named."""
+    write_yaml(chain / "dvc.yaml", {"stages": {"clean": stage("clean"), "crawl": stage("crawl")}})
+    with pytest.raises(GraphError, match=r"dvc.yaml has no stage 'cleam'; did you mean 'clean'\?"):
+        graph(chain, "cleam")
+    with pytest.raises(GraphError, match=r"no stage 'x'; the stages are clean, crawl"):
+        graph(chain, "x")
+
+
+@pytest.mark.parametrize("name", ["dvc.yaml", "dvc.lock"])
+def test_a_corrupted_file(chain: Path, name: str) -> None:
+    """fault 6: the error names the file."""
+    (chain / name).write_text("stages: [", encoding="utf-8")
+    with Repo(".") as repo, pytest.raises(GraphError, match=rf"{name}.* `dvc status` names the place"):
+        read_graph(repo)
+
+
+def test_unchanged(chain: Path) -> None:
+    """fault 8: a stage with a changed parameter or a lost or altered output is not, nor is one that depends on it."""
+    assert pipeline(chain, "--apply").returncode == 0
+
+    def names() -> set[str]:
+        with Repo() as repo:
+            return unchanged(repo, read_graph(repo))
+
+    assert names() == set(CHAIN)
+    set_param(chain, "b", value=2)
+    assert names() == {"a", "c"}
+    set_param(chain, "b", value=1)
+    (chain / "c.txt").unlink()
+    assert names() == {"a", "b"}
+    (chain / "c.txt").write_text("other\n", encoding="utf-8")
+    assert names() == {"a", "b"}
+
+
+def test_which_stage_makes_a_file(tmp_path: Path) -> None:
+    """So that a run without this stage shows no figures of the commit; also in a directory, a matrix, or a wdir."""
+    cell = {"matrix": {"size": [1, 2]}, "cmd": "true", "outs": ["${item.size}.txt"]}
+    inside = {"wdir": "sub", "cmd": "true", "metrics": [{"metrics.json": {"cache": False}}], "outs": ["reports"]}
+    root = make_repository(tmp_path / "workspace", {"cell": cell, "inside": inside, "none": {"cmd": "true"}})
+    (root / "sub").mkdir()
+
+    def makers(path: str) -> list[str]:
+        return [each.name for each in graph(root) if each.makes(path)]
+
+    assert makers("sub/metrics.json") == makers("sub/reports/counters/clean.json") == ["inside"]
+    assert makers("2.txt") == ["cell@2"]
+    assert makers("metrics.json") == makers("sub/report") == []
+    assert targets(root) == ["cell", "inside", "none"]
+    assert targets(root / "nowhere") == []
+
+
+@pytest.mark.parametrize("text", ["stages: [", "stages:\n", "stages: [a]\n", "7\n", ""])
+def test_a_graph_without_stages(text: str, tmp_path: Path) -> None:
+    """The form of a deployment reads the targets, also of a file that is none."""
+    (tmp_path / "dvc.yaml").write_text(text, encoding="utf-8")
+    try:
+        assert targets(tmp_path) == []
+    except GraphError as error:
+        assert "is not YAML" in str(error)

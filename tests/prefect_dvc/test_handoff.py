@@ -1,0 +1,618 @@
+"""The hand-off between two clones on one host: a real server, a real worker, real kills."""
+
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import dvc
+import pytest
+import yaml
+from prefect.client.schemas.objects import StateType
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.states import Crashed
+
+from prefect_dvc.execution.reproduce import Children, Outcome, StageError
+from prefect_dvc.gpu_stage import gpu_stage, offer_queue, queue_of
+from prefect_dvc.server.serve import origin_of
+from prefect_dvc.settings.resources import Needs
+from prefect_dvc.workers import handoff, pool, request
+from prefect_dvc.workers.capacity import Offer
+from prefect_dvc.workers.handoff import fetch, give, key_of, opened
+from prefect_dvc.workers.pool import Errand, Limits
+from prefect_dvc.workers.request import HandoffError
+from prefect_dvc.workspace.directory import REFS as KEPT
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
+
+from .conftest import git, make_repository, pipeline, set_param, stage
+from .handoff_server import Server, kill
+from .relay import Relay
+from .site import Site, dvc_
+
+LIMITED: dict[str, Any] = {"resources": {"gpu": 1}, "timeout": None}
+
+
+@pytest.fixture(scope="module")
+def relay() -> Relay:
+    """A link to the server, which a worker may use in place of its own address."""
+    return Relay()
+
+
+@pytest.fixture(scope="module")
+def server(relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("prefect")
+    server = Server(home, origin_of(relay.port))
+    with temporary_settings({PREFECT_API_URL: server.api, PREFECT_API_AUTH_STRING: server.key, PREFECT_HOME: home}):
+        server.start()
+        try:
+            server.deploy()
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def shared_site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    site = Site(server, tmp_path_factory.mktemp("site"))
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+@pytest.fixture
+def site(shared_site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """With an online worker, and stage g to be run."""
+    monkeypatch.setenv("STAGE_LOG", str(shared_site.ran_at_home))
+    monkeypatch.setattr(pool, "LIMITS", Limits(silence=LIMIT, server=LIMIT))
+    shared_site.ran_at_home.unlink(missing_ok=True)
+    shared_site.start_worker()
+    shared_site.change()
+    return shared_site
+
+
+def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
+    """The worker's clone is at another revision and has its own changes: home's present code runs.
+
+    Afterwards a plain `dvc repro` has nothing to do, and a finished run never becomes Crashed (fault 12).
+    """
+    code, other = site.home / "stage.py", site.clone / "stage.py"
+    original = code.read_text(encoding="utf-8")
+    code.write_text(original.replace("{name} {params", "{name}: {params"), encoding="utf-8")
+    other.write_text("raise SystemExit('the clone\\'s own code')", encoding="utf-8")
+    lines: list[str] = []
+    try:
+        assert site.hand_off(log=lines.append) is Outcome.RAN_ON_GPU
+        assert (site.home / "g.txt").read_text(encoding="utf-8") == f"a 1\ng: {site.value}\n"
+        assert "Stage 'g' didn't change, skipping" in dvc_("repro", "--single-item", "g", cwd=site.home)
+    finally:
+        code.write_text(original, encoding="utf-8")
+        git(site.clone, "checkout", "stage.py")
+    assert not site.ran_at_home.exists()
+    assert "gpu | g: at work" in lines
+    site.assert_clean()
+    with site.server.client() as client:
+        errand = Errand(client, site.server.runs()[-1].id, print, Limits(), queue_of(site.clone))
+        assert errand._end(Crashed(message="late")).type is StateType.COMPLETED
+
+
+def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
+    """regression: each member of the pool got GPU stages. Home asks none without one, and a worker refuses, too."""
+    runs = len(site.server.runs())
+    offered = Offer(cards=(0,), cpus=2, memory=8 * 10**9)
+    try:
+        offer_queue(site.clone, Offer(cpus=2, memory=8 * 10**9))
+        with pytest.raises(
+            HandoffError, match=r"no online worker has gpu: 1; the workers are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
+        ):
+            site.hand_off()
+        offer_queue(site.clone, offered)
+        with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; the workers are"):
+            site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
+        assert len(site.server.runs()) == runs
+        offer_queue(site.clone, replace(offered, others={"tpu": 1}))
+        with pytest.raises(
+            HandoffError, match=r"Refused: Stage 'g' needs tpu: 1, and this worker has gpu: 1, cpus: \d"
+        ):
+            site.hand_off(needs=Needs({"tpu": 1}))
+    finally:
+        offer_queue(site.clone, offered)
+    site.assert_clean()
+
+
+def test_a_stage_with_long_parameters(site: Site) -> None:
+    """regression: the order was an argument of a step, "Argument list too long"; Prefect takes 512 KB of parameters."""
+    site.change(value="long " * 150_000)
+    assert site.hand_off() is Outcome.RAN_ON_GPU
+    assert (site.home / "g.txt").stat().st_size > 700_000
+
+
+def test_the_disk_of_the_worker_is_full(site: Site) -> None:
+    """fault 11: the host, the place and the reason are named, and nothing of it counts as a result."""
+    cache = site.clone / ".dvc/cache"
+    mount = f"mount -t tmpfs -o size=200k none '{cache}' && exec \"$@\""
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount")
+    site.stop_worker()
+    site.start_worker(["unshare", "-m", "sh", "-c", mount, "sh"])
+    site.change(value="x" * 300_000)
+    try:
+        with pytest.raises(StageError, match=r"No space left on device"):
+            site.hand_off()
+    finally:
+        site.stop_worker()
+    site.start_worker()
+    assert site.hand_off() is Outcome.RAN_ON_GPU
+    site.assert_clean()
+
+
+def test_force_runs_again(site: Site) -> None:
+    """A stage with a result is restored without a worker; forced, it runs there again and home gets its new result."""
+    dvc_("repro", "--single-item", "g", cwd=site.home)
+    site.ran_at_home.unlink()
+    (site.home / "g.txt").unlink()
+    before = site.runs_there()
+    assert site.hand_off() is Outcome.RESTORED
+    assert site.runs_there() == before
+    assert site.hand_off(force=True) is Outcome.RAN_ON_GPU
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+
+
+def test_a_run_without_a_remote(site: Site) -> None:
+    """Out of the box: a second clone on the same host works through the workspace's own cache."""
+    config = site.home / ".dvc/config"
+    with_remote = config.read_text(encoding="utf-8")
+    config.write_text("[core]\n    analytics = false\n", encoding="utf-8")
+    try:
+        done = pipeline(site.home, "--gpu", "require", **site.server.environment)
+    finally:
+        config.write_text(with_remote, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "Ran on GPU worker: g" in done.stdout + done.stderr
+    assert not site.ran_at_home.exists() or "g " not in site.ran_at_home.read_text(encoding="utf-8")
+    site.assert_clean()
+
+
+def test_a_failed_stage_is_not_tried_again(site: Site) -> None:
+    """fault 9: A stage that fails on the worker has failed, with its own lines; the hand-off has not."""
+    site.change(fails=True)
+    with pytest.raises(StageError, match="g: told to fail") as raised:
+        site.hand_off()
+    assert not isinstance(raised.value, HandoffError)
+    assert site.last_state().name == "StageFailed"
+    site.assert_clean()
+
+
+def test_another_key_is_refused(site: Site) -> None:
+    """An input that neither git nor DVC carries differs on the worker: refused, and the input is named."""
+    graph = site.home / "dvc.yaml"
+    content = yaml.safe_load(graph.read_text(encoding="utf-8"))
+    content["stages"]["g"]["deps"].append("data/external/set.txt")
+    before = graph.read_text(encoding="utf-8")
+    (site.home / ".gitignore").write_text("/?.txt\n/data/external\n/data/checkpoints\n", encoding="utf-8")
+    try:
+        graph.write_text(yaml.safe_dump(content), encoding="utf-8")
+        for place, text in ((site.home, "home"), (site.clone, "worker")):
+            (place / "data/external").mkdir(parents=True)
+            (place / "data/external/set.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(
+            HandoffError, match=r"Refused: Hand-off failed at 'take': The key of stage 'g' is .* differ: data/ext"
+        ):
+            site.hand_off()
+    finally:
+        graph.write_text(before, encoding="utf-8")
+    site.assert_clean()
+
+
+def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 36: The result of a worker with other versions stood under home's key. Now the package is named."""
+    (tmp_path / "rensa-0.0.dist-info").mkdir()
+    (tmp_path / "rensa-0.0.dist-info/METADATA").write_text("Name: rensa\nVersion: 0.0\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    project, before = site.home / "pyproject.toml", site.runs_there()
+    project.write_text('[project]\nname = "scratch"\ndependencies = ["rensa>=0"]\n', encoding="utf-8")
+    try:
+        with pytest.raises(HandoffError, match=r"Refused: .* other versions: rensa 0\.0 at home, \S+ on the worker\."):
+            site.hand_off()
+    finally:
+        project.unlink()
+    assert site.runs_there() == before
+    site.assert_clean()
+
+
+def test_another_protocol_is_refused() -> None:
+    state = gpu_stage.fn(request.PROTOCOL + 1, {"anything": "else"})
+    assert state.name == "Refused"
+    assert "check out the same revision" in str(state.message)
+
+
+def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
+    """fault 37: The worker gets no order."""
+    runs = len(site.server.runs())
+    away = site.remote.rename(site.remote.with_name("away"))
+    site.remote.write_text("no directory", encoding="utf-8")
+    try:
+        with pytest.raises(HandoffError, match="Hand-off failed at 'send'"):
+            site.hand_off()
+    finally:
+        site.remote.unlink()
+        away.rename(site.remote)
+    assert len(site.server.runs()) == runs
+    site.assert_clean()
+
+
+def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
+    """fault 37: The worker cannot pull the stage's inputs: the stage does not start there."""
+    set_param(site.home, "a", value=site.value + 1)
+    dvc_("repro", "a", cwd=site.home)
+    before = site.runs_there()
+    dvc_("remote", "modify", "--local", "store", "url", str(site.home / "stage.py"), cwd=site.clone)
+    try:
+        with pytest.raises(HandoffError, match="The hand-off of stage 'g' ended as Refused: Hand-off failed at 'take'"):
+            site.hand_off()
+    finally:
+        (site.clone / ".dvc/config.local").unlink()
+        set_param(site.home, "a", value=1)
+        dvc_("repro", "a", cwd=site.home)
+    assert site.runs_there() == before
+    site.assert_clean()
+
+
+def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
+    """fault 37: The worker offered its result once, and home ran the stage again. Now it goes on offering it."""
+    away, before = site.remote.with_name("away"), site.runs_there()
+
+    def lose() -> None:
+        site.remote.rename(away)
+        site.remote.write_text("no directory", encoding="utf-8")
+
+    def log(line: str) -> None:
+        if "gpu | Warning: the result is not delivered yet" in line and away.exists():
+            site.remote.unlink()
+            away.rename(site.remote)
+
+    with site.meanwhile(lose):
+        assert site.hand_off(log=log) is Outcome.RAN_ON_GPU
+    assert not away.exists()
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
+    """The worker gives up after its limit, and says where the result is; a second order would find it."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g")})
+    dvc_("repro", "g", cwd=root)
+    (tmp_path / "remote").touch()
+    sent = an_order(root)
+    told: list[str] = []
+    telling = handoff.Telling(Children(), None, told.append)
+    with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
+        handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 3)
+    assert all("the result is not delivered yet; next try in" in line for line in told)
+    (tmp_path / "remote").unlink()
+    entry = handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 0)
+    assert (tmp_path / "remote/runs" / entry[:2] / entry).is_file()
+
+
+def test_a_worker_that_was_silent_is_asked_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 37: What a worker that was cut off had done was done again. It is asked by key once it is back."""
+    limits = Limits(silence=LIMIT)
+    monkeypatch.setattr(pool, "LIMITS", limits)
+    before, stopped = site.runs_there(), list[int]()
+
+    def stop_the_run() -> None:  # the stage itself goes on, as it does while the link is down
+        stopped.extend(site.engines())
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        object.__setattr__(limits, "silence", 12)
+
+    def log(line: str) -> None:
+        if "is asked for the result of stage 'g'" in line:
+            object.__setattr__(limits, "silence", LIMIT)
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
+    with site.meanwhile(stop_the_run):
+        assert site.hand_off(log=log) is Outcome.RESTORED
+    assert len(stopped) == 1
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_the_link_is_cut_for_longer_than_the_heartbeat(
+    site: Site, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fault 37: the worker's bytes hang on the way to the server; home loses it, waits, and gets what it has done."""
+    limits = Limits(silence=LIMIT)
+    monkeypatch.setattr(pool, "LIMITS", limits)
+    before = site.runs_there()
+    site.stop_worker()
+
+    def cut() -> None:
+        relay.cut()
+        object.__setattr__(limits, "silence", 12)
+
+    def log(line: str) -> None:
+        if "is asked for the result of stage 'g'" in line:
+            object.__setattr__(limits, "silence", LIMIT)
+            relay.mend()
+
+    with relay.to(site.server.port):
+        site.start_worker(PREFECT_API_URL=f"{origin_of(relay.port)}/api")
+        try:
+            with site.meanwhile(cut):
+                assert site.hand_off(log=log) is Outcome.RESTORED
+        finally:
+            relay.mend()
+            site.stop_worker()
+    assert relay.passed > 1
+    assert site.runs_there() == before + 1
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remote loses it between the worker and home: a failure of the hand-off, and nothing half-restored."""
+    run_order = pool.run_order
+
+    def run_and_lose(*arguments: Any) -> Any:
+        entry, outcome = run_order(*arguments)
+        for file in (site.remote / "runs" / entry[:2]).rglob("*"):
+            if file.is_file():
+                file.unlink()
+        return entry, outcome
+
+    monkeypatch.setattr(pool, "run_order", run_and_lose)
+    with pytest.raises(HandoffError, match="Hand-off failed at 'fetch'"):
+        site.hand_off()
+    site.assert_clean()
+
+
+def test_home_stops_waiting(site: Site) -> None:
+    """fault 3: The caller is stopped: the worker's run is cancelled and its stage ended."""
+    site.hold()
+    runs, children = len(site.server.runs()), Children()
+
+    def stop() -> None:
+        site.wait_for_work(runs)
+        children.end()
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    with pytest.raises(StageError, match="being stopped"):
+        site.hand_off(children=children)
+    stopper.join()
+    wait_until(lambda: site.last_state().type is StateType.CANCELLED, "the run is cancelled", pause=SERVER_PAUSE)
+    wait_until(lambda: not site.at_work(), "the stage has been ended")
+    site.assert_clean()
+
+
+def test_the_server_restarts(site: Site) -> None:
+    """The server stops and starts again while the stage runs: home and worker go on."""
+
+    def restart() -> None:
+        site.server.stop()
+        site.server.start()
+
+    with site.meanwhile(restart):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
+    assert not site.ran_at_home.exists()
+    site.assert_clean()
+
+
+def test_the_worker_is_killed_alone(site: Site) -> None:
+    """fault 12: The run's own process goes on, and its result counts."""
+
+    def strike() -> None:
+        assert site.worker is not None
+        site.worker.kill()
+        site.worker.wait()
+
+    with site.meanwhile(strike):
+        assert site.hand_off() is Outcome.RAN_ON_GPU
+    site.assert_clean()
+
+
+def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 12: Home gives up after its limit, says what happened, and the run ends as Crashed."""
+    limits = Limits(silence=LIMIT, absence=0)
+    monkeypatch.setattr(pool, "LIMITS", limits)
+
+    def strike() -> None:
+        assert site.worker is not None
+        kill(site.worker, signal.SIGKILL)
+        object.__setattr__(limits, "silence", 12)  # not before: the run's process may be slow to start
+
+    message = r"ended as Crashed: No sign of life from the worker for (\d+) s"
+    with site.meanwhile(strike), pytest.raises(HandoffError, match=message) as raised:
+        site.hand_off()
+    found = re.search(message, str(raised.value))
+    assert found is not None and int(found[1]) >= 12
+    assert site.last_state().type is StateType.CRASHED
+    site.assert_clean()
+
+
+def an_order(root: Path) -> request.Order:
+    """For stage g of a repository, with a key of no stage."""
+    return request.Order(
+        "g", "0" * 64, {}, {}, "0" * 40, f"{request.REFS}/{'0' * 32}", str(root), None, False, {}, None
+    )
+
+
+def test_a_worker_without_a_remote(tmp_path: Path) -> None:
+    """Its clone has no default remote: one line with the remedy, at once, since no second try would help."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g")})
+    with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': NoRemoteError on .*: no remote") as raised:
+        handoff.accept(handoff.Telling(Children(), None, pytest.fail), root, an_order(root), None)
+    assert str(raised.value).endswith("Name one in this clone: dvc remote add --default NAME ADDRESS")
+
+
+def test_without_a_worker_a_stage_runs_here(tmp_path: Path) -> None:
+    """No server, so no worker: a warning and this machine, or a failure, as the policy says."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    there_is_none = {"PREFECT_API_URL": "", "PREFECT_HOME": str(tmp_path)}
+    required = pipeline(root, "--gpu", "require", **there_is_none)
+    assert required.returncode == 1
+    assert "Stage 'g' was not handed off: no Prefect server is set" in required.stderr
+    preferred = pipeline(root, **there_is_none)
+    assert "Warning: Stage 'g' was not handed off" in preferred.stdout
+    assert "g runs here instead" in preferred.stdout
+    assert preferred.stdout.splitlines()[-1] == "Ran: g"
+    assert "Warning" not in pipeline(root, "--gpu", "require", **there_is_none).stdout  # its result is there
+
+
+def test_code_goes_through_a_git_remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With PREFECT_DVC_CODE_REMOTE a clone elsewhere can fetch the commit, for as long as the hand-off lasts."""
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    bare = tmp_path / "bare.git"
+    git(root, "init", "--quiet", "--bare", str(bare))
+    git(root, "remote", "add", "origin", str(bare))
+    monkeypatch.setenv("PREFECT_DVC_CODE_REMOTE", "origin")
+    revision = git(root, "rev-parse", "HEAD")
+    with handoff._published(root, revision, print) as (code, ref):
+        assert code == "origin"
+        assert git(bare, "rev-parse", ref) == revision
+    assert git(bare, "for-each-ref") == ""
+    monkeypatch.setenv("PREFECT_DVC_CODE_REMOTE", "nowhere")
+    with (
+        pytest.raises(HandoffError, match="could not be published: git push failed"),
+        handoff._published(root, revision, print),
+    ):
+        pass
+
+
+def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_repository(tmp_path / "workspace", {"g": stage("g", gpu=True)})
+    monkeypatch.setenv("PREFECT_DVC_UNCOMMITTED", "refuse")
+    handoff._refuse_uncommitted(root)
+    git(root, "checkout", "--quiet", "--detach")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "A snapshot")
+    git(root, "update-ref", f"{KEPT}/20261126-120000-0000", "HEAD")  # a kept run of this very snapshot
+    with pytest.raises(HandoffError, match="uncommitted changes"):
+        handoff._refuse_uncommitted(root)
+
+
+# Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
+# dvc/stage/cache.py, change workers/handoff.py or execution/dvc_stage.py, and raise PROTOCOL if keys or entries
+# have changed.
+PRIVATE = {
+    "dvc.stage.cache:_can_hash": ["stage"],
+    "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
+    "dvc.stage.cache:_get_stage_hash": ["stage"],
+    "dvc.stage.cache:StageCache._get_cache_path": ["self", "key", "value"],
+    "dvc.stage.cache:StageCache.get_used_objs": ["self", "used_run_cache", "args", "kwargs"],
+    "dvc.stage.cache:StageCache._create_stage": ["self", "cache", "wdir"],
+    "dvc.stage.cache:StageCache._load": ["self", "stage"],
+    "dvc.stage.cache:StageCache.save": ["self", "stage"],
+    "dvc.stage.run:cmd_run": ["stage", "dry", "run_env"],
+    "dvc.stage.cache:StageCache.restore": ["self", "stage", "run_cache", "pull", "dry"],
+    "dvc.stage:Stage.reproduce": ["self", "interactive", "kwargs"],
+    "dvc.dvcfile:ProjectFile.dump_stages": ["self", "stages", "update_pipeline", "update_lock", "kwargs"],
+    "dvc.repo.reproduce:_reproduce_stage": ["stage", "kwargs"],
+    "dvc.repo:Repo._reset": ["self"],
+    "dvc.stage.serialize:to_single_stage_lockfile": ["stage", "kwargs"],
+    "dvc.stage:Stage.save_deps": ["self", "allow_missing"],
+    "dvc.stage:Stage.changed": ["self", "allow_missing", "upstream"],
+    "dvc.stage:Stage.outs_cached": ["self"],
+    "dvc.data_cloud:DataCloud.get_remote_odb": ["self", "name", "command", "hash_name"],
+    "dvc.data_cloud:DataCloud.pull": ["self", "objs", "jobs", "remote", "odb"],
+    "dvc.data_cloud:DataCloud.push": ["self", "objs", "jobs", "remote", "odb"],
+    "dvc.repo:lock_repo": ["repo"],
+    "dvc.fs:generic.copy": ["from_fs", "from_path", "to_fs", "to_path", "callback", "batch_size", "on_error"],
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_private_names_of_dvc(name: str) -> None:
+    """An upgrade of DVC that moves or changes one of them fails here, with its name."""
+    module, _, path = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        pytest.fail(f"DVC {dvc.__version__} has no {name} any more, which the flows use: {error}")
+    parameters = [p for p in inspect.signature(found).parameters if inspect.isfunction(found) or p != "self"]
+    assert parameters == PRIVATE[name], f"DVC {dvc.__version__} has changed {name}, which the flows use."
+
+
+def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
+    """DVC's own entry of a stage has the key that the hand-off computes, and can be pushed."""
+    root = make_repository(tmp_path / "workspace", {"a": stage("a")})
+    dvc_("repro", cwd=root)
+    with opened(root, str(tmp_path / "remote")) as repo:
+        (a,) = repo.stage.collect("a")
+        key = key_of(a)
+        assert [path.name for path in (root / ".dvc/cache/runs").glob("*/*")] == [key]
+        entry = give(repo, "a")
+        assert (tmp_path / "remote/runs" / key[:2] / entry).is_file()
+        assert (root / ".dvc/cache/runs" / key[:2] / entry).is_file()
+        fetch(repo, entry)
+    assert "a.txt" in json.dumps(yaml.safe_load((tmp_path / "remote/runs" / key[:2] / entry).read_text()))
+
+
+def order_of(home: Path, **fields: object) -> dict[str, Any]:
+    """Return home's order for stage g, with some fields of an attacker's."""
+    with opened(home, None) as repo:
+        sent = handoff.send(repo, "g", look=False, force=True)
+    assert sent is not None
+    ref = f"{request.REFS}/{uuid.uuid4().hex}"
+    git(home, "update-ref", ref, sent["revision"])
+    return {"stage": "g", "ref": ref, "code": str(home), "remote": None, "force": False, **LIMITED, **sent} | fields
+
+
+def hostile_repository(site: Site, root: Path, mark: Path) -> None:
+    """Make an attacker's repository: a copy, except for stage g, which writes the file `mark`."""
+    git(root.parent, "clone", "--quiet", str(site.home), str(root))
+    for name in ("a.txt", "dvc.lock", "params.yaml"):
+        (root / name).write_text((site.home / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (root / "stage.py").write_text(f"for name in ({str(mark)!r}, 'g.txt'): open(name, 'w')", encoding="utf-8")
+    dvc_("commit", "--force", "a", cwd=root)
+
+
+@pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
+def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
+    """fault 33: An attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
+    mark, hostile = tmp_path / "mark", tmp_path / "hostile"
+    if attack in ("unlisted", "stage"):  # the others lead to no repository
+        hostile_repository(site, hostile, mark)
+    fields, told = {
+        "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
+        "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
+        "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
+        "unlisted": ({}, f"from '{hostile}', which is not on this worker's list"),
+        "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
+        "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
+    }[attack]
+    before = git(site.clone, "for-each-ref"), site.runs_there()
+    sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
+    with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
+        pool.run_order(request.PROTOCOL, sent, print, lambda: False)
+    for ref in git(site.home, "for-each-ref", "--format=%(refname)", request.REFS).split():
+        git(site.home, "update-ref", "-d", ref)
+    assert told in str(raised.value)
+    if attack in ("upload-pack", "ext", "unlisted", "data"):
+        assert f"start the worker with {request.LISTED}=" in str(raised.value)
+    assert not mark.exists()
+    assert (git(site.clone, "for-each-ref"), site.runs_there()) == before
+    assert set(tmp_path.iterdir()) == there
+    if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
+        git(site.clone, "remote", "add", "hostile", str(hostile))
+        try:
+            _, outcome = pool.run_order(request.PROTOCOL, sent, print, lambda: False)
+        finally:
+            git(site.clone, "remote", "remove", "hostile")
+        assert outcome is Outcome.RAN
+        assert mark.exists()

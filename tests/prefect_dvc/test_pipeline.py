@@ -1,0 +1,227 @@
+"""Full runs without a server, in separate processes, with real faults."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prefect_dvc.settings.parameters import assignments
+from prefect_dvc.workspace.directory import RUNS
+from tests.waiting import LIMIT, wait_until
+
+from .conftest import command, git, make_repository, pipeline, set_param, stage
+from .test_cache import damage
+
+B = "a 1\nb 1\n"
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_ran_cached_restored(pair: Path) -> None:
+    """A run does not change the workspace; later ones find its results in the cache."""
+    assert last_line(pipeline(pair)) == "Ran: a, b"
+    assert git(pair, "status", "--porcelain") == ""
+    assert not (pair / "b.txt").exists()
+    assert last_line(pipeline(pair)) == "Restored: a, b"
+    assert last_line(pipeline(pair, "--apply")) == "Restored: a, b"
+    assert (pair / "b.txt").read_text(encoding="utf-8") == B
+    assert last_line(pipeline(pair)) == "Cached: a, b"
+    assert last_line(pipeline(pair, "--force")) == "Ran: a, b"
+
+
+def test_a_lock_from_elsewhere(pair: Path) -> None:
+    """dvc.lock lists an output of another machine, as in a clone; an output made here later still counts."""
+    pipeline(pair, "--apply")
+    lock, (output,) = pair / "dvc.lock", _lock(pair)["b"]["outs"]
+    lock.write_text(lock.read_text(encoding="utf-8").replace(output["md5"], "f" * 32), encoding="utf-8")
+    assert last_line(pipeline(pair)) == "Cached: a; Restored: b"
+
+
+def test_only_what_depends_runs(chain: Path) -> None:
+    """fault 14: A changed parameter of b runs b and d; the target c alone would run nothing."""
+    pipeline(chain, "--apply")
+    changed = pipeline(chain, "--set", "stages.b.value=2", "--apply")
+    assert last_line(changed) == "Cached: a, c; Ran: b, d"
+    assert "b 2" in (chain / "d.txt").read_text(encoding="utf-8")
+    assert git(chain, "diff", "--name-only").splitlines() == ["params.yaml"]
+    assert last_line(pipeline(chain, "--target", "c")) == "Cached: a, c"
+
+
+def test_uncommitted_code_runs(pair: Path) -> None:
+    code = pair / "stage.py"
+    code.write_text(code.read_text(encoding="utf-8").replace("{name} {params", "{name}: {params"), encoding="utf-8")
+    pipeline(pair, "--target", "a", "--apply")
+    assert (pair / "a.txt").read_text(encoding="utf-8") == "a: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--set", "stages.a.valeu=2"], "params.yaml has unknown keys: valeu"),
+        (["--set", "profile.x=2"], "'profile.x': profile is a value, not a section"),
+        (["--set", "stages.a.value=[1"], "'stages.a.value=[1': [1 is not YAML; put a text in quotes"),
+        (["--set", "stages.a.value"], "'stages.a.value' is not of the form KEY=VALUE"),
+        (["--parallel", "0"], "parallel is 0; let at least 1 stage run at a time"),
+        (["--profile", "bset"], "'bset' is not a profile"),
+        (["--target", "e"], "dvc.yaml has no stage 'e'; the stages are a, b, c, d"),
+    ],
+)
+def test_bad_settings(chain: Path, option: list[str], message: str) -> None:
+    """fault 13: Found before the first stage starts."""
+    done = pipeline(chain, *option)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "at work" not in done.stdout
+
+
+def test_a_day_is_a_text() -> None:
+    given = assignments(["web.since=2024-05-01", "student.epochs=3", "clean.language=no", "student.rate=1e-05"])
+    assert given == {"web.since": "2024-05-01", "student.epochs": 3, "clean.language": "no", "student.rate": 1e-05}
+
+
+def test_a_failed_stage(chain: Path) -> None:
+    """fault 9: The independent branch goes on, stages that did not run are listed, and the next run resumes there."""
+    set_param(chain, "b", fails=True)
+    done = pipeline(chain)
+    assert done.returncode == 1
+    assert "b: told to fail" in done.stderr
+    assert "Not up to date: b, d." in done.stderr
+    assert "c: Ran" in done.stdout
+    set_param(chain, "b", fails=False)
+    assert last_line(pipeline(chain)) == "Restored: a, c; Ran: b, d"
+
+
+def test_a_damaged_object(pair: Path) -> None:
+    """fault 7: It is made again, whether dvc.lock or the run-cache would have led to it."""
+    pipeline(pair, "--apply")
+    cache = pair / ".dvc/cache"
+    (name,) = [out["md5"] for out in _lock(pair)["b"]["outs"]]
+    damage(cache, name)
+    done = pipeline(pair)
+    assert f"Object {name} of DVC's cache was damaged" in done.stdout
+    assert last_line(done) == "Cached: a; Ran: b"
+    (pair / "dvc.lock").unlink()
+    damage(cache, name)
+    done = pipeline(pair)
+    assert "1 objects of b in DVC's cache were damaged" in done.stdout
+    path = cache / "files/md5" / name[:2] / name[2:]
+    assert path.read_text(encoding="utf-8") == B
+
+
+def _lock(root: Path) -> dict[str, dict[str, list[dict[str, str]]]]:
+    import yaml
+
+    stages: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load((root / "dvc.lock").read_text())["stages"]
+    return stages
+
+
+def started(log: Path) -> Callable[[], bool]:
+    return lambda: log.exists() and "at work" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(chain: Path, number: signal.Signals, tmp_path: Path) -> None:
+    """fault 3: The stage that runs ends with its run, and the status is not 0."""
+    set_param(chain, "a", until=str(tmp_path / "never"))
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command(), cwd=chain, stdout=file, stderr=file)
+    wait_until(started(log), "stage a is at work", process)
+    process.send_signal(number)
+    assert process.wait(LIMIT) != 0
+    assert not _at_work(chain)
+
+
+def _at_work(root: Path) -> list[str]:
+    """Commands of living processes in a worktree of `root`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(root / RUNS) in str((entry / "cwd").readlink()):
+                found.append((entry / "cmdline").read_text())
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def test_two_runs_and_a_developer(pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 4: Two runs and a `dvc repro` in the workspace, all three at stage a at once, do not disturb each other."""
+    monkeypatch.setenv("STAGES_AT_WORK", str(tmp_path / "at work"))
+    (tmp_path / "at work").mkdir()
+    set_param(pair, "a", beside=3)
+    runs = [
+        subprocess.Popen(command("--set", f"stages.b.value={value}"), cwd=pair, stdout=subprocess.PIPE, text=True)
+        for value in (2, 3)  # not the developer's, whose result they could take over
+    ]
+    here = subprocess.run([*command()[:2], "dvc", "repro", "--quiet"], cwd=pair, check=False)
+    outputs = [run.communicate(timeout=LIMIT)[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert here.returncode == 0
+    assert all("b: Ran" in output for output in outputs)
+    assert (pair / "b.txt").read_text(encoding="utf-8") == B
+
+
+def test_independent_stages_overlap(tmp_path: Path) -> None:
+    """Eight stages run in parallel, none of which ends before all have started; dvc.lock has the entry of each."""
+    names = [f"s{number}" for number in range(8)]
+    root = make_repository(tmp_path / "workspace", {name: stage(name) for name in names})
+    at_work = tmp_path / "at work"
+    at_work.mkdir()
+    for name in names:
+        set_param(root, name, beside=len(names))
+    done = pipeline(root, "--parallel", "8", "--apply", STAGES_AT_WORK=str(at_work))
+    assert last_line(done) == f"Ran: {', '.join(names)}"
+    assert sorted(_lock(root)) == names
+
+
+AWAY = '''\
+"""Stands for the plugin dvc-ssh: a file system whose host refuses each connection."""
+import socket
+from dvc_objects.fs.base import FileSystem
+
+class SSHFileSystem(FileSystem):
+    protocol = "ssh"
+
+    @property
+    def fs(self):
+        socket.create_connection(("127.0.0.1", 9))
+'''
+
+
+def test_a_plugin_that_is_missing(pair: Path) -> None:
+    """One line with the remedy, in place of a traceback."""
+    with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write("    remote = store\n['remote \"store\"']\n    url = gs://bucket/store\n")
+    done = pipeline(pair)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"pipeline: The DVC remote 'store' cannot be used\. ImportError on \S+: gs is supported, but requires 'dvc-gs' "
+        r"to be installed\. Install it: pip install dvc-gs\n",
+        done.stderr.splitlines(keepends=True)[-1],
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:
+    """fault 37: Each stage that was not cached failed. Now it is one warning, and an earlier run's work counts."""
+    pipeline(pair, "--apply")
+    lock = pair / "dvc.lock"
+    lock.write_text(lock.read_text(encoding="utf-8").replace(_lock(pair)["b"]["outs"][0]["md5"], "f" * 32), "utf-8")
+    with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
+        file.write("    remote = away\n['remote \"away\"']\n    url = ssh://127.0.0.1:9/store\n")
+    (tmp_path / "dvc_ssh.py").write_text(AWAY, encoding="utf-8")
+    modules = os.pathsep.join([str(tmp_path), *sys.path])
+    done = pipeline(pair, PYTHONPATH=modules)
+    assert "Connection refused" in done.stdout
+    assert last_line(done) == "Cached: a; Restored: b"
+    done = pipeline(pair, "--set", "stages.a.value=2", PYTHONPATH=modules)
+    assert last_line(done) == "Ran: a, b"
+    assert done.stdout.count("Warning: nothing more is pulled in this run") == 1

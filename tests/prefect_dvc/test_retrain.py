@@ -1,0 +1,203 @@
+"""Retraining with real runs of DVC, and `dvc artifacts get` from a clone; without a Prefect server."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from prefect_dvc.pipeline import run_in_threads
+from prefect_dvc.registry.comparison import ToleranceError
+from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
+from prefect_dvc.retraining import Decision, Order, Verdict, day_in, retrain_once
+from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.system.process import bound
+from prefect_dvc.workspace.directory import RUNS
+from prefect_dvc.workspace.git import git
+from tests.waiting import FOREVER, LIMIT
+
+from .models import LEE, add_remote, change, make_models
+
+CHANNEL = Channel("student")
+ORDER = Order(CHANNEL, snapshot=date(2026, 11, 21))
+QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    root = make_models(tmp_path / "workspace")
+    add_remote(root, tmp_path / "store")
+    monkeypatch.chdir(root)
+    return root
+
+
+def retrain(root: Path, order: Order = ORDER, **overrides: object) -> Verdict:
+    nested = {key.replace("__", "."): value for key, value in overrides.items()}
+    return retrain_once(root, replace(order, overrides=nested), run_in_threads, print, "a test")
+
+
+def start(root: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "prefect_dvc.retrain", *options]
+    # It ends with pytest, however that ends: its stage would wait for an hour.
+    return subprocess.Popen(bound(command), cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def fetched(url: Path, target: Path) -> str:
+    """Fetch the model at the stage, knowing only the repository's URL."""
+    get = ["artifacts", "get", str(url), "student", "--stage", "production", "--out", str(target)]
+    subprocess.run(
+        [sys.executable, "-m", "dvc", *get], cwd=target.parent, env=os.environ | QUIET, check=True, capture_output=True
+    )
+    return (target / "model.txt").read_text(encoding="utf-8")
+
+
+def test_from_the_first_model_to_a_rollback(models: Path, tmp_path: Path) -> None:
+    """A promoted model can be fetched from a clone, with only the remote's data; a worse model is not promoted."""
+    (models / "mine.txt").write_text("uncommitted\n", encoding="utf-8")
+    first = retrain(models)
+    assert (first.decision, first.reason) == (
+        Decision.PROMOTED,
+        "v0.0.1 is at production. production had no version to compare with. Back: prefect-dvc rollback",
+    )
+    assert (
+        git(models, "ls-tree", "--name-only", "promoted", "mine.txt", "reports/promotion.md") == "reports/promotion.md"
+    )
+    assert "snapshot: '2026-11-21'" in git(models, "show", "promoted:params.yaml")
+
+    again = retrain(models)
+    assert again.decision is Decision.NOT_PROMOTED
+    assert "The model is the same as that of v0.0.1, which is already at production." in again.reason
+
+    worse = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.49)
+    assert worse.decision is Decision.NOT_PROMOTED
+    assert "student/lee/spearman: it loses 0.01, but only 0.005 are allowed." in worse.reason
+    run = worse.reason.rpartition(" ")[2]
+    assert "| student/lee/spearman | 0.5000 | 0.4900 | -0.01 |" in git(
+        models, "show", f"refs/tags/prefect-dvc/runs/{run}:reports/promotion.md"
+    )
+
+    better = retrain(models, replace(ORDER, snapshot=date(2026, 11, 22)), student__spearman=0.496)
+    assert better.decision is Decision.PROMOTED
+    assert "Each of 2 metrics is within its tolerance of v0.0.1." in better.reason
+    assert git(models, "status", "--porcelain") == "?? mine.txt"
+    assert git(models, "branch", "--show-current") == "main"
+
+    git(tmp_path, "clone", "--quiet", str(models), "clone")
+    assert fetched(tmp_path / "clone", tmp_path / "two") == "2026-11-22: 0.496\n"
+    rollback(models, CHANNEL)
+    git(tmp_path / "clone", "fetch", "--quiet", "--tags")
+    assert fetched(tmp_path / "clone", tmp_path / "one") == "2026-11-21: 0.5\n"
+
+
+def test_refused_before_and_after_the_run(models: Path) -> None:
+    """Another benchmark refuses the comparison, however good the figures are; `promote` by hand remains.
+
+    fault 13: a tolerance for no metric, and a branch that is checked out, are reported before the run.
+    """
+    retrain(models)
+    runs = len(list((models / RUNS).glob("*.lock")))
+    with pytest.raises(ToleranceError, match=r"'student/sick/\*' fits no metric of the promoted model"):
+        retrain(models, replace(ORDER, tolerances={"student/sick/*": 0.1}))
+    with pytest.raises(PromotionError, match=r"Branch 'main' is checked out"):
+        retrain(models, replace(ORDER, channel=Channel("student", branch="main")))
+    with pytest.raises(SettingsError, match=r"params.yaml has no 'crawl.snapshot', so the snapshot 2026-11-21 would"):
+        retrain(models, replace(ORDER, snapshot_key="crawl.snapshot"))
+    assert len(list((models / RUNS).glob("*.lock"))) == runs
+
+    change(models, "benchmarks", lee=LEE | {"sha256": {"lee.cor": "ffff"}})
+    verdict = retrain(models, student__spearman=0.9)
+    assert verdict.decision is Decision.NOT_PROMOTED
+    assert "student/lee/spearman: benchmark 'lee' has changed: sha256 differ." in verdict.reason
+    assert "To promote it anyway: prefect-dvc promote 20" in verdict.reason
+
+
+def test_cached_throughout(models: Path) -> None:
+    """Nothing is promoted, though nothing is at the stage and the figures are good.
+
+    A default day that no parameter takes is left out.
+    """
+    told: list[str] = []
+    order = Order(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
+    assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
+    assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
+    (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/prefect-dvc/runs").split()
+    git(models, "merge", "--quiet", run)
+    verdict = retrain(models, replace(ORDER, snapshot=None))
+    assert verdict.decision is Decision.CACHED
+    assert "All stages were up to date, so there is no new model. To promote the existing model:" in verdict.reason
+    assert registered(models, "student") == []
+
+
+def test_the_day_of_a_schedule() -> None:
+    """An hour before midnight in London is the next day in Tokyo."""
+    moment = datetime(2026, 11, 21, 23, tzinfo=UTC)
+    assert day_in("Europe/London", moment) == date(2026, 11, 21)
+    assert day_in("Asia/Tokyo", moment) == date(2026, 11, 22)
+    with pytest.raises(SettingsError, match=r"'Tokio' is not a timezone; write it as in 'Europe/Berlin'"):
+        day_in("Tokio")
+
+
+def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
+    """A model that cannot be fetched is not promoted; the run is kept, and promoted by hand once the remote is back."""
+    (tmp_path / "store").rmdir()
+    (tmp_path / "store").touch()
+    with pytest.raises(PromotionError, match=r"did not reach DVC's remote, so nothing was promoted") as caught:
+        # pulling fails as well, so the remote breaks when the stages are done
+        retrain(models, ORDER)
+    assert promoted(models, CHANNEL) is None
+    assert git(models, "branch", "--list", "promoted") == ""
+    (tmp_path / "store").unlink()
+    remedy = str(caught.value).rpartition("python -m ")[2].split()
+    done = subprocess.run([sys.executable, "-m", *remedy], cwd=models, capture_output=True, text=True, check=False)
+    assert done.stdout == "student at production: v0.0.1\n", done.stderr
+
+
+@contextmanager
+def at_work(root: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A retraining whose student is being trained."""
+    process = start(root, "--set", f"student.seconds={FOREVER}", *options)
+    assert process.stdout is not None
+    with process, process.stdout as output:
+        assert any("at work" in line for line in output)
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_schedule_fires_while_a_run_is_under_way(models: Path) -> None:
+    """fault 4: the second names the first and does nothing; one waits at most. fault 5: a killed one blocks nobody."""
+    with at_work(models) as process:
+        runs = sorted((models / RUNS).iterdir())
+        second = start(models)
+        third = start(models, "--wait")
+        assert third.stdout is not None
+        assert "This one waits." in third.stdout.readline()
+        fourth = start(models, "--wait").communicate(timeout=LIMIT)[0]
+        assert f"prefect-dvc retrain (process {third.pid}, since 20" in fourth
+        assert "already waits. This one ends without doing anything." in fourth
+        output = second.communicate(timeout=LIMIT)[0]
+        assert second.returncode == 1
+        assert "Skipped" in output
+        assert f"Another retraining is in progress: prefect-dvc retrain (process {process.pid}, since 20" in output
+        assert sorted((models / RUNS).iterdir()) == runs
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(LIMIT)
+        output = third.communicate(timeout=LIMIT)[0]
+    assert third.returncode == 0, output
+    assert "# Promoted" in output
+
+
+def test_a_stop(models: Path) -> None:
+    """fault 3: SIGTERM ends the stage with the run; nothing is promoted."""
+    with at_work(models) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 128 + signal.SIGTERM
+    assert promoted(models, CHANNEL) is None

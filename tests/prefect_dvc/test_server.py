@@ -1,0 +1,159 @@
+"""Requirements on Prefect's server: survive restarts, and keep schedules."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.states import Crashed, Running
+
+from prefect_dvc.gpu_stage import gpu_stage
+from prefect_dvc.pipeline_flow import pipeline
+from prefect_dvc.retrain_flow import retrain
+from tests.sockets import free_port
+from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
+
+from .conftest import command, set_param
+from .handoff_server import Server
+from .test_pipeline import started
+
+TELL = """
+from prefect import flow
+from prefect.events import emit_event
+from prefect_dvc.server.webhook import call_webhook
+from prefect_dvc.registry.promotion import Channel
+from prefect_dvc.retrain_flow import tell
+from prefect_dvc.retraining import Decision, Order
+
+@flow
+def retrain():
+    tell(Decision.REFUSED, 'The "gate" says no.', Order(Channel("student")))
+
+call_webhook("{url}")
+retrain()
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("prefect"))
+    server.start()
+    yield server
+    server.stop()
+
+
+def test_the_server_restarts_in_mid_run(server: Server, chain: Path, tmp_path: Path) -> None:
+    """The run goes on without the server, and the server has the complete state once it is back."""
+    back = tmp_path / "back"
+    set_param(chain, "a", until=str(back))
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(command(), cwd=chain, env=os.environ | server.environment, stdout=file, stderr=file)
+    wait_until(started(log), "stage a is at work", process)
+    server.stop()
+    server.start()
+    back.touch()
+    assert process.wait(LIMIT) == 0, log.read_text(encoding="utf-8")
+    with server.client() as client:
+        (run,) = (run for run in client.read_flow_runs() if run.deployment_id is None)
+        states = {task.name: task.state_name for task in client.read_task_runs()}
+        artifacts = {artifact.key: artifact for artifact in client.read_artifacts()}
+    assert (run.state_name, run.name) == ("Completed", "all, as it stands")
+    assert {"target:all", "profile:as it stands"} < set(run.tags)
+    assert set(artifacts) == {"stages", "parameters"}  # this graph makes neither metrics nor a report
+    rows = json.loads(str(artifacts["stages"].data))
+    assert [(row["stage"], row["state"]) for row in rows] == [(name, "Ran") for name in "abcd"]
+    assert all(row["seconds"] > 0 for row in rows)
+    assert states == dict.fromkeys("abcd", "Ran")
+
+
+def test_a_bad_parameter(server: Server, chain: Path) -> None:
+    """The first lines say what is wrong, without a traceback; the run has failed."""
+    done = subprocess.run(
+        command("--target", "b", "--set", "stages.a.valeu=2"),
+        cwd=chain,
+        env=os.environ | server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "pipeline: params.yaml has unknown keys: valeu"
+    assert "Traceback" not in done.stdout + done.stderr
+    with server.client() as client:
+        (run,) = (run for run in client.read_flow_runs() if run.name == "b, as it stands")
+    assert (run.state_name, run.state and run.state.message) == ("Failed", "params.yaml has unknown keys: valeu")
+
+
+def test_a_webhook_hears_of_retrainings(server: Server) -> None:
+    """fault 39: each end of a retraining is an event, and the server calls the address that deploying has named."""
+    heard: list[dict[str, str]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            """Log nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as hook:
+        thread = threading.Thread(target=hook.serve_forever)
+        thread.start()
+        for port in (free_port(), hook.server_port):  # nobody answers at the first one, which stops nothing
+            program = TELL.format(url=f"http://127.0.0.1:{port}/")
+            subprocess.run([sys.executable, "-c", program], env=os.environ | server.environment, check=True)
+            ended = "failed" if port != hook.server_port else "executed"
+            wait_until(partial(acted, server, ended), f"the call has {ended}", pause=SERVER_PAUSE)
+        crash(server)
+        wait_until(lambda: len(heard) == 2, "the webhook is called again", pause=SERVER_PAUSE)
+        hook.shutdown()
+        thread.join()
+    artifact = "prefect-dvc.artifact.student"
+    event = {"event": "prefect-dvc.retraining.refused", "artifact": artifact, "decision": "Refused"}
+    assert heard[0] == event | {"reason": 'The "gate" says no.'}
+    assert heard[1] == {
+        "event": "prefect.flow-run.Crashed",
+        "artifact": None,
+        "decision": "Crashed",
+        "reason": "The process of the flow run killed has ended.",
+    }
+
+
+def acted(server: Server, how: str) -> bool:
+    """Whether an action of an automation has failed, or was executed."""
+    wanted = {"filter": {"event": {"name": [f"prefect.automation.action.{how}"]}}}
+    answer = httpx.post(f"{server.api}/events/filter", json=wanted, auth=server.auth, timeout=LIMIT)
+    return bool(answer.json()["events"])
+
+
+def crash(server: Server) -> None:
+    """A retraining and a pipeline whose processes are gone; only the first is told."""
+    for flow in (pipeline, retrain):
+        with server.client() as client:
+            run = client.create_flow_run(flow, name="killed", state=Running())
+            client.set_flow_run_state(run.id, Crashed(), force=True)
+
+
+def test_a_schedule_makes_runs(server: Server) -> None:
+    """Prefect with another SQLAlchemy than the pinned one starts, and schedules nothing."""
+    with server.client() as client:
+        deployment = client.create_deployment(
+            flow_id=client.create_flow(gpu_stage),
+            name="every-monday",
+            schedules=[DeploymentScheduleCreate(schedule=CronSchedule(cron="0 3 * * 1", timezone="Europe/Berlin"))],
+        )
+        ours = FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=[deployment]))
+        runs = wait_until(lambda: client.read_flow_runs(flow_run_filter=ours), "runs are scheduled", pause=SERVER_PAUSE)
+    assert {run.state_name for run in runs} == {"Scheduled"}

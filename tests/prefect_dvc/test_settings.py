@@ -1,0 +1,72 @@
+"""Overrides of a run reach params.yaml, and no shell."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from prefect_dvc.execution.cache import forget
+from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.settings.parameters import check_words, configure
+from prefect_dvc.settings.yaml_reader import read_yaml
+from stages.params import read_params
+
+from .conftest import make_repository, pipeline, stage, write_yaml
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    """A stage with a cell for each value of a parameter, which becomes a word of its command."""
+    cell: dict[str, Any] = {"matrix": {"it": "${stages.m.value}"}, "cmd": "echo ${item.it}", "params": ["stages.m"]}
+    root = make_repository(tmp_path / "workspace", {"m": stage("m")})
+    write_yaml(root / "dvc.yaml", {"stages": {"m": cell}})
+    write_yaml(root / "params.yaml", {"profile": "demo", "stages": {"m": {"value": ["one", "two"]}}})
+    subprocess.run(["git", "commit", "--quiet", "--all", "--message", "A matrix"], cwd=root, check=True)
+    return root
+
+
+def set_values(root: Path, overrides: dict[str, Any]) -> None:
+    """Change parameters, and check what reaches a shell."""
+    configure(root, None, overrides)
+    with Repo(str(root)) as repo:
+        check_words(repo, overrides)
+
+
+@pytest.mark.parametrize("value", ["x; touch y", "$(touch y)", "`touch y`", "x\ntouch y", "a b", "a'b", "--help"])
+def test_a_command_gets_words_alone(matrix: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"stages.m.value has .*, which dvc.yaml puts into a command"):
+        set_values(matrix, {"stages.m.value": ["one", value]})
+
+
+def test_no_override_reaches_a_shell(matrix: Path, tmp_path: Path) -> None:
+    """fault 33: the value is refused before DVC makes a command of it."""
+    mark = tmp_path / "mark"
+    done = pipeline(matrix, "--set", f"stages.m.value=['x; touch {mark}']")
+    assert done.returncode == 1
+    assert "which dvc.yaml puts into a command" in done.stderr
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("text", ["2026-11-21", "no", "on", "1e-05", "012", "1_000", "12:30", "~", ".5", "true"])
+def test_one_reader(text: str, tmp_path: Path) -> None:
+    """fault 44: the flows and the stages read the same value, and what the flows write is read as the same again."""
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(f"stages:\n  a: {{params: {{params.yaml: {{a: {text}}}}}}}\n  b: {{}}\n", encoding="utf-8")
+    before = read_params(lock)["stages"]["a"]
+    forget(tmp_path, {"b"})
+    assert read_yaml(lock.read_text(encoding="utf-8"))["stages"] == read_params(lock)["stages"] == {"a": before}
+    assert yaml.safe_load(lock.read_text(encoding="utf-8"))["stages"]["a"] == before
+
+
+def test_words_numbers_and_paths_pass(matrix: Path) -> None:
+    set_values(matrix, {"stages.m.value": ["minilm-l3", "sick+labels", 0.2, 1e-05, True, "raw/in.csv", "s3://a/b"]})
+
+
+def test_what_params_yaml_has_itself(matrix: Path) -> None:
+    """regression: a path or a title that dvc.yaml refers to was refused, though no run had set it."""
+    stages = {"m": {"value": ["two words"]}, "n": {"value": 1}}
+    write_yaml(matrix / "params.yaml", {"profile": "demo", "stages": stages})
+    set_values(matrix, {"stages.n.value": 2})

@@ -1,0 +1,61 @@
+"""The artifacts of a run: differences from the last commit, and the plots of dvc.yaml."""
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import yaml
+from PIL import Image
+
+from prefect_dvc.artifacts import changes, plots
+from prefect_dvc.execution.run import Run
+from prefect_dvc.settings.flows_yaml import SettingsError
+from prefect_dvc.settings.parameters import configure, flat
+
+from .conftest import set_param
+
+
+def test_changes(chain: Path) -> None:
+    """Each leaf with the committed value and the run's; a new file has no earlier values."""
+    run = cast(Run, SimpleNamespace(root=chain, directory=chain))
+    set_param(chain, "a", value=5)
+    rows = {row["name"]: (row["before"], row["now"]) for row in changes(run, "params.yaml")}
+    assert rows["stages.a.value"] == (1, 5)
+    assert rows["stages.b.value"] == (1, 1)
+    (chain / "metrics.json").write_text('{"student/lee": 0.5}', encoding="utf-8")
+    assert changes(run, "metrics.json") == [{"name": "student/lee", "before": None, "now": 0.5}]
+    assert changes(run, "nowhere.json") == []
+
+
+def test_plots(tmp_path: Path) -> None:
+    """One picture for each plot whose file is there, one panel for each of its columns."""
+    (tmp_path / "curve.csv").write_text("epoch,loss,kl\n1,0.5,2\n2,0.25,1\n", encoding="utf-8")
+    entries: list[dict[str, Any]] = [
+        {"Both": {"x": "epoch", "y": {"curve.csv": ["loss", "kl"]}}},
+        {"One": {"x": "epoch", "y": {"curve.csv": "loss"}}},
+        {"None": {"x": "epoch", "y": {"gone.csv": "loss"}}},
+    ]
+    (tmp_path / "dvc.yaml").write_text(yaml.safe_dump({"plots": entries}), encoding="utf-8")
+    widths = {title: Image.open(io.BytesIO(picture)).width for title, picture in plots(tmp_path).items()}
+    assert sorted(widths) == ["Both", "One"]
+    assert widths["Both"] == 2 * widths["One"]
+
+
+def test_flat() -> None:
+    assert flat({"student": {"epochs": 3, "name": "x"}, "refine.seed": 1, "empty": {}}) == {
+        "student.epochs": 3,
+        "student.name": "x",
+        "refine.seed": 1,
+        "empty": {},
+    }
+
+
+def test_configure(chain: Path) -> None:
+    """Dotted and nested keys change the same value; a refused one has a message that names it."""
+    configure(chain, None, {"stages.a.value": 2, "stages": {"b": {"value": 3}}})
+    params = yaml.safe_load((chain / "params.yaml").read_text(encoding="utf-8"))["stages"]
+    assert (params["a"]["value"], params["b"]["value"], params["c"]["value"]) == (2, 3, 1)
+    with pytest.raises(SettingsError, match="unknown keys: valeu"):
+        configure(chain, None, {"stages.a.valeu": 2})

@@ -1,0 +1,284 @@
+"""Somebody's repository: nothing of theirs is lost, and a run reads what `dvc repro` would read."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from prefect_dvc.workspace.directory import REFS
+from tests.waiting import LIMIT
+
+from .conftest import git, pipeline, write_yaml
+from .site import dvc_
+
+Stages = dict[str, dict[str, Any]]
+ROWS = "".join(f"{number}\n" for number in range(1000))
+
+
+def new(root: Path, stages: Stages, **files: str) -> Path:
+    """A repository with these stages and files (`__` stands for a slash), not yet committed."""
+    root.mkdir(parents=True)
+    git(root, "init", "--quiet", "--initial-branch", "main")
+    identify(root)
+    dvc_("init", "--quiet", cwd=root)
+    write_yaml(root / "dvc.yaml", {"stages": stages})
+    for name, text in files.items():
+        write(root / name.replace("__", "/"), text)
+    return root
+
+
+def identify(root: Path) -> None:
+    git(root, "config", "user.name", "Test")
+    git(root, "config", "user.email", "test@localhost")
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def commit(root: Path) -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "State")
+
+
+def copies(root: Path, target: str) -> str:
+    """A command that puts all files below `root` into one, sorted by name."""
+    return f"find -L {root} -type f ! -name .gitkeep | LC_ALL=C sort | xargs cat > {target}"
+
+
+def same_as_repro(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the flows with --apply in `root`, and `dvc repro` in a copy of it; all files are equal."""
+    twin = root.with_name(f"{root.name}-repro")
+    shutil.copytree(root, twin, symlinks=True)
+    dvc_("repro", "--all-pipelines", cwd=twin)
+    done = pipeline(root, "--apply", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert everything(root) == everything(twin)
+    return done
+
+
+def everything(root: Path) -> dict[str, Any]:
+    """The bytes of all files; of dvc.lock and .gitignore the content, since stages end in any order."""
+    files = [Path(place) / name for place, _, names in os.walk(root) for name in names]
+    own = [file for file in files if not {".git", ".dvc"} & {*file.parts}]
+    return {str(file.relative_to(root)): _content(file) for file in own}
+
+
+def _content(file: Path) -> Any:
+    text = file.read_bytes()
+    if file.name == "dvc.lock":
+        return yaml.safe_load(text)
+    return sorted(text.splitlines()) if file.name == ".gitignore" else text
+
+
+def edited(tmp_path: Path) -> Path:
+    """Data that `dvc add` has, and that was edited since."""
+    stages = {
+        "a": {"cmd": "wc -l < notes.csv > a.txt", "deps": ["notes.csv"], "outs": ["a.txt"]},
+        "z": {"cmd": "echo 1 > z.txt", "outs": ["z.txt"]},
+    }
+    root = new(tmp_path / "workspace", stages, **{"notes.csv": "1\n2\n3\n"})
+    dvc_("add", "--quiet", "notes.csv", cwd=root)
+    commit(root)
+    write(root / "notes.csv", ROWS)
+    return root
+
+
+def test_edited_data_is_read(tmp_path: Path) -> None:
+    """faults 46, 47: it was overwritten by --apply, and a run read the three rows of before."""
+    root = edited(tmp_path)
+    done = same_as_repro(root)
+    assert "notes.csv is not as notes.csv.dvc says: the run reads that of the workspace." in done.stdout
+    assert (root / "a.txt").read_text(encoding="utf-8").strip() == "1000"
+    assert (root / "notes.csv").read_text(encoding="utf-8") == ROWS
+
+
+def test_edited_data_that_no_stage_of_the_run_reads(tmp_path: Path) -> None:
+    """fault 46: it was overwritten, too."""
+    root = edited(tmp_path)
+    done = pipeline(root, "--target", "z", "--apply")
+    assert done.returncode == 0, done.stderr
+    assert (root / "notes.csv").read_text(encoding="utf-8") == ROWS
+    assert (root / "z.txt").exists()
+
+
+def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
+    """fault 46: a file beside an output that has not changed stays; one that would be replaced or removed is named."""
+    stages = {"o": {"cmd": "mkdir -p o && cat p > o/made.txt", "deps": ["p"], "outs": ["o"]}}
+    root = new(tmp_path / "workspace", stages, p="1\n")
+    commit(root)
+    assert pipeline(root, "--apply").returncode == 0
+    write(root / "o/notes.txt", "mine\n")
+    assert pipeline(root, "--apply").returncode == 0
+    assert (root / "o/notes.txt").read_text(encoding="utf-8") == "mine\n"
+    write(root / "p", "2\n")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 1
+    assert "neither DVC's cache nor git has a copy: o/notes.txt. Move them elsewhere" in done.stderr
+    assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
+    (root / "o/notes.txt").rename(root / "notes.txt")
+    name = git(root, "for-each-ref", "--sort=-refname", "--format=%(refname)", REFS).splitlines()[0].removeprefix(REFS)
+    subprocess.run([sys.executable, "-m", "prefect_dvc.worktree", name.strip("/")], cwd=root, check=True, timeout=LIMIT)
+    assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
+    write(root / "o/made.txt", "by hand\n")
+    done = pipeline(root, "--apply")
+    assert "has a copy: o/made.txt." in done.stderr
+    assert (root / "o/made.txt").read_text(encoding="utf-8") == "by hand\n"
+
+
+def test_a_directory_of_which_git_ignores_the_content(tmp_path: Path) -> None:
+    """fault 47: the layout of cookiecutter data science; the run read an empty directory, and said that it ran."""
+    stages = {"count": {"cmd": copies(Path("data/raw"), "n.txt"), "deps": ["data/raw"], "outs": ["n.txt"]}}
+    root = new(tmp_path / "workspace", stages, data__raw__rows=ROWS, data__raw__deep__more="x\n", data__raw__kept="y\n")
+    write(root / "data/raw/.gitkeep", "")
+    write(root / ".gitignore", "data/raw/*\n!data/raw/.gitkeep\n!data/raw/kept\n")
+    commit(root)
+    done = same_as_repro(root)
+    assert "Copied from the workspace, since git ignores it: " in done.stdout
+
+
+@pytest.mark.parametrize("place", ["in.csv", "deep/er/in.csv"])
+def test_an_input_that_git_ignores(place: str, tmp_path: Path) -> None:
+    """fault 47: it was a FileNotFoundError with a path below .dvc."""
+    stages = {"a": {"cmd": f"cat {place} > a.txt", "deps": [place], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages)
+    write(root / place, ROWS)
+    write(root / ".gitignore", f"/{place.split('/')[0]}\n")
+    commit(root)
+    same_as_repro(root)
+    write(root / place, "changed\n")
+    same_as_repro_again(root)
+    assert (root / "a.txt").read_text(encoding="utf-8") == "changed\n"
+
+
+def same_as_repro_again(root: Path) -> None:
+    shutil.rmtree(root.with_name(f"{root.name}-repro"))
+    same_as_repro(root)
+
+
+@pytest.mark.parametrize("commits", [True, False], ids=["its commit", "with edits"])
+def test_a_submodule_as_input(commits: bool, tmp_path: Path) -> None:
+    """fault 47: it was an empty directory."""
+    library = tmp_path / "library"
+    write(library / "code.py", "1\n")
+    git(library, "init", "--quiet")
+    identify(library)
+    commit(library)
+    stages = {"b": {"cmd": "cat third/lib/*.py > b.txt", "deps": ["third/lib"], "outs": ["b.txt"]}}
+    root = new(tmp_path / "workspace", stages)
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "third/lib")
+    commit(root)
+    if not commits:
+        write(root / "third/lib/code.py", "edited\n")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert (root / "b.txt").read_text(encoding="utf-8") == ("1\n" if commits else "edited\n")
+    assert git(root, "status", "--porcelain", "third") == ("" if commits else "M third/lib")
+    assert dvc_("repro", cwd=root).count("didn't change, skipping") == 1
+
+
+def test_links(tmp_path: Path) -> None:
+    """fault 47: one that leads out of the repository led nowhere, and one to what git ignores, to nothing."""
+    write(tmp_path / "outside/in.csv", "out\n")
+    stages = {"a": {"cmd": copies(Path("d"), "a.txt"), "deps": ["d"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, hidden__in="in\n", **{".gitignore": "/hidden\n"})
+    (root / "d").mkdir()
+    (root / "d/out").symlink_to("../../outside/in.csv")
+    (root / "d/within").symlink_to("../hidden/in")
+    commit(root)
+    done = pipeline(root, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert (root / "a.txt").read_text(encoding="utf-8") == "out\nin\n"
+    assert str((root / "d/out").readlink()) == "../../outside/in.csv"
+    assert dvc_("repro", cwd=root).count("didn't change, skipping") == 1
+
+
+def test_a_place_outside(tmp_path: Path) -> None:
+    """A run lies elsewhere, so a relative path out of the repository cannot mean the same there: refused at once."""
+    write(tmp_path / "in.csv", "out\n")
+    root = new(
+        tmp_path / "workspace", {"a": {"cmd": "cat ../in.csv > a.txt", "deps": ["../in.csv"], "outs": ["a.txt"]}}
+    )
+    commit(root)
+    done = pipeline(root)
+    assert done.returncode == 1
+    assert "Stage 'a' has ../in.csv, which lies outside of the repository." in done.stderr
+
+
+def test_parameter_files_that_git_ignores(tmp_path: Path) -> None:
+    """DVC needs them to read the graph."""
+    stages = {"a": {"cmd": "echo ${k} ${own} > a.txt", "params": ["k", {"conf/b.yaml": ["own"]}], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, conf__b="", **{".gitignore": "/params.yaml\n/conf\n"})
+    write_yaml(root / "dvc.yaml", {"vars": ["conf/b.yaml"], "stages": stages})
+    write(root / "params.yaml", "k: 1\n")
+    write(root / "conf/b.yaml", "own: 2\n")
+    commit(root)
+    same_as_repro(root)
+
+
+def test_outputs_without_cache_that_git_ignores(tmp_path: Path) -> None:
+    """fault 47: they did not come back, so dvc.lock said what the workspace did not have, and each run repeated all."""
+    stages = {
+        "a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": [{"a.txt": {"cache": False}}]},
+        "b": {"cmd": "cat a.txt > b.txt", "deps": ["a.txt"], "metrics": [{"b.txt": {"cache": False}}]},
+    }
+    root = new(tmp_path / "workspace", stages, p="1\n", **{".gitignore": "/a.txt\n"})
+    commit(root)
+    same_as_repro(root)
+    commit(root)
+    assert pipeline(root, "--apply").stdout.splitlines()[-1] == "Cached: a, b"
+    write(root / "p", "2\n")
+    same_as_repro_again(root)
+    write(root / "a.txt", "by hand\n")
+    write(root / "p", "3\n")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 1
+    assert "has a copy: a.txt." in done.stderr
+
+
+def test_no_value_of_another_dvc_yaml_reaches_a_shell(tmp_path: Path) -> None:
+    """fault 48: only the dvc.yaml of the root was looked at, and the shell ran the value."""
+    mark = tmp_path / "mark"
+    root = new(tmp_path / "workspace", {"z": {"cmd": "echo z > z.txt", "outs": ["z.txt"]}}, **{"params.yaml": "k: 1\n"})
+    (root / "p").mkdir()
+    write_yaml(
+        root / "p/dvc.yaml", {"vars": ["../params.yaml"], "stages": {"a": {"cmd": "echo ${k} > a.txt", "wdir": ".."}}}
+    )
+    commit(root)
+    done = pipeline(root, "--set", f"k='x; touch {mark} #'")
+    assert done.returncode == 1
+    assert "which dvc.yaml puts into a command" in done.stderr
+    assert not mark.exists()
+    assert pipeline(root, "--set", "k=2").returncode == 0
+
+
+def test_what_was_staged_stays(tmp_path: Path) -> None:
+    """fault 46: also a file that was added in spite of .gitignore is in the run."""
+    stages = {"a": {"cmd": "cat forced.txt new.txt > a.txt", "deps": ["forced.txt", "new.txt"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, **{".gitignore": "/forced.txt\n"})
+    commit(root)
+    write(root / "forced.txt", "forced\n")
+    write(root / "new.txt", "new\n")
+    git(root, "add", "--force", "forced.txt")
+    before = git(root, "status", "--porcelain")
+    assert pipeline(root).returncode == 0
+    assert git(root, "status", "--porcelain") == before
+
+
+def test_imports_ask_no_network(tmp_path: Path) -> None:
+    """fault 47: each run asked for updates, and ended in 123 lines if the source was away; `dvc repro` does not ask."""
+    source = new(tmp_path / "source", {}, **{"d.txt": "1\n"})
+    dvc_("add", "--quiet", "d.txt", cwd=source)
+    commit(source)
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cp d.txt a.txt", "deps": ["d.txt"], "outs": ["a.txt"]}})
+    dvc_("import", "--quiet", "../source", "d.txt", cwd=root)
+    commit(root)
+    source.rename(tmp_path / "gone")
+    same_as_repro(root)
+    assert yaml.safe_load((root / "d.txt.dvc").read_text(encoding="utf-8"))["deps"][0]["repo"]["url"] == "../source"

@@ -1,0 +1,287 @@
+"""A run's own directory, and the results that come back from it."""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo, lock_repo
+
+from prefect_dvc.workspace.apply import apply_run, keep
+from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
+from prefect_dvc.workspace.git import WorkspaceError, git
+from prefect_dvc.workspace.snapshot import snapshot
+from prefect_dvc.worktree import main
+from tests.waiting import FOREVER, LIMIT
+
+from .conftest import PAIR, make_repository, pipeline, set_param
+
+
+def test_snapshot_of_a_clean_workspace_is_its_head(chain: Path) -> None:
+    assert snapshot(chain) == git(chain, "rev-parse", "HEAD")
+
+
+def test_snapshot_takes_changed_new_and_removed_files(chain: Path) -> None:
+    """Neither the branch, the index nor the files of the workspace change."""
+    set_param(chain, "a", value=5)
+    (chain / "new.txt").write_text("new\n", encoding="utf-8")
+    (chain / "a.txt").write_text("ignored\n", encoding="utf-8")
+    (chain / "stages/__init__.py").unlink()
+    before = git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")
+    taken = snapshot(chain)
+    assert git(chain, "diff", "--name-status", "HEAD", taken).splitlines() == [
+        "A\tnew.txt",
+        "M\tparams.yaml",
+        "D\tstages/__init__.py",
+    ]
+    assert (git(chain, "status", "--porcelain"), git(chain, "rev-parse", "HEAD")) == before
+
+
+def test_a_half_written_lock_file_is_not_taken(chain: Path) -> None:
+    """fault 4: DVC writes dvc.lock in place, and holds its own lock during that."""
+    file, whole = chain / "dvc.lock", "schema: '2.0'\nstages: {}\n"
+    with ThreadPoolExecutor() as pool, Repo(str(chain)) as repo:
+        with lock_repo(repo):
+            file.write_text(whole[:20], encoding="utf-8")
+            taken = pool.submit(snapshot, chain)
+            assert not wait([taken], timeout=1).done
+            file.write_text(whole, encoding="utf-8")
+        assert git(chain, "show", f"{taken.result(timeout=LIMIT)}:dvc.lock") == whole.strip()
+
+
+def test_files_beyond_git_are_linked(chain: Path) -> None:
+    """The user's files are there; the run's new checkpoints return to the workspace, complete files only."""
+    with (chain / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write("/data/\n")
+    (chain / "data/external/news").mkdir(parents=True)
+    (chain / "data/external/news/a.txt").write_text("news\n", encoding="utf-8")
+    with worktree(chain, snapshot(chain), "one") as directory:
+        linked = directory / "data/external/news/a.txt"
+        assert linked.samefile(chain / "data/external/news/a.txt")
+        (directory / "data/checkpoints/shard").write_text("1\n", encoding="utf-8")
+        (directory / "data/checkpoints/.shard.partial").write_text("half\n", encoding="utf-8")
+    assert [file.name for file in (chain / "data/checkpoints").iterdir() if file.is_file()] == ["shard"]
+
+
+def test_a_later_run_takes_the_place_of_an_older_checkpoint(chain: Path) -> None:
+    """fault 2, the second time."""
+    place = Path("models/checkpoints/state")
+    for epochs in ("3", "12"):
+        with worktree(chain, snapshot(chain), f"after {epochs}".replace(" ", "-")) as directory:
+            if epochs == "12":
+                assert (directory / place).read_text(encoding="utf-8") == "3"
+            (directory / place).parent.mkdir(parents=True, exist_ok=True)
+            (directory / place).unlink(missing_ok=True)
+            (directory / place).write_text(epochs, encoding="utf-8")
+        assert (chain / place).read_text(encoding="utf-8") == epochs
+
+
+def test_the_state_of_the_crawl_is_the_workspaces(chain: Path) -> None:
+    """SQLite changes it in place; a run that is killed has returned nothing, and has lost nothing."""
+    with worktree(chain, snapshot(chain), "crawling") as directory:
+        (directory / "data/checkpoints/crawl/state.sqlite").write_text("1", encoding="utf-8")
+        assert (chain / "data/checkpoints/crawl/state.sqlite").read_text(encoding="utf-8") == "1"
+    git(chain, "worktree", "remove", "--force", str(directory))
+    assert (chain / "data/checkpoints/crawl/state.sqlite").is_file()
+
+
+def test_the_cache_is_shared_and_remotes_are_kept(chain: Path) -> None:
+    """A remote by a relative path means the same place in the worktree."""
+    (chain / ".dvc/config.local").write_text(
+        "[core]\n    remote = near\n['remote \"near\"']\n    url = ../../store\n", encoding="utf-8"
+    )
+    with worktree(chain, snapshot(chain), "one") as directory:
+        done = [sys.executable, "-m", "dvc", "cache", "dir"]
+        assert subprocess.check_output(done, cwd=directory, text=True).strip() == str(chain / ".dvc/cache")
+        listed = subprocess.check_output([sys.executable, "-m", "dvc", "remote", "list"], cwd=directory, text=True)
+    name, url = listed.split()[:2]
+    assert (name, (directory / ".dvc" / url).resolve()) == ("near", chain.parent / "store")
+
+
+def test_bring_back(chain: Path) -> None:
+    """Only the run's changes come back; a file that the workspace has changed as well is not overwritten."""
+    with worktree(chain, snapshot(chain), "one") as directory:
+        set_param(directory, "a", value=9)
+        (directory / "report.txt").write_text("done\n", encoding="utf-8")
+        keep(chain, directory, "one", {})
+    (chain / "mine.txt").write_text("mine\n", encoding="utf-8")
+    apply_run(chain, "one")
+    assert git(chain, "status", "--porcelain").splitlines() == ["M params.yaml", "?? mine.txt", "?? report.txt"]
+    git(chain, "checkout", "params.yaml")
+    set_param(chain, "a", value=7)
+    mine = (chain / "params.yaml").read_bytes()
+    with pytest.raises(WorkspaceError, match=r"has changed params.yaml since run one began"):
+        apply_run(chain, "one")
+    assert (chain / "params.yaml").read_bytes() == mine
+
+
+def test_prune(chain: Path) -> None:
+    """fault 5: An old run's directory is removed, even of a killed one; those of running and recent ones stay."""
+    revision = snapshot(chain)
+    program = (
+        "import sys, time\nfrom pathlib import Path\nfrom prefect_dvc.workspace.directory import worktree\n"
+        "with worktree(Path.cwd(), sys.argv[1], 'killed'):\n    print('ready', flush=True)\n"
+        f"    time.sleep({FOREVER})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, revision], cwd=chain, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as output:
+        output.readline()
+        assert prune(chain, days=0) == []
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with worktree(chain, revision, "ended"):
+        pass
+    assert prune(chain, days=1) == []
+    assert (chain / RUNS / "killed").is_dir()
+    assert prune(chain, days=0) == ["ended", "killed"]
+    assert list((chain / RUNS).iterdir()) == []
+    assert len(git(chain, "worktree", "list").splitlines()) == 1
+
+
+def test_a_directory_without_git(chain: Path) -> None:
+    """regression: it blocked all later runs. Nor is the workspace, which lies around it, kept in its name."""
+    with worktree(chain, snapshot(chain), "torn") as directory:
+        (directory / ".git").unlink()
+        with pytest.raises(WorkspaceError, match=r"not a git repository"):
+            keep(chain, directory, "torn", {})
+    assert prune(chain, days=0) == ["torn"]
+    assert list((chain / RUNS).iterdir()) == []
+    assert len(git(chain, "worktree", "list").splitlines()) == 1
+
+
+def test_paths_of_all_kinds(chain: Path) -> None:
+    """fault 43: Git quotes such paths, and reports only one of a renamed file."""
+    names = ["Bücher/größe.txt", 'a "quoted" name.txt', ":(top)*.txt", "tab\there.txt"]
+    old = chain / "renamed.txt"
+    old.write_text("line\n" * 20, encoding="utf-8")
+    git(chain, "add", "renamed.txt")
+    git(chain, "commit", "--quiet", "--message", "A file")
+    with worktree(chain, snapshot(chain), "one") as directory:
+        (directory / "Bücher").mkdir()
+        for name in names:
+            (directory / name).write_text(name, encoding="utf-8")
+        (directory / "renamed.txt").rename(directory / "new.txt")
+        keep(chain, directory, "one", {})
+    apply_run(chain, "one")
+    assert [(chain / name).read_text(encoding="utf-8") for name in names] == names
+    assert (chain / "new.txt").exists()
+    assert not old.exists()
+
+
+def test_a_workspace_of_any_name(tmp_path: Path) -> None:
+    """fault 43: DVC itself cannot write the path of such a cache or remote into its configuration."""
+    root = make_repository(tmp_path / "Größe 港", PAIR)
+    local = f"['remote \"far\"']\n    url = {tmp_path / 'Übersee'}\n[core]\n    remote = far\n"
+    (root / ".dvc/config.local").write_text(local, encoding="utf-8")
+    done = pipeline(root, "--apply")
+    assert "Ran: a, b" in done.stdout, done.stderr
+    subprocess.run([sys.executable, "-m", "dvc", "push"], cwd=root, check=True, capture_output=True)
+    shutil.rmtree(root / ".dvc/cache")
+    for name in PAIR:
+        (root / f"{name}.txt").unlink()
+    assert "Pulled: a, b" in pipeline(root).stdout
+
+
+def test_hooks_do_not_run(chain: Path, tmp_path: Path) -> None:
+    """fault 43: A failing hook failed each run; `dvc install` makes three that work in the run's directory."""
+    subprocess.run([sys.executable, "-m", "dvc", "install"], cwd=chain, check=True, capture_output=True)
+    for name in ("post-checkout", "pre-push", "reference-transaction"):
+        hook = chain / ".git/hooks" / name
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\nexit 1\n", encoding="utf-8")
+        hook.chmod(0o755)
+    subprocess.run(["git", "init", "--quiet", "--bare", "bare.git"], cwd=tmp_path, check=True)
+    with worktree(chain, snapshot(chain), "one") as directory:
+        set_param(directory, "a", value=9)
+        keep(chain, directory, "one", {})
+    apply_run(chain, "one")
+    git(chain, "push", "--quiet", str(tmp_path / "bare.git"), "main")
+    assert not (tmp_path / "hooked").exists()
+
+
+def test_inherited_variables_of_git(chain: Path, tmp_path: Path) -> None:
+    """fault 43: A run that a hook starts, or a tool around git, worked with that one's index and repository."""
+    other = {"GIT_DIR": str(tmp_path), "GIT_WORK_TREE": str(tmp_path), "GIT_INDEX_FILE": str(tmp_path / "index")}
+    done = pipeline(chain, "--apply", **other)
+    assert done.returncode == 0, done.stderr
+    assert (chain / "d.txt").exists()
+    assert not (tmp_path / "index").exists()
+
+
+def test_a_submodule(chain: Path, tmp_path: Path) -> None:
+    """fault 52: DVC takes the wrong directory for the top of a submodule's worktree; the run says so at once."""
+    whole = tmp_path / "whole"
+    git(tmp_path, "init", "--quiet", "whole")
+    git(whole, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(chain), "part")
+    part = whole / "part"
+    with (
+        pytest.raises(WorkspaceError, match=rf"{part} is a submodule of {whole}, .*: git clone {chain}"),
+        worktree(part, snapshot(part), "one"),
+    ):
+        pass
+    assert git(part, "worktree", "list").count("\n") == 0
+
+
+def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
+    """fault 42: a run ended with a traceback of DVC's lock."""
+    mount = f"mount --bind '{pair}' '{pair}' && mount -o remount,ro,bind '{pair}'"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode:
+        pytest.skip("this user may not mount")
+    for url in ("", "http://127.0.0.1:1/api"):
+        done = subprocess.run(
+            ["unshare", "-m", "sh", "-c", f"{mount} && cd '{pair}' && exec {sys.executable} -m prefect_dvc.pipeline"],
+            env=os.environ | {"PREFECT_API_URL": url, "PREFECT_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"pipeline: {pair}/.dvc/tmp cannot be written (Read-only file system), and a run writes to .dvc and .git "
+            "of its workspace. Start it in a clone that you may write to.\n"
+        )
+
+
+def test_closed_streams(chain: Path) -> None:
+    """fault 52: a run that starts without any of the three standard streams, as some services are."""
+    command = f"exec {sys.executable} -m prefect_dvc.pipeline --apply <&- >&- 2>&-"
+    subprocess.run(["sh", "-c", command], cwd=chain, check=True, timeout=LIMIT)
+    assert (chain / "d.txt").read_text(encoding="utf-8").splitlines()[-1] == "d 1"
+
+
+def test_one_name_for_one_run(chain: Path) -> None:
+    """fault 4: A second process under the same name is refused."""
+    (chain / RUNS).mkdir(parents=True)
+    with (chain / RUNS / "one.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError), worktree(chain, snapshot(chain), "one"):
+            pass
+
+
+def test_git_says_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match=r"git rev-parse failed in .*not a git repository"):
+        snapshot(tmp_path)
+
+
+def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["worktree", "none"])
+    with pytest.raises(SystemExit, match=r"worktree: git rev-parse failed"):
+        main()
+
+
+def test_old_runs_are_retired(chain: Path) -> None:
+    """By count and age: the newest stay however old, the young ones however many."""
+    young = f"{datetime.now():%Y%m%d-%H%M%S}-0000"
+    names = ["20200101-000000-0000", "20210101-000000-0000", "20220101-000000-0000", young]
+    for name in names:
+        git(chain, "update-ref", f"{REFS}/{name}", "HEAD")
+    assert retire(chain, days=90, number=4) == []
+    assert retire(chain, days=90, number=2) == names[:2]
+    assert retire(chain, days=90, number=0) == names[2:3]
+    assert git(chain, "for-each-ref", "--format=%(refname)", REFS) == f"{REFS}/{young}"
