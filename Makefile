@@ -46,10 +46,10 @@ $(READY): requirements.lock requirements-torch.txt pyproject.toml
 
 run: $(READY)
 	@python -m stages.params
-	@python -m prefect_dvc.terminal report
+	@python -m flows.pipeline --here --target report
 	@echo "The encoder is in models/student, the report is reports/index.html. What follows are small cells of the"
 	@echo "experiments of three papers; Ctrl-C ends it, and the encoder stays."
-	@python -m prefect_dvc.terminal paper_pages
+	@python -m flows.pipeline --here --target paper_pages
 	@echo "The pages on the papers are reports/paper1.html, paper2.html and paper3.html."
 
 distil: $(READY)
@@ -59,7 +59,7 @@ distil: $(READY)
 	  $(if $(REVISION),--revision "$(REVISION)") $(if $(TEXT_COLUMN),--text-column "$(TEXT_COLUMN)") \
 	  $(if $(LANGUAGE),--language "$(LANGUAGE)") $(if $(PROMPT),--prompt "$(PROMPT)") \
 	  $(if $(START_FROM),--start-from "$(START_FROM)")
-	@python -m prefect_dvc.terminal report
+	@python -m flows.pipeline --here --target report
 	@echo "The encoder is in models/student, the report is reports/index.html."
 
 # The tests run in processes side by side; threads within each would only wait for one another. Byte code is kept, or

@@ -10,7 +10,7 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from prefect_dvc.execution.reproduce import Outcome
+from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
 from prefect_dvc.server.reports import send_report
 from prefect_dvc.settings.flows_yaml import read_config

@@ -9,14 +9,15 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
+from dvc.repo import Repo
 from prefect import State, flow, get_run_logger
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectAlreadyExists, PrefectException
@@ -24,18 +25,25 @@ from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from prefect_dvc.execution.host import start_host
-from prefect_dvc.execution.reproduce import Children, StageError, reproduce
+from prefect_dvc.execution.commands import Commands, Log
+from prefect_dvc.execution.outcome import Outcome, StageError
+from prefect_dvc.execution.stages import Stages
 from prefect_dvc.server.deploy import create_pools
 from prefect_dvc.settings.resources import written
 from prefect_dvc.system.process import held
-from prefect_dvc.workers.capacity import OFFERED, Offer, OfferError, measured, read_offer, slots_per_card
+from prefect_dvc.workers.capacity import CAPACITY, Capacity, CapacityError, measured, read_capacity, slots_per_card
 from prefect_dvc.workers.cards import holding
-from prefect_dvc.workers.engine import STANDBY
-from prefect_dvc.workers.handoff import GIVE_SECONDS, HOUR, Telling, accept, deliver
+from prefect_dvc.workers.handoff import GIVE_SECONDS, HOUR, Steps, accept, deliver
 from prefect_dvc.workers.pool import BEAT, BEAT_SECONDS, POOL, STAGE_FAILED
-from prefect_dvc.workers.request import PROTOCOL, HandoffError, Order, code_remote, data_remote, read_order, seconds
-from prefect_dvc.workers.standby import own_host, start_standby
+from prefect_dvc.workers.request import (
+    PROTOCOL,
+    HandoffError,
+    StageRequest,
+    code_remote,
+    data_remote,
+    read_request,
+    seconds,
+)
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 
@@ -45,13 +53,13 @@ LOCKS = Path(".dvc/tmp/handoff")  # one for each key
 # The output goes to a file, since a pipe to the worker would break, and end the run, if the worker dies.
 COMMAND = (
     """sh -c 'cd "$PREFECT_DVC_CLONE" && mkdir -p .dvc/tmp && """
-    """exec "$PREFECT_DVC_PYTHON" -m prefect_dvc.workers.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
+    """exec "$PREFECT_DVC_PYTHON" -m prefect.engine >> .dvc/tmp/gpu-stage.log 2>&1'"""
 )
 
 
 @flow(name="gpu-stage")
-def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
-    """Carry out an `Order`; the message of the last state is the name of the run-cache entry."""
+def gpu_stage(protocol: int, request: dict[str, Any]) -> State[None]:
+    """Carry out an `StageRequest`; the message of the last state is the name of the run-cache entry."""
     if protocol != PROTOCOL:
         return Failed(
             name=REFUSED,
@@ -60,50 +68,59 @@ def gpu_stage(protocol: int, order: dict[str, Any]) -> State[None]:
         )
     try:
         with beating():
-            return carry_out(read_order(order), Path.cwd())
+            return carry_out(read_request(request), Path.cwd())
     except (HandoffError, WorkspaceError) as error:
         return Failed(name=REFUSED, message=str(error))
     except StageError as error:
         return Failed(name=STAGE_FAILED, message=str(error))
     finally:
-        APILogHandler().flush()  # home reads the lines once it gets the last state
+        APILogHandler().flush()  # the caller reads the lines once it gets the last state
 
 
-def carry_out(order: Order, clone: Path) -> State[None]:
+def carry_out(request: StageRequest, clone: Path) -> State[None]:
     """Run the stage in a worktree of `clone` at the caller's revision, and push its result to the DVC remote."""
     log = get_run_logger().info
-    code, remote = code_remote(order, clone), data_remote(order, clone)
+    code, remote = code_remote(request, clone), data_remote(request, clone)
     prune(clone)
     try:
-        git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", END, code, order.ref)
+        git(clone, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", END, code, request.ref)
     except WorkspaceError as error:
         raise HandoffError(
             f"{error}\nThe worker's clone {clone} cannot read the code from '{code}': set PREFECT_DVC_CODE_REMOTE "
-            "at home to a git remote that has the same name in both clones."
+            "at the caller to a git remote that has the same name in both clones."
         ) from None
-    limit, children, offer = seconds(GIVE_SECONDS, HOUR), Children(), _own_offer()
-    if offer.lacks(order.resources):
-        raise HandoffError(f"Stage '{order.stage}' needs {written(order.resources)}, and this worker has {offer}.")
+    limit, capacity = seconds(GIVE_SECONDS, HOUR), _own_capacity()
+    if capacity.lacks(request.resources):
+        raise HandoffError(
+            f"Stage '{request.stage}' needs {written(request.resources)}, and this worker has {capacity}."
+        )
     with ExitStack() as stack:
-        if (host := own_host() or start_host(None)) is not None:
-            stack.callback(host.close)
-        # If home asks again, the first run of the same work goes on: its result is then in the run-cache.
-        stack.enter_context(held(clone / LOCKS / order.key, str(flow_run.name), wait=True))
-        directory = stack.enter_context(worktree(clone, order.revision, f"handoff-{uuid4().hex[:8]}"))
-        if host is not None:
-            host.enter(directory)
-        telling = Telling(children, host, log)
-        accept(telling, directory, order, remote)
-        with holding(offer, order.resources, str(flow_run.name), slots_per_card(), log) as shown:
-            flags: dict[str, Any] = {"force": order.force, "timeout": order.timeout, "environment": shown, "host": host}
-            outcome = reproduce(children, directory, order.stage, log, **flags).outcome
-        entry = deliver(telling, directory, order, remote, limit)
+        # If the caller asks again, the first run of the same work goes on: its result is then in the run-cache.
+        stack.enter_context(held(clone / LOCKS / request.key, str(flow_run.name), wait=True))
+        directory = stack.enter_context(worktree(clone, request.revision, f"handoff-{uuid4().hex[:8]}"))
+        stack.enter_context(chdir(directory))
+        steps = Steps(Commands(), log)
+        accept(steps, directory, request, remote)
+        with holding(capacity, request.resources, str(flow_run.name), slots_per_card(), log) as shown:
+            outcome = _run(directory, clone, request, shown, log)
+        entry = deliver(steps, directory, request, remote, limit)
     return Completed(name=str(outcome), message=entry)
+
+
+def _run(directory: Path, clone: Path, request: StageRequest, environment: Mapping[str, str], log: Log) -> Outcome:
+    """Bring the stage up to date in the run's directory."""
+    with Repo(str(directory), _wait_for_lock=True) as repo:
+        work = Stages(repo, repo.stage.collect(request.stage), clone, pulls=False, warn=log)
+        try:
+            options: dict[str, Any] = {"force": request.force, "timeout": request.timeout, "environment": environment}
+            return work.bring_up_to_date(request.stage, log, **options)
+        finally:
+            work.close()
 
 
 @contextmanager
 def beating() -> Iterator[None]:
-    """Change a label of this flow run every few seconds, so that home knows that its process lives."""
+    """Change a label of this flow run every few seconds, so that the caller knows that its process lives."""
     over, number = threading.Event(), UUID(str(flow_run.id))
 
     def beat() -> None:
@@ -123,12 +140,12 @@ def beating() -> Iterator[None]:
         over.set()
 
 
-def _own_offer() -> Offer:
-    """Return the offer that this flow run's worker has made; raises HandoffError."""
+def _own_capacity() -> Capacity:
+    """Return the capacity that this flow run's worker has made; raises HandoffError."""
     try:
-        return read_offer(os.environ.get(OFFERED, ""))
-    except OfferError as error:
-        raise HandoffError(f"The worker's {OFFERED}: {error}") from error
+        return read_capacity(os.environ.get(CAPACITY, ""))
+    except CapacityError as error:
+        raise HandoffError(f"The worker's {CAPACITY}: {error}") from error
 
 
 def queue_of(clone: Path) -> str:
@@ -136,14 +153,14 @@ def queue_of(clone: Path) -> str:
     return f"{socket.gethostname()}-{clone.name}-{sha256(bytes(clone.absolute())).hexdigest()[:6]}"
 
 
-def offer_queue(clone: Path, offer: Offer) -> str:
-    """Make or update the queue of this clone's worker, so that home knows its offer; return its name."""
+def announce_capacity(clone: Path, capacity: Capacity) -> str:
+    """Make or update the queue of this clone's worker, so that the caller knows its capacity; return its name."""
     create_pools()
     queue = queue_of(clone)
     with get_client(sync_client=True) as client:
         with suppress(ObjectAlreadyExists):
             client.create_work_queue(queue, work_pool_name=POOL)
-        client.update_work_queue(client.read_work_queue_by_name(queue, POOL).id, description=str(offer))
+        client.update_work_queue(client.read_work_queue_by_name(queue, POOL).id, description=str(capacity))
     return queue
 
 
@@ -155,17 +172,15 @@ def main() -> None:
             "gpu_stage: set PREFECT_API_URL and PREFECT_API_AUTH_STRING to those of the server, see docs/operations.md"
         )
     try:
-        offer, per_card = measured(), slots_per_card()
-        queue = offer_queue(clone, offer)
-    except (OfferError, PrefectException, httpx.HTTPError) as error:
+        capacity, per_card = measured(), slots_per_card()
+        queue = announce_capacity(clone, capacity)
+    except (CapacityError, PrefectException, httpx.HTTPError) as error:
         sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
-    print(f"{queue} offers {offer}.", flush=True)
-    os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, OFFERED: str(offer)}
-    if standby := start_standby():
-        os.environ[STANDBY] = standby
+    print(f"{queue} capacities {capacity}.", flush=True)
+    os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]
-    worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(offer.slots(per_card))]
+    worker = [sys.executable, "-m", "prefect", "worker", "start", *options, "--limit", str(capacity.slots(per_card))]
     os.execv(worker[0], [*worker, *sys.argv[1:]])
 
 

@@ -1,6 +1,7 @@
 """The pipeline from the command line: each stage of dvc.yaml is started as soon as its upstream is done.
 
     prefect-dvc run --target student --profile best --set student.epochs=3
+    prefect-dvc run --here                                                    in the workspace itself, as `dvc repro`
 
 DVC decides what has to run. With a Prefect server (PREFECT_API_URL) the run is the flow of `pipeline_flow.py`; without
 one the same run goes through plain threads, and Prefect, which takes 2 s to import, is not needed.
@@ -10,68 +11,126 @@ import argparse
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from prefect_dvc.execution.graph import GraphError
-from prefect_dvc.execution.reproduce import MEANING
-from prefect_dvc.execution.run import PipelineError, Run, open_run, summary
+from prefect_dvc.execution.outcome import StageError
+from prefect_dvc.execution.run import PipelineError, Run, open_in_place, open_run, summary
 from prefect_dvc.execution.slots import queued
+from prefect_dvc.progress import Progress
 from prefect_dvc.server.database import RETRIES, DatabaseError, most_runs
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import assignments
+from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 from prefect_dvc.workspace.git import WorkspaceError
 from prefect_dvc.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
+SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
+ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, StageError, DatabaseError)
 
 
 def run_in_threads(run: Run) -> None:
-    """Run the stages in threads, and print their output. Raises PipelineError."""
-    run.in_threads(
-        lambda stage, line: print(f"{stage.name} | {line}", flush=True),
-        lambda stage, outcome: print(f"{stage.name}: {outcome}, {MEANING[outcome]}", flush=True),
-    )
+    """Run the stages in threads, and print their lines. Raises PipelineError."""
+    show(run, Progress(len(run.stages)))
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="prefect-dvc run", description="Run the graph of dvc.yaml.")
+def show(run: Run, progress: Progress) -> None:
+    """Run the stages in threads, and show them. Raises PipelineError."""
+    with _ending_soon():
+        run.in_threads(
+            lambda stage, line: progress.line(stage.name, line),
+            lambda stage, outcome: progress.ended(stage.name, outcome, run.seconds[stage.name]),
+        )
+
+
+@contextmanager
+def _ending_soon() -> Iterator[None]:
+    """End this process some time after it was interrupted, even if a thread still waits for a remote."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as error:
+        status = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 130
+        timer = threading.Timer(SECONDS_TO_STOP, os._exit, [status])
+        timer.daemon = True
+        timer.start()
+        raise
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="prefect-dvc run", description="Bring the graph of dvc.yaml up to date.")
     parser.add_argument("--target", help="the stage to bring up to date (default: all)")
-    parser.add_argument("--profile", help="a profile of conf/profile (default: params.yaml unchanged)")
+    parser.add_argument("--profile", help="a profile of the folder that flows.yaml names (default: none)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a parameter to change")
     parser.add_argument("--force", action="store_true", help="run the stages even if nothing has changed")
     parser.add_argument("--gpu", choices=("prefer", "require", "local"), default="prefer", help="where GPU stages run")
     parser.add_argument("--parallel", type=int, default=2, help="number of stages at a time")
     parser.add_argument("--apply", action="store_true", help="bring the result back to the workspace")
-    return parser.parse_args()
+    parser.add_argument("--here", action="store_true", help="run in the workspace itself, as `dvc repro` does")
+    return parser.parse_args(given)
 
 
 def main() -> None:
     options = vars(arguments())
-    apply, given = options.pop("apply"), options.pop("set")
     signal.signal(signal.SIGTERM, stop)
+    apply, given, here = options.pop("apply"), options.pop("set"), options.pop("here")
     try:
+        if here:
+            _here(apply=apply, given=given, **options)
+            return
         overrides = assignments(given)
         if os.environ.get("PREFECT_API_URL"):
-            named = {key: value for key, value in options.items() if value is not None}
-            refuse_read_only(Path.cwd())  # the queue is there, too
-            with queued(Path.cwd() / QUEUE, most_runs(), f"process {os.getpid()}", print):
-                os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
-                from prefect_dvc.pipeline_flow import pipeline
-
-                state = pipeline(**named, overrides=overrides, apply=apply, return_state=True)
-            if not state.is_completed():
-                sys.exit(f"pipeline: {state.message}")
+            _with_server(options, overrides, apply=apply)
             return
         root = Path.cwd()
-        with open_run(root, **options, overrides=overrides, log=print) as run:
+        with open_run(root, **options, overrides=overrides, log=say, hand_off=hand_off) as run:
             run_in_threads(run)
         if apply:
             apply_run(root, run.name)
         print(summary(run))
-    except (GraphError, SettingsError, WorkspaceError, PipelineError, DatabaseError) as error:
-        sys.exit(f"pipeline: {error}")
+    except ERRORS as error:
+        sys.exit(f"prefect-dvc run: {error}")
+    except KeyboardInterrupt:
+        sys.exit("Stopped. Everything that was finished is kept; the same command goes on from here.")
+
+
+def _here(
+    *, apply: bool, given: Sequence[str], target: str | None, force: bool, parallel: int, profile: str | None, gpu: str
+) -> None:
+    """Run in the workspace itself."""
+    if apply or given or profile:
+        raise SettingsError(
+            "--here works in the workspace itself: change its parameter files instead of --set and --profile, and "
+            "leave --apply out."
+        )
+    with open_in_place(Path.cwd(), target=target, force=force, parallel=parallel, log=say) as run:
+        progress = Progress(len(run.stages), brief=True)
+        show(run, progress)
+    if progress.unchanged:
+        print(f"{progress.unchanged} of {progress.total} stages were up to date.", flush=True)
+
+
+def _with_server(options: dict[str, Any], overrides: Mapping[str, Any], *, apply: bool) -> None:
+    """Run the flow of pipeline_flow.py in this process; a Prefect server shows it."""
+    named = {key: value for key, value in options.items() if value is not None}
+    refuse_read_only(Path.cwd())  # the queue is there, too
+    with queued(Path.cwd() / QUEUE, most_runs(), f"process {os.getpid()}", say):
+        os.environ |= RETRIES | os.environ  # Prefect reads them when it is imported
+        from prefect_dvc.pipeline_flow import pipeline
+
+        state = pipeline(**named, overrides=dict(overrides), apply=apply, return_state=True)
+    if not state.is_completed():
+        sys.exit(f"prefect-dvc run: {state.message}")
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)
 
 
 def stop(signum: int, frame: object) -> NoReturn:

@@ -19,10 +19,11 @@ from pydantic import WithJsonSchema
 
 from prefect_dvc.artifacts import publish, publish_stages
 from prefect_dvc.execution.graph import GraphError, Stage, targets
-from prefect_dvc.execution.reproduce import MEANING, Outcome, StageError
+from prefect_dvc.execution.outcome import MEANING, Outcome, StageError
 from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run, summary
 from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import known_keys, profiles
+from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.apply import apply_run
 from prefect_dvc.workspace.git import WorkspaceError
 
@@ -80,6 +81,7 @@ def pipeline(
             gpu=gpu,
             parallel=parallel,
             log=log,
+            hand_off=hand_off,
         ) as run:
             label(f"target:{target}", f"profile:{profile}", f"run:{run.name}")
             run_as_tasks(run)
@@ -106,7 +108,7 @@ def run_as_tasks(run: Run) -> None:
     try:
         wait(list(futures.values()))
     finally:
-        run.children.end()
+        run.commands.end()
     publish_stages(run)
     run.check()
     publish(run)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from prefect_dvc.pipeline import run_in_threads, stop
 from prefect_dvc.registry.promotion import Channel, channel_arguments
-from prefect_dvc.retraining import REPORTED, Decision, Order, day_in, retrain_once
+from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, day_in, retrain_once
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import assignments
 from prefect_dvc.settings.yaml_reader import read_yaml
@@ -97,7 +97,7 @@ def main() -> None:
         channel = Channel(**{name: options.pop(name) for name in ("artifact", "stage", "branch", "remote")})
         verdict = retrain_once(
             Path.cwd(),
-            Order(**options, day=day, channel=channel),
+            RetrainSettings(**options, day=day, channel=channel),
             run_in_threads,
             print,
             "prefect-dvc retrain",

@@ -14,7 +14,7 @@ from pydantic import WithJsonSchema
 from prefect_dvc.execution.run import GpuPolicy
 from prefect_dvc.pipeline_flow import AS_IT_STANDS, Overrides, Profile, label, run_as_tasks
 from prefect_dvc.registry.promotion import Channel
-from prefect_dvc.retraining import REPORTED, Order, day_in, retrain_once
+from prefect_dvc.retraining import REPORTED, RetrainSettings, day_in, retrain_once
 from prefect_dvc.settings.flows_yaml import Tolerance, read_config
 from prefect_dvc.settings.parameters import sites
 
@@ -88,7 +88,7 @@ def retrain(
         snapshot_key: The parameter that gets the day.
         timezone: The timezone of the scheduled day: the schedule's own, such as Europe/Berlin.
     """
-    order = Order(
+    settings = RetrainSettings(
         snapshot=snapshot,
         day=day_in(timezone, flow_run.scheduled_start_time),
         snapshot_key=snapshot_key or None,
@@ -113,23 +113,23 @@ def retrain(
     name = f"flow run '{flow_run.name}'"
     label(f"profile:{profile}", f"artifact:{artifact}")
     try:
-        verdict = retrain_once(Path.cwd(), order, run_as_tasks, get_run_logger().info, name)
+        verdict = retrain_once(Path.cwd(), settings, run_as_tasks, get_run_logger().info, name)
     except REPORTED as error:
-        tell("Failed", str(error), order)
+        emit("Failed", str(error), settings)
         return Failed(message=str(error))
     except Exception as error:
-        tell("Failed", f"{type(error).__name__}: {error}", order)
+        emit("Failed", f"{type(error).__name__}: {error}", settings)
         raise
-    tell(verdict.decision, verdict.reason, order)
+    emit(verdict.decision, verdict.reason, settings)
     create_markdown_artifact(key="retraining", markdown=verdict.report, description=str(verdict.decision))
     return Completed(name=str(verdict.decision), message=verdict.reason)
 
 
-def tell(decision: str, reason: str, order: Order) -> None:
+def emit(decision: str, reason: str, settings: RetrainSettings) -> None:
     """Emit the event of this flow run's end, for which automations wait."""
     emit_event(
         event=f"{EVENT}.{decision.lower().replace(' ', '-')}",
-        resource={"prefect.resource.id": f"prefect-dvc.artifact.{order.channel.artifact}"},
+        resource={"prefect.resource.id": f"prefect-dvc.artifact.{settings.channel.artifact}"},
         related=[{"prefect.resource.id": f"prefect.flow-run.{flow_run.id}", "prefect.resource.role": "flow-run"}],
         payload={"decision": decision, "reason": reason, "flow_run": flow_run.name},
     )

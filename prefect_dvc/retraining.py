@@ -22,9 +22,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import dvc.api
 from dvc.exceptions import DvcException
 
+from prefect_dvc.execution.commands import Log
 from prefect_dvc.execution.graph import GraphError, Stage
-from prefect_dvc.execution.reproduce import Outcome, StageError
-from prefect_dvc.execution.run import GpuPolicy, Log, PipelineError, Run, open_run
+from prefect_dvc.execution.outcome import Outcome, StageError
+from prefect_dvc.execution.run import GpuPolicy, PipelineError, Run, open_run
 from prefect_dvc.registry.comparison import (
     Figures,
     ToleranceError,
@@ -57,6 +58,7 @@ from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry
 from prefect_dvc.settings.parameters import PARAMS, flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.process import HeldError, held
+from prefect_dvc.workers.handoff import hand_off
 from prefect_dvc.workspace.directory import retire
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 
@@ -100,7 +102,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Order:
+class RetrainSettings:
     """The settings of a retraining and of its promotion; None is the value of flows.yaml."""
 
     channel: Channel
@@ -125,20 +127,22 @@ class Order:
     parallel: int = 2
 
 
-def retrain_once(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log, name: str) -> Verdict:
+def retrain_once(
+    root: Path, settings: RetrainSettings, run_stages: Callable[[Run], None], log: Log, name: str
+) -> Verdict:
     """Retrain, compare, and promote if the model is good enough; others read `name` while this one holds the lock.
 
-    If another holds it, this one waits or is lost, as `order.wait` says. Raises PipelineError, PromotionError,
+    If another holds it, this one waits or is lost, as `settings.wait` says. Raises PipelineError, PromotionError,
     ToleranceError, SettingsError, WorkspaceError, or GraphError.
     """
     holder = f"{name} (process {os.getpid()}, since {datetime.now():%Y-%m-%d %H:%M:%S})"
     with ExitStack() as stack:
-        if lost := _take_turn(stack, root, holder, order.wait, log):
+        if lost := _take_turn(stack, root, holder, settings.wait, log):
             return Verdict(Decision.SKIPPED, lost)
-        verdict = _retrain(root, order, run_stages, log)
-        if retired := retire(root, order.keep_days, order.keep_runs):
+        verdict = _retrain(root, settings, run_stages, log)
+        if retired := retire(root, settings.keep_days, settings.keep_runs):
             log(f"The tags of {len(retired)} old runs are deleted, from {retired[0]} to {retired[-1]}.")
-        versions = retire_versions(root, order.channel, order.keep_version_days, order.keep_versions)
+        versions = retire_versions(root, settings.channel, settings.keep_version_days, settings.keep_versions)
         if versions:
             log(f"The tags of old versions are deleted: {', '.join(versions)}.")
         return verdict
@@ -163,60 +167,65 @@ def _take_turn(stack: ExitStack, root: Path, holder: str, wait: bool, log: Log) 
     return None
 
 
-def _revision(root: Path, order: Order) -> str:
+def _revision(root: Path, settings: RetrainSettings) -> str:
     """Return the commit to start from; with a source, fetch it first."""
-    if order.source is None:
-        return git(root, "rev-parse", "--verify", END, f"{order.revision}^{{commit}}")
-    if order.source not in (remotes := git(root, "remote").split()):
-        raise SettingsError(f"git has no remote '{order.source}' to fetch from; it has {', '.join(remotes) or 'none'}.")
+    if settings.source is None:
+        return git(root, "rev-parse", "--verify", END, f"{settings.revision}^{{commit}}")
+    if settings.source not in (remotes := git(root, "remote").split()):
+        raise SettingsError(
+            f"git has no remote '{settings.source}' to fetch from; it has {', '.join(remotes) or 'none'}."
+        )
     ref = f"{FETCHED}/{uuid4().hex}"
-    git(root, "fetch", "--quiet", "--no-tags", END, order.source, f"+{order.revision}:{ref}")
+    git(root, "fetch", "--quiet", "--no-tags", END, settings.source, f"+{settings.revision}:{ref}")
     try:
         return git(root, "rev-parse", "--verify", END, f"{ref}^{{commit}}")
     finally:
         git(root, "update-ref", "-d", END, ref)
 
 
-def _retrain(root: Path, order: Order, run_stages: Callable[[Run], None], log: Log) -> Verdict:
-    revision = _revision(root, order)
-    check(root, order.channel, revision)
-    fetch_registry(root, order.channel)
-    before, config = promoted(root, order.channel), read_config(root)
-    key = order.snapshot_key or config.edition.snapshot
-    overrides = _with_snapshot(order, key, _params_at(root, revision), log)
+def _retrain(root: Path, settings: RetrainSettings, run_stages: Callable[[Run], None], log: Log) -> Verdict:
+    revision = _revision(root, settings)
+    check(root, settings.channel, revision)
+    fetch_registry(root, settings.channel)
+    before, config = promoted(root, settings.channel), read_config(root)
+    key = settings.snapshot_key or config.edition.snapshot
+    overrides = _with_snapshot(settings, key, _params_at(root, revision), log)
     figures = read_figures(root, before) if before else None
-    limits = config.edition.limits if order.data is None else order.data
+    limits = config.edition.limits if settings.data is None else settings.data
     check_limits(limits)
     check_tolerances({**config.registry.gains, **config.registry.tolerances}, None)
-    for given in (order.tolerances or {}, order.gains or {}):
+    for given in (settings.tolerances or {}, settings.gains or {}):
         check_tolerances(given, figures.metrics if figures else None)
     if figures:
-        tolerances = order.tolerances or config.registry.tolerances
-        check_gains(figures.metrics, tolerances, config.registry.gains if order.gains is None else order.gains)
+        tolerances = settings.tolerances or config.registry.tolerances
+        check_gains(figures.metrics, tolerances, config.registry.gains if settings.gains is None else settings.gains)
     with open_run(
         root,
         target=None,
-        profile=order.profile,
+        profile=settings.profile,
         overrides=overrides,
         force=False,
-        gpu=order.gpu,
-        parallel=order.parallel,
+        gpu=settings.gpu,
+        parallel=settings.parallel,
         log=log,
         revision=revision,
-        site=order.site,
+        site=settings.site,
+        hand_off=hand_off,
     ) as run:
         _refuse_unmade(run, config, gate=bool(limits))
         if before and limits and config.edition.counters:
             run.gate = partial(_check_edition, run, config.edition, _edition_of(root, before, config.edition), limits)
-        verdict = _run_and_judge(run, order, run_stages, before, figures)
+        verdict = _run_and_judge(run, settings, run_stages, before, figures)
         (run.directory / REPORT).parent.mkdir(exist_ok=True)
         (run.directory / REPORT).write_text(verdict.report, encoding="utf-8")
-    if verdict.decision is not Decision.GOOD or not order.promote:
+    if verdict.decision is not Decision.GOOD or not settings.promote:
         return verdict
-    settings = {"profile": order.profile, "site": order.site, **overrides}
-    why = "\n".join([verdict.reason, *(f"{name}: {value}" for name, value in settings.items() if value is not None)])
-    version = promote(root, run.name, order.channel, instead_of=before, why=why)
-    reason = f"{version.name} is at {order.channel.stage}. {verdict.reason} Back: {command(order.channel)} rollback"
+    changed = {"profile": settings.profile, "site": settings.site, **overrides}
+    why = "\n".join([verdict.reason, *(f"{name}: {value}" for name, value in changed.items() if value is not None)])
+    version = promote(root, run.name, settings.channel, instead_of=before, why=why)
+    reason = (
+        f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel)} rollback"
+    )
     return Verdict(Decision.PROMOTED, reason, verdict.details)
 
 
@@ -239,7 +248,11 @@ def _refuse_unmade(run: Run, config: Config, *, gate: bool) -> None:
 
 
 def _run_and_judge(
-    run: Run, order: Order, run_stages: Callable[[Run], None], before: Version | None, figures: Figures | None
+    run: Run,
+    settings: RetrainSettings,
+    run_stages: Callable[[Run], None],
+    before: Version | None,
+    figures: Figures | None,
 ) -> Verdict:
     """Run the stages and judge the model; the data gate may have ended the run before any training."""
     try:
@@ -249,7 +262,7 @@ def _run_and_judge(
         if not refused:
             raise
         return Verdict(Decision.REFUSED, str(refused[0]), f"Run {run.name}, files in {run.directory}")
-    return judge(run, order, before, figures)
+    return judge(run, settings, before, figures)
 
 
 def _edition_of(root: Path, version: Version, files: EditionFiles) -> Edition:
@@ -278,14 +291,14 @@ def _check_edition(
         raise EditionError(f"The data gate refuses this edition. {'. '.join(found)}. No model was trained.")
 
 
-def _with_snapshot(order: Order, key: str | None, params: str, log: Log) -> dict[str, Any]:
+def _with_snapshot(settings: RetrainSettings, key: str | None, params: str, log: Log) -> dict[str, Any]:
     """Return the overrides with the date of the snapshot, which makes DVC fetch the data again."""
-    overrides, day = flat(order.overrides), order.snapshot or order.day
-    if day is None or key in overrides or (key is None and order.snapshot is None):
+    overrides, day = flat(settings.overrides), settings.snapshot or settings.day
+    if day is None or key in overrides or (key is None and settings.snapshot is None):
         return overrides
     if key is not None and key in flat(read_yaml(params) or {}):
         return {key: day.isoformat(), **overrides}
-    if order.snapshot is not None:
+    if settings.snapshot is not None:
         raise SettingsError(
             f"{PARAMS} has no '{key}', so the snapshot {day} would change nothing; name the key that the stage which "
             "fetches the data reads (snapshot_key, or `edition.snapshot` of flows.yaml), or give no date."
@@ -294,29 +307,29 @@ def _with_snapshot(order: Order, key: str | None, params: str, log: Log) -> dict
     return overrides
 
 
-def judge(run: Run, order: Order, before: Version | None, figures: Figures | None) -> Verdict:
+def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: Figures | None) -> Verdict:
     """Decide whether the model of a finished run may be promoted; `figures` are those of `before`, the promoted one."""
     place = f"Run {run.name}, files in {run.directory}"
     if all(outcome is Outcome.CACHED for outcome in run.outcomes.values()):
-        hint = "" if before else f" To promote the existing model: {command(order.channel)} promote {run.name}"
+        hint = "" if before else f" To promote the existing model: {command(settings.channel)} promote {run.name}"
         return Verdict(Decision.CACHED, f"All stages were up to date, so there is no new model.{hint}", place)
     try:
-        same_model(run.root, model_hash(order.channel.artifact, outputs(run.directory)), order.channel)
+        same_model(run.root, model_hash(settings.channel.artifact, outputs(run.directory)), settings.channel)
     except PromotionError as error:
         return Verdict(Decision.NOT_PROMOTED, str(error), place)
     registry = read_config(run.root).registry
     new = _figures(run.directory, registry)
     if before is None or figures is None:
-        return Verdict(Decision.GOOD, f"{order.channel.stage} had no version to compare with.", place)
-    rows = compare(figures, new, order.tolerances or registry.tolerances)
+        return Verdict(Decision.GOOD, f"{settings.channel.stage} had no version to compare with.", place)
+    rows = compare(figures, new, settings.tolerances or registry.tolerances)
     details = f"{table(rows)}\n\nPromoted: {before.name}. New: {place}"
     problems = [f"{row.metric}: {row.problem}." for row in rows if row.problem]
     if not rows:
         problems = [f"No metric of {before.name} has a tolerance; name the metrics that count in `tolerances`."]
     if problems:
-        by_hand = f"To promote it anyway: {command(order.channel)} promote {run.name}"
+        by_hand = f"To promote it anyway: {command(settings.channel)} promote {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
-    if lacking := lacking_gain(rows, registry.gains if order.gains is None else order.gains):
+    if lacking := lacking_gain(rows, registry.gains if settings.gains is None else settings.gains):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)
     return Verdict(Decision.GOOD, f"Each of {len(rows)} metrics is within its tolerance of {before.name}.", details)
 

@@ -1,20 +1,21 @@
-"""Find objects of DVC's cache that are damaged, and stages that dvc.lock should forget.
+"""Objects of DVC's cache that are damaged.
 
 DVC trusts an object that is read-only and would restore a damaged one. Here each object that a run depends on is hashed
-first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again.
+first (about 0.6 GB/s), and a damaged one is removed, so that DVC makes or fetches it again. A file beside the objects
+says when each was found whole, by the time of its last change, which no program can set; so it is hashed once.
 """
 
 import hashlib
 import json
+import os
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
-import yaml
 from dvc.repo import Repo
 
-from prefect_dvc.settings.yaml_reader import read_yaml
-
 DIRECTORY = ".dir"  # ends the name of an object that lists the files of a directory
+WHOLE = "whole.json"  # in the cache: when each object had changed last when it was whole, in nanoseconds
 
 
 def remove_broken(repo: Repo) -> list[str]:
@@ -25,27 +26,14 @@ def remove_broken(repo: Repo) -> list[str]:
 
 def remove_damaged(cache: Path, names: Collection[str]) -> list[str]:
     """Remove the damaged objects among `names`, and among the files that they list; return their names."""
-    damaged = [name for name in sorted(names) for name in broken(cache, name)]
+    known = _read(cache / WHOLE)
+    before = dict(known)
+    damaged = [name for given in sorted(names) for name in broken(cache, given, known)]
     for name in damaged:
         place(cache, name).unlink(missing_ok=True)
+    if known != before:
+        _write(cache / WHOLE, known)
     return damaged
-
-
-def forget(directory: Path, stages: Collection[str]) -> None:
-    """Take `stages` out of dvc.lock in `directory`, or below it if a name begins with the path of a dvc.yaml.
-
-    DVC looks for an earlier run of a stage with the same inputs only if dvc.lock does not list the stage. For a stage
-    whose outputs it lists but cannot find, as in a clone that never ran it, DVC would run the stage each time.
-    """
-    by_lock = dict[Path, set[str]]()
-    for name in stages:
-        place, _, stage = name.rpartition("dvc.yaml:")
-        by_lock.setdefault(directory / place / "dvc.lock", set()).add(stage)
-    for lock, names in by_lock.items():
-        content = read_yaml(lock.read_text(encoding="utf-8")) if lock.exists() else None  # or `no` would become `false`
-        if content and not names.isdisjoint(there := content.get("stages", {})):
-            content["stages"] = {name: entry for name, entry in there.items() if name not in names}
-            lock.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 
 def cache_of(repo: Repo) -> Path:
@@ -58,15 +46,41 @@ def place(cache: Path, name: str) -> Path:
     return cache / "files/md5" / name[:2] / name[2:]
 
 
-def broken(cache: Path, name: str) -> Iterator[str]:
-    """Yield the damaged objects among `name` and the files that it lists; missing ones do not count."""
-    path = place(cache, name)
-    if not path.exists():
+def broken(cache: Path, name: str, known: dict[str, int] | None = None) -> Iterator[str]:
+    """Yield the damaged objects among `name` and the files that it lists; missing ones do not count.
+
+    Args:
+        cache: The directory of DVC's cache.
+        name: The hash of an object.
+        known: When objects that were whole had changed last; an object that has not changed since is whole, and those
+            that are found whole are added.
+    """
+    path, known = place(cache, name), {} if known is None else known
+    try:
+        changed = path.stat().st_ctime_ns
+    except FileNotFoundError:
         return
-    with path.open("rb") as file:
-        if hashlib.file_digest(file, "md5").hexdigest() != name.removesuffix(DIRECTORY):
-            yield name
-            return  # its list of files cannot be read
+    if known.get(name) != changed:
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "md5").hexdigest() != name.removesuffix(DIRECTORY):
+                yield name
+                return  # its list of files cannot be read
+        known[name] = changed
     if name.endswith(DIRECTORY):
         for entry in json.loads(path.read_text(encoding="utf-8")):
-            yield from broken(cache, entry["md5"])
+            yield from broken(cache, entry["md5"], known)
+
+
+def _read(file: Path) -> dict[str, int]:
+    with suppress(OSError, ValueError):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _write(file: Path, known: dict[str, int]) -> None:
+    """Write what is known, unless the cache belongs to somebody else: it is only slower then."""
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    with suppress(OSError):
+        partial.write_text(json.dumps(known), encoding="utf-8")
+        partial.replace(file)

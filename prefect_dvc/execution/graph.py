@@ -14,12 +14,12 @@ from typing import Any
 
 import networkx as nx
 import yaml
-from dvc.exceptions import DvcException
 from dvc.repo import Repo
-from dvc.repo.reproduce import get_active_graph
 
+from prefect_dvc import dvc_private
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
 from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.system.remedies import reasons
 
 
 class GraphError(Exception):
@@ -46,14 +46,14 @@ class Stage:
 
 
 def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
-    """List every stage, or `target` (a stage, or a matrix) and everything it depends on, each after its upstream.
+    """List every stage, or `target` (a stage, or a matrix) and everything it depends on, in the order of `dvc repro`.
 
     A frozen stage depends on nothing, as for `dvc repro`. Raises GraphError.
     """
     try:
-        graph = get_active_graph(repo.index.graph)  # an edge leads from a stage to one that it reads from
-    except DvcException as error:
-        raise GraphError(f"{error}. `dvc status` names the place; `git checkout` restores the file.") from error
+        graph = dvc_private.active_graph(repo)
+    except Exception as error:  # DVC, and what it reads files with, refuse in many ways
+        raise GraphError(reasons(error)) from error
     if not graph:
         raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")
     names = {node: node.addressing for node in graph}
@@ -62,10 +62,9 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
-    order = nx.lexicographical_topological_sort(graph.reverse(), key=names.__getitem__)
     return [
         Stage(names[node], tuple(sorted(names[up] for up in graph.successors(node))), _needs(node), _outs(repo, node))
-        for node in order
+        for node in dvc_private.in_order(graph)
     ]
 
 
@@ -104,21 +103,3 @@ def _unknown(target: str, names: list[str]) -> str:
     near = difflib.get_close_matches(target, names, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"the stages are {', '.join(names)}."
     return f"dvc.yaml has no stage '{target}'; {hint}"
-
-
-def unchanged(repo: Repo, stages: list[Stage]) -> set[str]:
-    """Return the stages that need no run: neither they nor their upstream has changed, and each output is there.
-
-    `stages` must be in the order of `read_graph`.
-    """
-    changed = repo.status(check_updates=False)  # of imports, for which DVC would ask the network
-    names: set[str] = set()
-    for stage in stages:
-        if stage.name not in changed and names.issuperset(stage.upstream):
-            names.add(stage.name)
-    return names
-
-
-def lost(repo: Repo) -> set[str]:
-    """Return the stages with an output that is missing: from DVC's cache, or from its path if it is not cached."""
-    return {node.addressing for node in repo.index.graph if not node.outs_cached()}

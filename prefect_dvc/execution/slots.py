@@ -1,4 +1,4 @@
-"""The stages that may run at the same time: a number of slots, and at home the machine's processors and memory.
+"""The stages that may run at the same time: a number of slots, and here the machine's processors and memory.
 
     parallel 2, 4 processors       a (cpus: 4) runs; b (cpus: 1) waits; c, handed to a worker, takes a slot alone
 
@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prefect_dvc.execution.reproduce import StageError
+from prefect_dvc.execution.outcome import StageError
 from prefect_dvc.settings.resources import CPUS, MEMORY, Needs, gigabytes
 from prefect_dvc.system.process import HeldError, held
 
@@ -46,7 +46,7 @@ class _Claim:
 
 @dataclass
 class Slots:
-    """Let at most `parallel` stages run at a time, and at home no more than the machine bears.
+    """Let at most `parallel` stages run at a time, and here no more than the machine bears.
 
     Args:
         parallel: The number of stages at a time, those on workers included.

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
-from prefect_dvc.system.process import bound
+from prefect_dvc.system.process import supervised
 
 URL = "PREFECT_API_DATABASE_CONNECTION_URL"
 RUNS = "PREFECT_DVC_RUNS"  # the most runs at a time: of the work pool `distillery`, and of `prefect-dvc run`
@@ -90,7 +90,7 @@ def postgresql(directory: Path, log: Path, owner: str | None = None) -> Iterator
             _succeed([program("initdb"), *options, "--encoding=UTF8"], log, owner)
         # The path of a socket has at most 107 bytes, so it does not lie below the workspace.
         command = [program("postgres"), "-D", str(directory), "-k", sockets, "-c", "listen_addresses="]
-        command = bound(command) if owner is None else command  # another user may not reach this Python
+        command = supervised(command) if owner is None else command  # another user may not reach this Python
         process = subprocess.Popen(command, cwd=sockets, stdout=file, stderr=file, user=owner)
         try:
             _wait(process, sockets, log)

@@ -25,7 +25,7 @@ import httpx
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
 from prefect_dvc.server.deploy import DeployError, deploy
 from prefect_dvc.server.serve import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
-from prefect_dvc.system.process import bound
+from prefect_dvc.system.process import supervised
 from prefect_dvc.workspace.git import END, git
 
 CLONE = HOME / "gpu-clone"
@@ -57,7 +57,7 @@ def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
     """Start a process that ends with the block, or when this one is killed; its output goes to the file `log`."""
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(
-            bound(command),
+            supervised(command),
             cwd=clone,
             env=os.environ | {"PREFECT_DVC_CLONE": str(clone)},
             stdout=file,

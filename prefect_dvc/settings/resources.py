@@ -41,7 +41,7 @@ class Needs:
 
     @property
     def labels(self) -> dict[str, int]:
-        """Return the resources that a worker must offer: the count of GPUs and of each label."""
+        """Return the resources that a worker must have: the count of GPUs and of each label."""
         return labels(self.resources)
 
 

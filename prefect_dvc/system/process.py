@@ -1,23 +1,24 @@
-"""Processes that know of each other: a lock that names its holder, and processes that end with their parent.
+"""Processes that know of each other: a lock that names its holder, and commands that end with the run.
 
-flows/ runs any graph, so it imports neither the stages nor the library: the lock is the one of their
-sentence_distillery/runtime/process.py again.
+    run ── supervised ──> supervisor.py ──> the command
+     └ ends or is killed       └ ends its whole group, gently and then by force
+     └ holds locks             └ holds them, too, until the command has ended
+
+The package runs any graph, so it imports nothing of the repositories that it runs in.
 """
 
-import ctypes
 import fcntl
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# The modules that are processes of a run; by these names others find them in the system's list
-STAGE, HOST, STANDBY = "prefect_dvc.execution.dvc_stage", "prefect_dvc.execution.host", "prefect_dvc.workers.standby"
-HANDOFF = "prefect_dvc.workers.handoff"
-PARENT = "--parent"  # option of STAGE: who has started it
-PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # prctl(2)
+from prefect_dvc.system.supervisor import SECONDS_TO_END
+
+SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git to another repository, index or object
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -31,6 +32,7 @@ GIT_PLACES = (  # set for a hook, and by tools around git; they would lead git t
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
+_locks = set[int]()  # descriptors of the locks that this process holds
 
 
 class HeldError(Exception):
@@ -41,7 +43,7 @@ class HeldError(Exception):
 def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock `path` in the name of `holder`; if another holds it, raise HeldError or wait.
 
-    The system releases it when the process ends, however it ends.
+    The system releases it when this process and the supervisors of its commands have ended, however they end.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
@@ -53,9 +55,11 @@ def held(path: Path, holder: str, *, wait: bool = False) -> Iterator[None]:
         file.truncate(0)  # a killed holder left its name
         file.write(holder)
         file.flush()
+        _locks.add(file.fileno())
         try:
             yield
         finally:
+            _locks.discard(file.fileno())
             file.truncate(0)
 
 
@@ -76,40 +80,26 @@ def without_git(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name not in GIT_PLACES}
 
 
-def end_with_parent(parent: int | None = None) -> None:
-    """Have the system send this process SIGTERM when the thread that started it ends (only on Linux).
+def supervised(command: Sequence[str]) -> list[str]:
+    """Return a command that runs `command`, and that ends it with all its child processes when this process ends.
 
-    `parent` is the process that started it, if that is known; it may have ended already.
+    SIGTERM ends it, too; SIGINT goes to the command alone.
     """
-    if sys.platform == "linux":
-        parent = parent or os.getppid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it ended just before
-            os.kill(os.getpid(), signal.SIGTERM)
+    return [sys.executable, "-I", "-S", SUPERVISOR, str(os.getpid()), *command]
 
 
-def end_group_on_term() -> None:
-    """On SIGTERM, end the whole group if this process leads it: the shell of a stage's command would not tell it on."""
-    if os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGTERM, _end_group)
+def locks() -> list[int]:
+    """Return the descriptors of the locks that this process holds, for a supervisor to hold them, too."""
+    return sorted(_locks)
 
 
-def _end_group(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    os.killpg(0, number)
-
-
-def name_process(name: str) -> None:
-    """Give this process a name of at most 15 bytes in the system's list, since a fork has that of its parent."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode())
-
-
-def bound(command: list[str]) -> list[str]:
-    """Return `command`, wrapped to get SIGTERM when the thread that starts it ends."""
-    return [sys.executable, "-P", __file__, *command]
-
-
-if __name__ == "__main__":  # `bound` runs this
-    end_with_parent()
-    os.execvp(sys.argv[1], sys.argv[1:])
+def end_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """End a supervised command, and wait until all its processes have ended."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        process.wait(SECONDS_TO_END + 5)
+    except subprocess.TimeoutExpired:  # the supervisor itself is stopped
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -2,6 +2,9 @@
 
 import re
 import socket
+from collections.abc import Iterator
+
+from dvc.exceptions import DvcException
 
 REMEDIES = (
     (r"requires '(dvc-\w+)' to be installed", r"Install it: pip install \1"),
@@ -28,7 +31,29 @@ def one_line(error: BaseException) -> str:
         'FileNotFoundError'
     """
     text = f"{type(error).__name__} on {socket.gethostname()}: {' '.join(str(error).split())}"
+    return next((f"{text.rstrip('.')}. {match.expand(remedy)}" for match, remedy in _remedies(text)), text)
+
+
+def reasons(error: BaseException) -> str:
+    """Return the texts of an error and of those that caused it in one line, each once; of a library's, its kind, too.
+
+    Example:
+        >>> reasons(ValueError("no  bucket"))
+        'ValueError: no bucket'
+    """
+    found: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        text = " ".join(str(cause).split())
+        kind = "" if isinstance(cause, DvcException) and text else f"{type(cause).__name__}: "
+        if text not in " ".join(found):
+            found.append(f"{kind}{text}")
+        cause = cause.__cause__
+    line = ": ".join(found)
+    return next((f"{line.rstrip('.')}. {match.expand(remedy)}" for match, remedy in _remedies(line)), line)
+
+
+def _remedies(text: str) -> Iterator[tuple[re.Match[str], str]]:
     for pattern, remedy in REMEDIES:
         if found := re.search(pattern, text):
-            return f"{text.rstrip('.')}. {found.expand(remedy)}"
-    return text
+            yield found, remedy

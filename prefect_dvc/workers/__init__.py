@@ -1,1 +1,1 @@
-"""The hand-off of a stage to a GPU worker: the order, both sides' steps, the worker pool."""
+"""The hand-off of a stage to a GPU worker: the request, both sides' steps, the worker pool."""

@@ -1,8 +1,9 @@
-"""The resources that a worker offers: the cards that torch finds on its machine, and the labels that its owner sets.
+"""The resources of a worker: the cards that torch finds on its machine, and the labels that its owner sets.
 
     gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137.4GB, tpu: 4
 
-A worker writes this text into the description of its own queue in the work pool, where home and Prefect's page read it.
+A worker writes this text into the description of its own queue in the work pool, where the
+caller and Prefect's page read it.
 Its owner changes it by PREFECT_DVC_RESOURCES, in the form that dvc.yaml has: `{gpu: 1, gpu_memory: 16GB, licence: 2}`.
 """
 
@@ -31,7 +32,7 @@ from prefect_dvc.settings.resources import (
 from prefect_dvc.settings.yaml_reader import read_yaml
 
 GIVEN = "PREFECT_DVC_RESOURCES"  # the worker's setting
-OFFERED = "PREFECT_DVC_OFFER"  # set by the worker for its flow runs
+CAPACITY = "PREFECT_DVC_CAPACITY"  # set by the worker for its flow runs
 PER_CARD = "PREFECT_DVC_SLOTS_PER_CARD"  # the worker's setting
 # In a process of its own: torch takes seconds and much memory, and no other process here needs it.
 PROBE = """
@@ -47,12 +48,12 @@ else:
 """
 
 
-class OfferError(Exception):
+class CapacityError(Exception):
     """A worker's setting is not valid; the message has its name, its value and the form."""
 
 
 @dataclass(frozen=True)
-class Offer:
+class Capacity:
     """The resources of a worker: the memory of each card, and the count of everything else."""
 
     cards: tuple[int, ...] = ()  # bytes; 0 if it is not known
@@ -82,15 +83,18 @@ class Offer:
         return max([1, per_card * len(self.cards), *self.others.values()])
 
 
-def read_offer(text: str) -> Offer:
-    """Read the text of `str`, or a setting of that form; without a number of cards there is none. Raises OfferError."""
+def read_capacity(text: str) -> Capacity:
+    """Read the text of `str`, or a setting of that form; without a number of cards there is none.
+
+    Raises CapacityError.
+    """
     try:
-        return _offer(_read(text))
+        return _capacity(_read(text))
     except yaml.YAMLError:
         problem = "it is not YAML"
     except (NeedsError, TypeError, ValueError) as error:
         problem = str(error)
-    raise OfferError(f"'{text}' is not a list of resources: {problem}; write {{gpu: 1, gpu_memory: 16GB}}.")
+    raise CapacityError(f"'{text}' is not a list of resources: {problem}; write {{gpu: 1, gpu_memory: 16GB}}.")
 
 
 def _read(text: str) -> dict[str, object]:
@@ -98,7 +102,7 @@ def _read(text: str) -> dict[str, object]:
     return content
 
 
-def _offer(content: dict[str, object]) -> Offer:
+def _capacity(content: dict[str, object]) -> Capacity:
     content = dict(content)
     number, memories = content.pop(GPU, 0), content.pop(GPU_MEMORY, None)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
@@ -108,34 +112,34 @@ def _offer(content: dict[str, object]) -> Offer:
         raise NeedsError(f"{GPU_MEMORY} is {memories!r}; give one for each of {number} cards")
     cards = tuple(0 if size is None else read_resources({GPU: 1, GPU_MEMORY: size})[GPU_MEMORY] for size in each)
     counts = read_resources({name: amount for name, amount in content.items() if amount != 0})
-    return Offer(cards, counts.get(CPUS, 0), counts.get(MEMORY, 0), labels(counts))
+    return Capacity(cards, counts.get(CPUS, 0), counts.get(MEMORY, 0), labels(counts))
 
 
-def measured() -> Offer:
-    """Return the resources of this machine, with its owner's changes; raises OfferError.
+def measured() -> Capacity:
+    """Return the resources of this machine, with its owner's changes; raises CapacityError.
 
     torch is asked for its cards unless the owner names a number of them or DISTILLERY_DEVICE is cpu.
     """
     given = os.environ.get(GIVEN, "")
     try:
-        own = read_offer(given)
-    except OfferError as error:
-        raise OfferError(f"{GIVEN}: {error}") from None
+        own = read_capacity(given)
+    except CapacityError as error:
+        raise CapacityError(f"{GIVEN}: {error}") from None
     cards = own.cards if GPU in _read(given) or os.environ.get("DISTILLERY_DEVICE") == "cpu" else _cards()
-    return Offer(cards, own.cpus or processors(), own.memory or main_memory(), own.others)
+    return Capacity(cards, own.cpus or processors(), own.memory or main_memory(), own.others)
 
 
 def _cards() -> tuple[int, ...]:
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
-        raise OfferError(f"torch could not list its cards: {''.join(last)}; {GIVEN}='gpu: 0' leaves it out.")
+        raise CapacityError(f"torch could not list its cards: {''.join(last)}; {GIVEN}='gpu: 0' leaves it out.")
     return tuple(json.loads(done.stdout.splitlines()[-1]))
 
 
 def slots_per_card() -> int:
-    """Return the worker's PER_CARD; raises OfferError."""
+    """Return the worker's PER_CARD; raises CapacityError."""
     given = os.environ.get(PER_CARD, "1")
     if not given.isdecimal() or int(given) < 1:
-        raise OfferError(f"{PER_CARD}={given!r} is not a number of stages for each card; 1 is the default.")
+        raise CapacityError(f"{PER_CARD}={given!r} is not a number of stages for each card; 1 is the default.")
     return int(given)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prefect_dvc.settings.resources import GPU, Resources, labels
 from prefect_dvc.system.process import HeldError, held
-from prefect_dvc.workers.capacity import Offer
+from prefect_dvc.workers.capacity import Capacity
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 POLL_SECONDS = 0.5
@@ -22,18 +22,18 @@ POLL_SECONDS = 0.5
 
 def locks() -> Path:
     """Return the directory of this user's locks on this machine."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")  # a home may be shared by machines
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")  # which machines may share
     return cache / "distillery/cards" / socket.gethostname()
 
 
 @contextmanager
 def holding(
-    offer: Offer, wanted: Resources, holder: str, per_card: int, log: Callable[[str], None]
+    capacity: Capacity, wanted: Resources, holder: str, per_card: int, log: Callable[[str], None]
 ) -> Iterator[dict[str, str]]:
     """Wait for the cards of a stage, and hold them; yield the environment that shows the stage its cards and no other.
 
     Args:
-        offer: What the worker has; it must not lack any of it.
+        capacity: What the worker has; it must not lack any of it.
         wanted: The resources of the stage.
         holder: The name of the flow run, for those who wait.
         per_card: How many stages share a card.
@@ -43,9 +43,9 @@ def holding(
     while True:
         with ExitStack() as stack:
             with held(locks() / "all", holder, wait=True):  # one looks at a time
-                busy, cards = _taken(stack, offer, wanted, holder, per_card)
+                busy, cards = _taken(stack, capacity, wanted, holder, per_card)
             if not busy:
-                yield {VISIBLE: ",".join(cards)} if offer.cards else {}
+                yield {VISIBLE: ",".join(cards)} if capacity.cards else {}
                 return
         if not told:
             log(f"Waiting for {', '.join(busy)}.")
@@ -54,16 +54,16 @@ def holding(
 
 
 def _taken(
-    stack: ExitStack, offer: Offer, wanted: Resources, holder: str, per_card: int
+    stack: ExitStack, capacity: Capacity, wanted: Resources, holder: str, per_card: int
 ) -> tuple[list[str], list[str]]:
     """Take the locks of all that is wanted; return the labels of which too few are free, and the cards by name."""
     busy, cards = [], list[str]()
-    names = [_name_of(number) for number in offer.fitting(wanted)]
+    names = [_name_of(number) for number in capacity.fitting(wanted)]
     for label, count in labels(wanted).items():
         places = (
             [(name, [f"{GPU}-{name}.{slot}" for slot in range(per_card)]) for name in names]
             if label == GPU
-            else [(str(unit), [f"{label}-{unit}"]) for unit in range(offer.others[label])]
+            else [(str(unit), [f"{label}-{unit}"]) for unit in range(capacity.others[label])]
         )
         free = (name for name, files in places if _any_lock(stack, files, holder))
         got = list(islice(free, count))  # and not one more

@@ -1,19 +1,18 @@
-"""Run one stage on a GPU worker, and bring its result home. Only this module uses private names of DVC.
+"""Run one stage on a worker, and bring its result back.
 
-    home                                DVC remote                worker, in its own clone
+    caller                              DVC remote                worker, in its own clone
     send:  inputs ─────────────────────> objects ───────────────> take: pull, compare the key
-           code ──> refs/prefect-dvc/handoff/ID ────────────────>  git fetch, worktree
-           flow run gpu-stage(key, revision) ──────────────────>  dvc repro -s
+           code ──> refs/prefect-dvc/handoff/ID ───────────────>  git fetch, worktree
+           flow run gpu-stage(key, revision) ──────────────────>  the stage's command
     fetch: that entry, its objects <──── objects, runs/KEY <───── give: outputs, run-cache entry
-           dvc repro -s, unable to run anything: Restored
+           the stage is restored from DVC's cache
 
 The key is that of DVC's run-cache: a hash of the command, the parameters and the inputs. Equal keys on both sides mean
-the same work, so for home the worker's result is that of an earlier run with the same inputs.
+the same work, so for the caller the worker's result is that of an earlier run with the same inputs.
 
-Each step is a process of its own, which can be ended while a remote hangs: a fork of the host on each side, or
-`python -m prefect_dvc.workers.handoff send ...`. The worker offers its result again and again until the remote takes
-it. If the worker falls silent, home asks again once one is back: a stage that has run there is in its run-cache, and is
-only sent.
+Each step is a process of its own, which can be ended while a remote hangs (`python -m prefect_dvc.workers.handoff`).
+The worker gives its result again and again until the remote takes it. If the worker falls silent, the caller asks again
+once one is back: a stage that has run there is in its run-cache, and is only sent.
 """
 
 import argparse
@@ -29,113 +28,143 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dvc.config import ConfigError
 from dvc.exceptions import DownloadError
 from dvc.fs import generic
-from dvc.repo import Repo, lock_repo
-from dvc.stage import Stage
-from dvc.stage.cache import _can_hash, _get_cache_hash, _get_stage_hash
-from dvc.stage.serialize import to_single_stage_lockfile
+from dvc.repo import Repo
+from dvc.stage import Stage as DvcStage
 from dvc_data.hashfile.hash_info import HashInfo
 
-from prefect_dvc.execution import cache
-from prefect_dvc.execution.host import Host
-from prefect_dvc.execution.locks import locked
-from prefect_dvc.execution.reproduce import Children, Done, Outcome, StageError, call, reproduce
-from prefect_dvc.settings.resources import Needs
+from prefect_dvc import dvc_private
+from prefect_dvc.execution.commands import Commands, Log
+from prefect_dvc.execution.graph import Stage
+from prefect_dvc.execution.outcome import Outcome
+from prefect_dvc.execution.run import Run
 from prefect_dvc.system.remedies import one_line
-from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, Order, read_order, seconds
+from prefect_dvc.workers.request import PROTOCOL, REFS, HandoffError, StageRequest, read_request, seconds
 from prefect_dvc.workers.versions import different, versions
 from prefect_dvc.workspace.directory import REFS as KEPT
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
 
-NO_SHELL = "/bin/false"  # DVC starts commands through $SHELL: this one runs nothing
+CODE = Path(__file__).parents[2]  # where a step finds this package, not that of the run's directory
 STEP_SECONDS = "PREFECT_DVC_TRANSFER_SECONDS"  # a setting of both sides: how long a step may take
-GIVE_SECONDS = "PREFECT_DVC_GIVE_SECONDS"  # of both sides: how long a result is offered or fetched if the remote fails
+GIVE_SECONDS = "PREFECT_DVC_GIVE_SECONDS"  # of both sides: how long a result is given or fetched if the remote fails
 HOUR = 3600.0
 TRY_SECONDS = 10.0  # for inputs: as long as they are on their way, nothing would be lost
 LONGEST_PAUSE = 60.0  # seconds between two tries
 REFUSED, FAILED = 1, 2  # statuses of a step; after the second it may be tried again
 ASKED_AGAIN = 3  # times
 POLL_SECONDS = 0.2
-ORDER = Path(".dvc/tmp/order.json")  # in the run's directory on the worker
+REQUEST = Path(".dvc/tmp/request.json")  # in the run's directory on the worker
 LONGEST_PART = 100  # of a key, in letters
-Log = Callable[[str], None]
 
 
 class TransferError(HandoffError):
     """A transfer failed, was cut off or took too long; the next may succeed."""
 
 
-# At home
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one side, each a process of its own."""
+
+    commands: Commands
+    log: Log
+
+    def do(self, *arguments: str) -> str:
+        """Do a step; return its last line.
+
+        Raises HandoffError with its last lines, TransferError if another try may succeed.
+        """
+        command = [sys.executable, "-m", "prefect_dvc.workers.handoff", *arguments]
+        status, lines = self.commands.run(command, CODE, os.environ, lambda line: None)
+        if status == -signal.SIGALRM:
+            limit = seconds(STEP_SECONDS, HOUR)
+            lines.append(
+                f"It did not end within {limit:g} seconds ({STEP_SECONDS}); check whether the DVC remote answers."
+            )
+        if status:
+            message = "\n".join(lines)
+            kind = HandoffError if status == REFUSED else TransferError
+            raise kind(f"Hand-off failed at '{arguments[0]}': {message}")
+        return lines[-1]
+
+    def insist(self, limit: float, problem: str, *arguments: str) -> str:
+        """Do a step, and if its transfer fails, again for `limit` seconds from then on; return its last line.
+
+        Raises HandoffError, and StageError if the run is being stopped.
+        """
+        end, pause = None, 1.0
+        while True:
+            try:
+                return self.do(*arguments)
+            except TransferError as error:
+                end = end or time.monotonic() + limit
+                if time.monotonic() + pause > end:
+                    raise
+                self.log(f"Warning: {problem}; next try in {pause:.0f} s. {error}")
+            until = time.monotonic() + pause
+            while time.monotonic() < until and not self.commands.closed:
+                time.sleep(POLL_SECONDS)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def hand_off(
-    children: Children,
-    root: Path,
-    directory: Path,
-    name: str,
-    log: Log,
-    *,
-    needs: Needs,
-    remote: str | None,
-    force: bool,
-    host: Host | None = None,
-) -> Done:
-    """Run stage `name` of the worktree `directory` on a worker that has its `needs`, unless it has a result already.
+# The caller
 
-    `remote` is the address of a DVC remote that the worker reaches too; None is the default remote. Raises HandoffError
-    if the hand-off failed, and StageError if the stage did.
+
+def hand_off(run: Run, stage: Stage, log: Log) -> Outcome | None:
+    """Run a stage on a worker that has its needs, unless there is a result already; its result is then in DVC's cache.
+
+    Args:
+        run: The run.
+        stage: One of its stages.
+        log: Told what the worker says.
+
+    Returns:
+        How the stage ended there; None if an earlier run, here or elsewhere, had the same inputs.
+
+    Raises:
+        HandoffError: It could not be handed off.
+        StageError: Its command failed.
     """
     from prefect_dvc.workers.pool import obstacle  # imports Prefect, which takes 2 s; the steps do not need it
 
-    why_not = obstacle(needs.resources)
-    where = [str(directory), *["--remote", remote or ""] * bool(remote)]
-    flags = [*["--force"] * force, *["--look"] * bool(why_not)]
-    telling = Telling(children, host, log)
-    sent = json.loads(telling.insist(TRY_SECONDS, "the inputs are not sent yet", "send", *where, name, *flags))
-    if sent is None:  # an earlier run, here or elsewhere, had the same inputs
-        return _restore(children, directory, name, log, host)
+    why_not = obstacle(stage.needs.resources)
+    remote = None if run.remote else str(run.cache)  # a clone on the same host can read that
+    where = [str(run.directory), *["--remote", remote or ""] * bool(remote), stage.name]
+    flags = [*["--force"] * run.force, *["--look"] * bool(why_not)]
+    steps = Steps(run.commands, log)
+    sent = json.loads(steps.insist(TRY_SECONDS, "the inputs are not sent yet", "send", *where, *flags))
+    if sent is None:
+        return None
     if why_not:
-        raise HandoffError(f"Stage '{name}' was not handed off: {why_not}")
-    _refuse_uncommitted(directory)
-    with _published(root, sent["revision"], log) as (code, ref):
-        limits: dict[str, Any] = {"resources": dict(needs.resources), "timeout": needs.timeout}
-        order = Order(stage=name, ref=ref, code=code, remote=remote, force=force, **limits, **sent)
-        entry, outcome = _ask(order, log, lambda: children.closed)
-    fetching = ("fetch", *where, name, "--entry", entry, *flags)
-    telling.insist(seconds(GIVE_SECONDS, HOUR), "the result is not here yet", *fetching)
-    done = _restore(children, directory, name, log, host)
-    return replace(done, outcome=Outcome.RAN_ON_GPU if outcome is Outcome.RAN else outcome)
+        raise HandoffError(f"Stage '{stage.name}' was not handed off: {why_not}")
+    _refuse_uncommitted(run.directory)
+    with _published(run.root, sent["revision"], log) as (code, ref):
+        limits: dict[str, Any] = {"resources": dict(stage.needs.resources), "timeout": stage.needs.timeout}
+        request = StageRequest(stage=stage.name, ref=ref, code=code, remote=remote, force=run.force, **limits, **sent)
+        entry, outcome = _ask(request, log, lambda: run.commands.closed)
+    fetching = ("fetch", *where, "--entry", entry)
+    steps.insist(seconds(GIVE_SECONDS, HOUR), "the result is not here yet", *fetching)
+    return outcome
 
 
-def _ask(order: Order, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
-    """Let a worker carry out `order`, and ask again if contact was lost and a worker is back; not if it is forced."""
-    from prefect_dvc.workers.pool import LostError, is_back, run_order
+def _ask(request: StageRequest, log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Let a worker carry out `request`, and ask again if contact was lost and a worker is back; not if it is forced."""
+    from prefect_dvc.workers.pool import LostError, is_back, run_request
 
-    for _ in range(0 if order.force else ASKED_AGAIN):
+    for _ in range(0 if request.force else ASKED_AGAIN):
         try:
-            return run_order(PROTOCOL, asdict(order), log, stopped)
+            return run_request(PROTOCOL, asdict(request), log, stopped)
         except LostError as lost:
-            if not is_back(order.resources, stopped):
+            if not is_back(request.resources, stopped):
                 raise
-            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{order.stage}'.")
-    return run_order(PROTOCOL, asdict(order), log, stopped)
-
-
-def _restore(children: Children, directory: Path, name: str, log: Log, host: Host | None) -> Done:
-    """Let DVC find the result in its cache. Raises HandoffError if DVC would have run the command instead."""
-    if host is not None:
-        host.changed(name)
-    try:
-        return reproduce(children, directory, name, log, environment={"SHELL": NO_SHELL}, host=host)
-    except StageError as error:
-        raise HandoffError(f"The result of stage '{name}' is here, but could not be restored: {error}") from None
+            log(f"Warning: {lost}\nA worker is online again and is asked for the result of stage '{request.stage}'.")
+    return run_request(PROTOCOL, asdict(request), log, stopped)
 
 
 def _refuse_uncommitted(directory: Path) -> None:
@@ -184,78 +213,34 @@ def _published(root: Path, revision: str, log: Log) -> Iterator[tuple[str, str]]
             log(f"Warning: {ref} could not be deleted: {error}")
 
 
-def step(children: Children, host: Host | None, *arguments: str) -> str:
-    """Run a command of this module as a process; return its last line.
-
-    Raises HandoffError with its last lines, TransferError if another try may succeed.
-    """
-    status, lines = call(children, "prefect_dvc.workers.handoff", arguments, host)
-    if status == -signal.SIGALRM:
-        limit = seconds(STEP_SECONDS, HOUR)
-        lines.append(f"It did not end within {limit:g} seconds ({STEP_SECONDS}); check whether the DVC remote answers.")
-    if status:
-        told = "\n".join(lines)
-        kind = HandoffError if status == REFUSED else TransferError
-        raise kind(f"Hand-off failed at '{arguments[0]}': {told}")
-    return lines[-1]
-
-
-@dataclass(frozen=True)
-class Telling:
-    """Whoever does steps, and is told of those that fail."""
-
-    children: Children
-    host: Host | None
-    log: Log
-
-    def insist(self, limit: float, problem: str, *arguments: str) -> str:
-        """Run a step, and if its transfer fails, again for `limit` seconds from then on; return its last line.
-
-        Raises HandoffError, and StageError if the run is being stopped.
-        """
-        end, pause = None, 1.0
-        while True:
-            try:
-                return step(self.children, self.host, *arguments)
-            except TransferError as error:
-                end = end or time.monotonic() + limit
-                if time.monotonic() + pause > end:
-                    raise
-                self.log(f"Warning: {problem}; next try in {pause:.0f} s. {error}")
-            until = time.monotonic() + pause
-            while time.monotonic() < until and not self.children.closed:
-                time.sleep(POLL_SECONDS)
-            pause = min(2 * pause, LONGEST_PAUSE)
-
-
 # On the worker
 
 
-def accept(telling: Telling, directory: Path, order: Order, remote: str | None) -> None:
-    """Take the inputs of an order into the worktree `directory`, and compare the keys; raises HandoffError."""
-    where = [str(directory), *["--remote", remote or ""] * bool(remote), order.stage]
-    file = directory / ORDER
+def accept(steps: Steps, directory: Path, request: StageRequest, remote: str | None) -> None:
+    """Take the inputs of a request into the worktree `directory`, and compare the keys; raises HandoffError."""
+    where = [str(directory), *["--remote", remote or ""] * bool(remote), request.stage]
+    file = directory / REQUEST
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(asdict(order)), encoding="utf-8")  # the system limits an argument to 128 KB
-    telling.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--order", str(file))
+    file.write_text(json.dumps(asdict(request)), encoding="utf-8")  # the system limits an argument to 128 KB
+    steps.insist(TRY_SECONDS, "the inputs are not here yet", "take", *where, "--request", str(file))
 
 
-def deliver(telling: Telling, directory: Path, order: Order, remote: str | None, limit: float) -> str:
+def deliver(steps: Steps, directory: Path, request: StageRequest, remote: str | None, limit: float) -> str:
     """Give the result to the remote, again and again for `limit` seconds; return the name of its run-cache entry.
 
     Raises HandoffError; the result is then still in the worker's run-cache.
     """
     where = [str(directory), *["--remote", remote or ""] * bool(remote)]
     try:
-        return telling.insist(limit, "the result is not delivered yet", "give", *where, order.stage)
+        return steps.insist(limit, "the result is not delivered yet", "give", *where, request.stage)
     except TransferError as error:
         raise HandoffError(
             f"{error}\nIt was tried for {limit:.0f} s ({GIVE_SECONDS}). The result is in the worker's run-cache: the "
-            "next order for it only sends it."
+            "next request for it only sends it."
         ) from None
 
 
-# Steps, at home (send, fetch) and on the worker (take, give)
+# Steps, at the caller (send, fetch) and on the worker (take, give)
 
 
 @contextmanager
@@ -263,8 +248,6 @@ def opened(directory: Path, remote: str | None) -> Iterator[Repo]:
     """Open the repository in `directory`, and make that the working directory, as DVC requires."""
     settings = {"core": {"remote": "handoff"}, "remote": {"handoff": {"url": remote}}} if remote else {}
     with contextlib.chdir(directory), Repo(str(directory), config=settings, _wait_for_lock=True) as repo:
-        with locked(repo):
-            pass  # nothing is left of an earlier step that was killed
         yield repo
 
 
@@ -273,7 +256,7 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
 
     `look` only checks for a result, and pushes nothing.
     """
-    with lock_repo(repo):
+    with dvc_private.locked(repo):
         stage = _load(repo, name)
         if not force and _locked(repo, stage):
             return None
@@ -288,23 +271,23 @@ def send(repo: Repo, name: str, *, look: bool, force: bool) -> dict[str, Any] | 
     return {"key": key, "inputs": parts(stage), "versions": versions(root), "revision": snapshot(root)}
 
 
-def take(repo: Repo, order: Order) -> None:
-    """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as home."""
-    if others := different(order.versions):
+def take(repo: Repo, request: StageRequest) -> None:
+    """Pull the inputs of the stage. Raises HandoffError if the worker would not do the same work as the caller."""
+    if others := different(request.versions):
         raise HandoffError(
-            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}. Install those of home "
-            "there (requirements.lock), then start the worker again."
+            f"The worker on {socket.gethostname()} has other versions: {'; '.join(others)}."
+            " Install those of the caller there (requirements.lock), then start the worker again."
         )
-    stage = _load(repo, order.stage)
-    _remote_cache(repo)  # there is a remote, so the result can be given back
+    stage = _load(repo, request.stage)
+    dvc_private.run_cache_remote(repo)  # there is a remote, so the result can be given back
     if targets := _inputs(repo, stage):
         repo.pull(targets=targets)
     key = key_of(stage)
-    if key != order.key:
+    if key != request.key:
         here = parts(stage)
-        unequal = [part for part in sorted({*here, *order.inputs}) if here.get(part) != order.inputs.get(part)]
+        unequal = [part for part in sorted({*here, *request.inputs}) if here.get(part) != request.inputs.get(part)]
         raise HandoffError(
-            f"The key of stage '{order.stage}' is {key} on the worker and {order.key} at home; these differ: "
+            f"The key of stage '{request.stage}' is {key} on the worker and {request.key} at the caller; these differ: "
             f"{', '.join(unequal) or 'none, so the versions of DVC may'}."
         )
 
@@ -313,14 +296,14 @@ def give(repo: Repo, name: str) -> str:
     """Push the outputs of stage `name` and, last, its run-cache entry; return that entry's name, KEY/VALUE."""
     stage = _load(repo, name)
     repo.stage_cache.save(stage)  # already done, unless nothing had to run
-    key, value = _get_stage_hash(stage), _get_cache_hash(to_single_stage_lockfile(stage))
+    key, value = key_of(stage), dvc_private.run_value(stage)
     for objects in repo.stage_cache.get_used_objs([(key, value)]).values():
         if failed := repo.cloud.push(objects).failed:
             raise TransferError(f"{len(failed)} outputs of stage '{name}' could not be pushed to the DVC remote.")
-    remote = _remote_cache(repo)
+    remote = dvc_private.run_cache_remote(repo)
     generic.copy(
         repo.cache.legacy.fs,
-        repo.stage_cache._get_cache_path(key, value),
+        str(dvc_private.entry_path(repo, key, value)),
         remote.fs,
         remote.fs.join(remote.path, "runs", key[:2], key, value),
     )
@@ -330,7 +313,7 @@ def give(repo: Repo, name: str) -> str:
 def fetch(repo: Repo, entry: str) -> None:
     """Fetch the run-cache entry KEY/VALUE and the objects that it names from the remote."""
     key, value = entry.split("/")
-    remote, target = _remote_cache(repo), Path(repo.stage_cache._get_cache_path(key, value))
+    remote, target = dvc_private.run_cache_remote(repo), dvc_private.entry_path(repo, key, value)
     source = remote.fs.join(remote.path, "runs", key[:2], key, value)
     if not target.exists():
         if not _has(remote, source):
@@ -360,42 +343,35 @@ def _place(repo: Repo, name: HashInfo) -> str:
 
 
 def _fetch_any(repo: Repo, key: str) -> bool:
-    """Fetch an entry for `key`, if the remote has one; return whether it has."""
-    remote = _remote_cache(repo)
-    place = remote.fs.join(remote.path, "runs", key[:2], key)
-    names = sorted(remote.fs.name(path) for path in remote.fs.find(place)) if remote.fs.exists(place) else []
-    for name in names[:1]:
-        fetch(repo, f"{key}/{name}")
-    return bool(names)
-
-
-def forget(repo: Repo, name: str) -> None:
-    """Remove stage `name` from dvc.lock, so that DVC looks for its result in the run-cache."""
-    with lock_repo(repo):
-        cache.forget(Path(repo.root_dir), {name})
+    """Fetch an entry for `key` and its objects, if the remote has one; return whether it has."""
+    if not dvc_private.fetch_entry(repo, key):
+        return False
+    folder = dvc_private.entry_path(repo, key, "")
+    for entry in folder.iterdir():
+        fetch(repo, f"{key}/{entry.name}")
+    return True
 
 
 # DVC
 
 
-def key_of(stage: Stage) -> str:
+def key_of(stage: DvcStage) -> str:
     """Compute the stage's key in the run-cache from its present inputs."""
-    stage.save_deps()
-    if not _can_hash(stage):
+    key = dvc_private.run_key(stage)
+    if key is None:
         raise HandoffError(
             f"Stage '{stage.addressing}' has no run-cache key, so it can only run here: it needs a command, local "
             "inputs, and outputs inside the repository without `persist`."
         )
-    key: str = _get_stage_hash(stage)
     return key
 
 
-def parts(stage: Stage) -> dict[str, str]:
+def parts(stage: DvcStage) -> dict[str, str]:
     """List the parts of the key: the command, each input's hash, each parameter; a long one as its hash.
 
     Prefect takes 512 KB of parameters, and nobody reads more than the names of parts that differ.
     """
-    content = to_single_stage_lockfile(stage)
+    content = dvc_private.key_content(stage)
     inputs = {dep["path"]: str(dep.get("md5")) for dep in content.get("deps", [])}
     params = {f"{file}:{k}": repr(v) for file, values in content.get("params", {}).items() for k, v in values.items()}
     told = {"cmd": str(content["cmd"])} | inputs | params
@@ -406,13 +382,13 @@ def _digest(part: str) -> str:
     return hashlib.sha256(part.encode()).hexdigest()
 
 
-def _load(repo: Repo, name: str) -> Stage:
+def _load(repo: Repo, name: str) -> DvcStage:
     """Load the stage from dvc.yaml, params.yaml and dvc.lock."""
     (stage,) = repo.stage.collect(name)
     return stage
 
 
-def _inputs(repo: Repo, stage: Stage) -> list[str]:
+def _inputs(repo: Repo, stage: DvcStage) -> list[str]:
     """List the stage's inputs that DVC tracks; git transfers the others."""
     outputs = [out.fs_path for out in repo.index.outs]
     paths = [dep.fs_path for dep in stage.deps if dep.protocol == "local" and dep.def_path]
@@ -424,7 +400,7 @@ def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
-def _locked(repo: Repo, stage: Stage) -> bool:
+def _locked(repo: Repo, stage: DvcStage) -> bool:
     """Return whether dvc.lock has the outputs for these inputs, and they are in the cache or can be fetched."""
     if stage.changed(allow_missing=True):
         return False
@@ -434,16 +410,10 @@ def _locked(repo: Repo, stage: Stage) -> bool:
     return bool(stage.outs_cached())
 
 
-def _in_run_cache(stage: Stage) -> bool:
-    """Return whether DVC would take the outputs from an earlier run; call `key_of` first."""
-    runs = stage.repo.stage_cache
-    entry = runs._load(stage)
-    return bool(entry) and bool(runs._create_stage(entry, wdir=stage.wdir).outs_cached())
-
-
-def _remote_cache(repo: Repo) -> Any:
-    """Return the default remote's store whose path is the remote's own path."""
-    return repo.cloud.get_remote_odb(None, "hand-off", hash_name="md5-dos2unix")
+def _in_run_cache(stage: DvcStage) -> bool:
+    """Return whether DVC would take the outputs from an earlier run."""
+    found = dvc_private.earlier_result(stage)
+    return found is not None and bool(found.outs_cached())
 
 
 def _done(repo: Repo, options: argparse.Namespace) -> str:
@@ -451,13 +421,11 @@ def _done(repo: Repo, options: argparse.Namespace) -> str:
     if options.step == "send":
         return json.dumps(send(repo, options.stage, look=options.look, force=options.force))
     if options.step == "take":
-        take(repo, read_order(json.loads(options.order.read_text(encoding="utf-8"))))
+        take(repo, read_request(json.loads(options.request.read_text(encoding="utf-8"))))
         return "taken"
     if options.step == "give":
         return give(repo, options.stage)
     fetch(repo, options.entry)
-    if options.force:
-        forget(repo, options.stage)
     return "fetched"
 
 
@@ -471,7 +439,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--look", action="store_true")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--entry", default="")
-    parser.add_argument("--order", type=Path, help="of `take`, a file")
+    parser.add_argument("--request", type=Path, help="of `take`, a file")
     options = parser.parse_args(arguments)
     with _causes() as causes:
         try:

@@ -1,6 +1,6 @@
-"""The `gpu` work pool, from home: find a worker with the resources of a stage, and follow a flow run to its end.
+"""The `gpu` work pool, from the caller: find a worker with the resources of a stage, and follow a flow run to its end.
 
-Each worker takes runs from its own queue, whose description is its offer. So home chooses the worker of a run.
+Each worker takes runs from its own queue, whose description is its capacity. So the caller chooses the worker of a run.
 """
 
 import time
@@ -31,9 +31,9 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelling, Crashed
 from prefect.types import DateTime
 
-from prefect_dvc.execution.reproduce import Outcome, StageError
+from prefect_dvc.execution.outcome import Outcome, StageError
 from prefect_dvc.settings.resources import Resources, written
-from prefect_dvc.workers.capacity import Offer, OfferError, read_offer
+from prefect_dvc.workers.capacity import Capacity, CapacityError, read_capacity
 from prefect_dvc.workers.request import HandoffError, seconds
 
 POOL = "gpu"
@@ -47,14 +47,14 @@ PATIENCE = 20  # a question waits for this part of the time that has passed, so 
 OVERLAP = timedelta(seconds=5)  # log lines may arrive late
 PAGE = 200
 UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING]
-NO_OFFER = "does not name its resources, so it was not started by `prefect-dvc worker`"
+NO_CAPACITY = "does not name its resources, so it was not started by `prefect-dvc worker`"
 
 Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds after which home no longer waits.
+    """Seconds after which the caller no longer waits.
 
     Args:
         silence: Without a sign of life; on a busy machine a run takes a minute to start.
@@ -92,7 +92,7 @@ class Place:
 
     queue: str
     heartbeat: str
-    offer: Offer | None  # None if it does not name its resources
+    capacity: Capacity | None  # None if it does not name its resources
 
 
 def obstacle(wanted: Resources) -> str | None:
@@ -109,33 +109,33 @@ def obstacle(wanted: Resources) -> str | None:
         return f"the Prefect server {url} does not answer: {error}"
     if not places:
         return f"no worker is online in work pool '{POOL}'; start one with `prefect-dvc worker`."
-    if any(place.offer and not place.offer.lacks(wanted) for place in places):
+    if any(place.capacity and not place.capacity.lacks(wanted) for place in places):
         return None
-    offers = "; ".join(f"{place.queue} ({place.offer or NO_OFFER})" for place in places)
-    return f"no online worker has {written(wanted)}; the workers are {offers}. Start another: `prefect-dvc worker`."
+    capacities = "; ".join(f"{place.queue} ({place.capacity or NO_CAPACITY})" for place in places)
+    return f"no online worker has {written(wanted)}; the workers are {capacities}. Start another: `prefect-dvc worker`."
 
 
 def _places(client: SyncPrefectClient) -> list[Place]:
-    """List the online workers, each with its offer; a worker's name is that of its queue and a process id."""
-    offers = {queue.name: _offer(queue.description) for queue in client.read_work_queues(POOL, limit=PAGE)}
+    """List the online workers, each with its capacity; a worker's name is that of its queue and a process id."""
+    capacities = {queue.name: _capacity(queue.description) for queue in client.read_work_queues(POOL, limit=PAGE)}
     workers = client.read_workers_for_work_pool(POOL, limit=PAGE, offset=0)
     online = [worker for worker in workers if worker.status is WorkerStatus.ONLINE]
     queues = [worker.name.rpartition("-")[0] for worker in online]
     return [
-        Place(queue, str(worker.last_heartbeat_time), offers.get(queue))
+        Place(queue, str(worker.last_heartbeat_time), capacities.get(queue))
         for queue, worker in zip(queues, online, strict=True)
     ]
 
 
-def _offer(text: str | None) -> Offer | None:
-    with suppress(OfferError):
-        return read_offer(text) if text else None
+def _capacity(text: str | None) -> Capacity | None:
+    with suppress(CapacityError):
+        return read_capacity(text) if text else None
     return None
 
 
 def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
     """Return the queue of a worker that has `wanted`: the one with the least to do. Raises HandoffError."""
-    able = {place.queue for place in _places(client) if place.offer and not place.offer.lacks(wanted)}
+    able = {place.queue for place in _places(client) if place.capacity and not place.capacity.lacks(wanted)}
     if not able:
         raise HandoffError(obstacle(wanted) or "the only suitable worker has just gone offline.")
     unfinished = FlowRunFilter(
@@ -146,18 +146,18 @@ def _choose(client: SyncPrefectClient, wanted: Resources) -> str:
     return min(able, key=lambda queue: (load[queue], queue))
 
 
-def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
-    """Let a worker carry out `order`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
+def run_request(protocol: int, request: dict[str, Any], log: Log, stopped: Callable[[], bool]) -> tuple[str, Outcome]:
+    """Let a worker carry out `request`; return its run-cache entry KEY/VALUE and the outcome of the stage there.
 
     Raises StageError if the stage's command failed, LostError if the worker fell silent, HandoffError otherwise.
     """
     try:
         with get_client(sync_client=True) as client:
-            queue = _choose(client, order["resources"])
+            queue = _choose(client, request["resources"])
             run = run_deployment(
                 DEPLOYMENT,
-                parameters={"protocol": protocol, "order": order},
-                flow_run_name=order["stage"],
+                parameters={"protocol": protocol, "request": request},
+                flow_run_name=request["stage"],
                 work_queue_name=queue,
                 timeout=0,
             )
@@ -165,19 +165,19 @@ def run_order(protocol: int, order: dict[str, Any], log: Log, stopped: Callable[
             errand = Errand(client, run.id, log, LIMITS, queue)
             state = errand.wait(stopped)
     except (httpx.HTTPError, PrefectException) as error:
-        raise HandoffError(f"Stage '{order['stage']}' was not handed off: {type(error).__name__}: {error}") from error
+        raise HandoffError(f"Stage '{request['stage']}' was not handed off: {type(error).__name__}: {error}") from error
     told = (state.message or "no message").strip()
     if state.is_completed():
         return told, Outcome(str(state.name))
     if state.name == STAGE_FAILED:
         raise StageError(told)
     kind = LostError if errand.lost and state.is_crashed() else HandoffError
-    raise kind(f"The hand-off of stage '{order['stage']}' ended as {state.name}: {told}")
+    raise kind(f"The hand-off of stage '{request['stage']}' ended as {state.name}: {told}")
 
 
 @dataclass
 class Errand:
-    """A flow run on a worker, watched from home."""
+    """A flow run on a worker, watched from the caller."""
 
     client: SyncPrefectClient
     id: UUID

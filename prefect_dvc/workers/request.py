@@ -1,6 +1,6 @@
-"""The order that home sends to a GPU worker, and the remotes that a worker accepts in it.
+"""The request that the caller sends to a GPU worker, and the remotes that a worker accepts in it.
 
-An order travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
+A request travels as the parameters of a flow run, and a worker runs the code that it names. So a worker trusts
 nothing: each field must have its form, and code and data come only from remotes that the worker's owner has listed.
 
     code     git remotes of the worker's clone, by name or by address                        `git remote add`
@@ -17,11 +17,11 @@ from typing import Any
 
 from dvc.config import Config
 
-from prefect_dvc.execution.reproduce import StageError
+from prefect_dvc.execution.run import NotHandedOffError
 from prefect_dvc.settings.resources import LABEL
 from prefect_dvc.workspace.git import END, git
 
-PROTOCOL = 4  # version of Order and of the steps on both sides; raise it when either changes
+PROTOCOL = 5  # version of StageRequest and of the steps on both sides; raise it when either changes
 REFS = "refs/prefect-dvc/handoff"
 LISTED = "PREFECT_DVC_REMOTES"  # the worker's setting
 NAME = r"((\w[\w.-]*/)*dvc\.yaml:)?\w[\w -]*(@[\w.+=,/ -]+)?"  # of a stage, as `dvc repro` takes it
@@ -35,8 +35,8 @@ FORMS = {
 }
 
 
-class HandoffError(StageError):
-    """The stage could not be handed off, or its result not brought home; nothing is wrong with the stage itself."""
+class HandoffError(NotHandedOffError):
+    """The stage could not be handed off, or its result not brought back; nothing is wrong with the stage itself."""
 
 
 def seconds(name: str, default: float) -> float:
@@ -52,13 +52,13 @@ def seconds(name: str, default: float) -> float:
 
 
 @dataclass(frozen=True)
-class Order:
+class StageRequest:
     """A request to a worker. It travels as the parameters of a flow run, so it holds no secrets."""
 
     stage: str
     key: str
     inputs: dict[str, str]  # the parts of the key, to tell why two keys differ
-    versions: dict[str, str]  # of Python and of the project's packages at home
+    versions: dict[str, str]  # of Python and of the project's packages at the caller
     revision: str
     ref: str
     code: str  # git remote, by its name in the worker's clone or by its address, that has `ref`
@@ -68,72 +68,72 @@ class Order:
     timeout: float | None  # seconds that its command may take
 
 
-def read_order(given: Mapping[str, Any]) -> Order:
-    """Check the form of each field of an order that came with a flow run.
+def read_request(given: Mapping[str, Any]) -> StageRequest:
+    """Check the form of each field of a request that came with a flow run.
 
     Args:
-        given: The fields of an `Order` by name; anybody may have sent them.
+        given: The fields of a `StageRequest` by name; anybody may have sent them.
 
     Returns:
-        The order; its remotes are not checked yet, see `code_remote` and `data_remote`.
+        The request; its remotes are not checked yet, see `code_remote` and `data_remote`.
 
     Raises:
         HandoffError: A field is missing, unknown, or malformed; the message has its name and its value.
 
     Example:
-        >>> read_order({"stage": "student"})  # doctest: +ELLIPSIS
+        >>> read_request({"stage": "student"})  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        prefect_dvc.workers.request.HandoffError: The order lacks code, force, inputs, key, ref, remote, ...
+        prefect_dvc.workers.request.HandoffError: The request lacks code, force, inputs, key, ref, remote, ...
     """
-    names = {field.name for field in fields(Order)}
+    names = {field.name for field in fields(StageRequest)}
     for word, different in (("lacks", names - set(given)), ("has the unknown", set(given) - names)):
         if different:
             raise HandoffError(
-                f"The order {word} {', '.join(sorted(different))}; check out the same revision of flows/ at home and "
-                "on the worker."
+                f"The request {word} {', '.join(sorted(different))}; install the same version of prefect-dvc on "
+                "both sides."
             )
     for name, (form, meaning) in FORMS.items():
         value = given[name]
         if not (name == "remote" and value is None) and not (isinstance(value, str) and re.fullmatch(form, value)):
-            raise HandoffError(f"The order's {name} is {value!r}; it must be {meaning}.")
+            raise HandoffError(f"The request's {name} is {value!r}; it must be {meaning}.")
     if not isinstance(given["force"], bool):
-        raise HandoffError(f"The order's force is {given['force']!r}; it must be true or false.")
+        raise HandoffError(f"The request's force is {given['force']!r}; it must be true or false.")
     for name, meaning in (
         ("inputs", "hashes by the names of inputs"),
         ("versions", "versions by the names of packages"),
     ):
         pairs = given[name]
         if not isinstance(pairs, Mapping) or not all(isinstance(part, str) for pair in pairs.items() for part in pair):
-            raise HandoffError(f"The order's {name} are {pairs!r}; they must be {meaning}.")
+            raise HandoffError(f"The request's {name} are {pairs!r}; they must be {meaning}.")
     _check_limits(given)
-    return Order(**given)
+    return StageRequest(**given)
 
 
 def _check_limits(given: Mapping[str, Any]) -> None:
-    """Raise HandoffError if the resources or the timeout of an order have another form."""
+    """Raise HandoffError if the resources or the timeout of a request have another form."""
     resources, timeout = given["resources"], given["timeout"]
     if not isinstance(resources, Mapping) or not all(
         isinstance(name, str) and LABEL.fullmatch(name) and type(amount) is int and amount > 0
         for name, amount in resources.items()
     ):
-        raise HandoffError(f"The order's resources are {resources!r}; they must be whole numbers by name.")
+        raise HandoffError(f"The request's resources are {resources!r}; they must be whole numbers by name.")
     if timeout is not None and (type(timeout) not in (int, float) or not timeout > 0):
-        raise HandoffError(f"The order's timeout is {timeout!r}; it must be a number of seconds.")
+        raise HandoffError(f"The request's timeout is {timeout!r}; it must be a number of seconds.")
 
 
-def code_remote(order: Order, clone: Path) -> str:
-    """Return the git remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
-    return _listed(order.code, _code_remotes(clone), "code", f"git -C {clone} remote add NAME ADDRESS")
+def code_remote(request: StageRequest, clone: Path) -> str:
+    """Return the git remote of `request`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    return _listed(request.code, _code_remotes(clone), "code", f"git -C {clone} remote add NAME ADDRESS")
 
 
-def data_remote(order: Order, clone: Path) -> str | None:
-    """Return the DVC remote of `order`, as the owner of the worker's clone has listed it; raises HandoffError."""
-    if order.remote is None:
+def data_remote(request: StageRequest, clone: Path) -> str | None:
+    """Return the DVC remote of `request`, as the owner of the worker's clone has listed it; raises HandoffError."""
+    if request.remote is None:
         return None
     remotes = Config(str(clone.absolute() / ".dvc"))["remote"]
     caches = [f"{address}/.dvc/cache" for address in _code_remotes(clone) if Path(address).is_absolute()]
     listed = [*(str(remote["url"]) for remote in remotes.values()), *caches, *_setting()]
-    return _listed(order.remote, listed, "data", f"dvc --cd {clone} remote add --local NAME ADDRESS")
+    return _listed(request.remote, listed, "data", f"dvc --cd {clone} remote add --local NAME ADDRESS")
 
 
 def _code_remotes(clone: Path) -> list[str]:
@@ -152,7 +152,7 @@ def _listed(asked: str, listed: Iterable[str], what: str, remedy: str) -> str:
         if entry == asked or (Path(entry).is_absolute() and _same_directory(entry, asked)):
             return entry
     raise HandoffError(
-        f"The order's {what} would come from '{asked}', which is not on this worker's list; the list has "
+        f"The request's {what} would come from '{asked}', which is not on this worker's list; the list has "
         f"{', '.join(known) or 'nothing'}. If you trust it, list it on the worker: {remedy}, or start the worker with "
         f"{LISTED}={asked!r}."
     )

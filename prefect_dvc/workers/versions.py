@@ -1,4 +1,4 @@
-"""The versions that a stage runs with: a worker with others is refused, since its result would get home's key.
+"""The versions that a stage runs with: a worker with others is refused, since its result would get the caller's key.
 
 The packages are those that the project itself names in pyproject.toml, except its extra `dev`; a project without that
 file is compared by Python and DVC alone.
@@ -33,22 +33,22 @@ def versions(directory: Path) -> dict[str, str]:
     return {name: here for name in [*ALWAYS, *_named(directory / "pyproject.toml")] if (here := _here(name))}
 
 
-def different(home: Mapping[str, str]) -> list[str]:
-    """List home's versions that are others here; a package that is not here is left to its import.
+def different(caller: Mapping[str, str]) -> list[str]:
+    """List the caller's versions that are others here; a package that is not here is left to its import.
 
     Args:
-        home: What `versions` returned at home.
+        caller: What `versions` returned at the caller.
 
     Returns:
-        One text for each difference, such as "numpy 2.4.6 at home, 2.3.5 on the worker".
+        One text for each difference, such as "numpy 2.4.6 at the caller, 2.3.5 on the worker".
 
     Example:
         >>> different({"Python": sys.version.split()[0].rpartition(".")[0]})
         []
     """
-    found = {name: _here(name) for name in sorted(home)}
-    others = {name: here for name, here in found.items() if here and here != home[name]}
-    return [f"{name} {home[name]} at home, {here} on the worker" for name, here in others.items()]
+    found = {name: _here(name) for name in sorted(caller)}
+    others = {name: here for name, here in found.items() if here and here != caller[name]}
+    return [f"{name} {caller[name]} at the caller, {here} on the worker" for name, here in others.items()]
 
 
 def _named(project: Path) -> list[str]:

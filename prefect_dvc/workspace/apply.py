@@ -11,8 +11,10 @@ A kept run notes its outputs in the message of its commit, since dvc.lock has th
     {"model.bin": {"now": "7d8f...", "was": "09b1...", "cached": true}}
 """
 
+import argparse
 import json
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -234,3 +236,16 @@ def _make(repo: Repo, change: _Change) -> None:
         repo.state.save(str(file), localfs, HashInfo(MD5, change.target.files[name]))
     if change.output.executable:
         change.path.chmod(change.path.stat().st_mode | 0o111)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="prefect-dvc apply", description="Bring a kept run back to the workspace.")
+    parser.add_argument("name", help=f"name of a kept run: `git for-each-ref {REFS}` lists them")
+    try:
+        apply_run(Path.cwd(), parser.parse_args().name)
+    except WorkspaceError as error:
+        sys.exit(f"prefect-dvc apply: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -18,11 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from configobj import ConfigObj
-from dvc.config import Config, _pack_named
+from dvc.config import Config
 
+from prefect_dvc.dvc_private import LocalConfig
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 from prefect_dvc.workspace.inputs import bring_parameter_files, bring_repositories
@@ -64,14 +63,6 @@ def _refuse_submodule(root: Path) -> None:
         )
 
 
-class _Config(Config):  # type: ignore[misc]
-    """DVC's configuration, which can only write ASCII, in UTF-8, as DVC reads it."""
-
-    def _save_config(self, level: str, conf_dict: dict[str, Any]) -> None:
-        with Path(self.files[level]).open("wb") as file:
-            ConfigObj(_pack_named(conf_dict), encoding="utf-8").write(file)
-
-
 def _share_cache(root: Path, directory: Path) -> None:
     """Let DVC in the worktree use the workspace's settings, remotes and cache, also its kind of links (cache.type).
 
@@ -79,7 +70,7 @@ def _share_cache(root: Path, directory: Path) -> None:
     """
     own = Config(str(root.absolute() / ".dvc"))
     cache = {"dir": str(root.absolute() / ".dvc/cache")} | own["cache"]
-    with _Config(str(directory / ".dvc")).edit("local") as settings:
+    with LocalConfig(str(directory / ".dvc")).edit("local") as settings:
         settings.update(core=own["core"], remote=own["remote"], cache=cache)
 
 

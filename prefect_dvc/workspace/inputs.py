@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dvc.dependency.db import AbstractDependency
-from dvc.dependency.repo import RepoDependency
 from dvc.repo import Repo
 
+from prefect_dvc.dvc_private import is_remote_or_database
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.workspace.contents import contents, recorded
 from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, git, ignored, paths, special_entries
@@ -101,27 +100,27 @@ class _Copied:
             self.named.append(path)
 
 
-def bring_inputs(repo: Repo, stages: Sequence[Any], root: Path, log: Log, *, edited: bool = True) -> None:
+def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *, edited: bool = True) -> None:
     """Copy what the stages of a run read, and git and DVC's cache do not have, from the workspace.
 
     Args:
         repo: That of the run's directory, with everything checked out that DVC has.
         stages: DVC's stages of the run, each after its upstream.
-        root: The workspace.
+        workspace: That of the workspace.
         log: Told what was copied.
         edited: Whether data that the workspace has edited replaces that of the .dvc files; not for a run of a commit.
 
     Raises:
         WorkspaceError: An input lies outside of the repository, by a relative path, or could not be had.
     """
-    top = Path(repo.root_dir)
+    top, root = Path(repo.root_dir), Path(workspace.root_dir)
     _refuse_outside(stages, top)
     outs = (out for node in repo.index.stages for out in _files(node.outs) if _is_made(node, out))
     made = {path for out in outs if (path := _relative(out, top)) is not None}
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
-        _bring_edited(stages, root, top, log)
+        _bring_edited(stages, workspace, top, log)
     _make_places(stages, root, top)
     read = {path for node in stages for dep in _files(node.deps) if (path := _relative(dep, top)) is not None}
     if missing := sorted(path for path in read if _is_missing(path, root, top) and not _overlaps(path, made)):
@@ -137,9 +136,7 @@ def _is_missing(path: str, root: Path, top: Path) -> bool:
 
 def _files(entries: Iterable[Any]) -> list[Any]:
     """Return the inputs or outputs that are local files."""
-    return [
-        one for one in entries if not isinstance(one, RepoDependency | AbstractDependency) and one.protocol == "local"
-    ]
+    return [one for one in entries if not is_remote_or_database(one) and one.protocol == "local"]
 
 
 def _relative(entry: Any, top: Path) -> str | None:
@@ -160,7 +157,7 @@ def _refuse_outside(stages: Sequence[Any], top: Path) -> None:
                 raise WorkspaceError(
                     f"Stage '{node.addressing}' has {entry.def_path}, which lies outside of the repository. The "
                     "directory of a run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace "
-                    "itself: python -m prefect_dvc.terminal STAGE"
+                    "itself: prefect-dvc run --here"
                 )
 
 
@@ -215,20 +212,20 @@ def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
     return lambda file: file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
 
 
-def _bring_edited(stages: Sequence[Any], root: Path, top: Path, log: Log) -> None:
+def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
     """Replace the data of .dvc files, and of stages that DVC does not run anew, by that of the workspace."""
-    with Repo(str(root)) as workspace:
-        for node in stages:
-            for out in _files(node.outs):
-                path = _relative(out, top)
-                if path is None or _is_made(node, out) or not out.use_cache or not (root / path).exists():
-                    continue
-                before, now = recorded(out), contents(workspace, root / path, out.hash_name)
-                if before.total == now.total and (top / path).exists():
-                    continue
-                _replace(before.files, now.files, root, path, top)
-                if before.total != now.total:
-                    log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
+    root = Path(workspace.root_dir)
+    for node in stages:
+        for out in _files(node.outs):
+            path = _relative(out, top)
+            if path is None or _is_made(node, out) or not out.use_cache or not (root / path).exists():
+                continue
+            before, now = recorded(out), contents(workspace, root / path, out.hash_name)
+            if before.total == now.total and (top / path).exists():
+                continue  # DVC has brought it
+            _replace(before.files, now.files, root, path, top)
+            if before.total != now.total:
+                log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
 
 
 def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dvc.config import Config
-from dvc.lock import make_lock
-
-from prefect_dvc.execution.locks import clear_lock
+from prefect_dvc import dvc_private
 from prefect_dvc.workspace.git import END, REPOSITORY, WorkspaceError, git, special_entries, without
 
 
@@ -60,11 +57,10 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
 
     DVC releases the lock while a stage works.
     """
-    temporary = root / ".dvc/tmp"
-    temporary.mkdir(exist_ok=True)
-    clear_lock(temporary)
-    hardlink = Config(str(root.absolute() / ".dvc"))["core"].get("hardlink_lock", False)
-    with make_lock(str(temporary / "lock"), str(temporary), friendly=True, hardlink_lock=hardlink, wait=True):
+    (root / ".dvc/tmp").mkdir(exist_ok=True)
+    if holder := dvc_private.lock_holder(root):
+        print(f"Waiting for {holder}, which holds DVC's lock.", flush=True)
+    with dvc_private.lock_of(root):
         yield
 
 

@@ -6,13 +6,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+from dvc.repo import Repo
 
-from prefect_dvc.execution.reproduce import Children, Outcome
+from prefect_dvc.execution.cache import cache_of
+from prefect_dvc.execution.commands import Commands
+from prefect_dvc.execution.graph import nodes, read_graph
+from prefect_dvc.execution.outcome import Outcome
+from prefect_dvc.execution.run import Run
+from prefect_dvc.execution.slots import Slots
+from prefect_dvc.execution.stages import Stages
 from prefect_dvc.settings.resources import Needs
 from prefect_dvc.workers import request
 from prefect_dvc.workers.handoff import hand_off
@@ -98,10 +106,24 @@ class Site:
             thread.join()
 
     def hand_off(
-        self, *, children: Children | None = None, log: Callable[[str], None] = print, **options: Any
+        self,
+        *,
+        commands: Commands | None = None,
+        log: Callable[[str], None] = print,
+        needs: Needs = GPU,
+        force: bool = False,
     ) -> Outcome:
-        given = {"needs": GPU, "remote": None, "force": False} | options
-        return hand_off(children or Children(), self.home, self.home, "g", log, **given).outcome
+        """Bring stage g up to date as a run with `--gpu require` does, in the workspace instead of a directory."""
+        with chdir(self.home), Repo(str(self.home), _wait_for_lock=True) as repo:
+            stages = [stage for stage in read_graph(repo, "g") if stage.name == "g"]
+            work = Stages(repo, nodes(repo, stages), self.home, pulls=True, warn=log)
+            work.commands = commands or work.commands
+            options: dict[str, Any] = {"remote": True, "force": force, "gpu": "require", "hand_off": hand_off}
+            run = Run(self.home, self.home, "test", stages, work, cache_of(repo), Slots(1), **options)
+            try:
+                return run.bring_up_to_date(replace(stages[0], needs=needs), log)
+            finally:
+                work.close()
 
     def runs_there(self) -> int:
         return len(self.ran_there.read_text(encoding="utf-8").splitlines()) if self.ran_there.exists() else 0
@@ -122,15 +144,15 @@ class Site:
 
     def engines(self) -> list[int]:
         """The processes of flow runs in the worker's clone."""
-        return self._processes(b"gpu-stage", "comm")
+        return self._processes(b"prefect.engine")
 
-    def _processes(self, text: bytes, file: str = "cmdline") -> list[int]:
-        """The processes in the worker's clone of which this file has the text."""
+    def _processes(self, text: bytes) -> list[int]:
+        """The processes in the worker's clone whose command line has the text."""
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it has ended
                 inside = (process / "cwd").readlink().is_relative_to(self.clone)
-                if inside and text in (process / file).read_bytes():
+                if inside and text in (process / "cmdline").read_bytes():
                     found.append(int(process.name))
         return found
 

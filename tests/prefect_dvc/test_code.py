@@ -1,4 +1,4 @@
-"""Static checks of flows/: how its modules import one another, and how they call git."""
+"""Static checks of prefect_dvc/: how its modules import one another, and how they call git."""
 
 import ast
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-FLOWS = Path(__file__).parents[2] / "flows"
-SOURCES = sorted(FLOWS.rglob("*.py"))
+PACKAGE = Path(__file__).parents[2] / "prefect_dvc"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
 VALUE_FOLLOWS = {"-p", "-m", "--branch", "--points-at"}  # git reads the next argument as their value, hyphen or not
 
 
@@ -17,11 +17,11 @@ def parse(source: Path) -> ast.Module:
 
 
 def module(source: Path) -> str:
-    return ".".join(source.relative_to(FLOWS.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(source: Path) -> set[str]:
-    """The modules of flows/ that `source` imports, at its top or inside a function."""
+    """The modules of prefect_dvc/ that `source` imports, at its top or inside a function."""
     names: set[str] = set()
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -31,7 +31,7 @@ def imported(source: Path) -> set[str]:
     return names & MODULES
 
 
-MODULES = set(map(module, SOURCES)) - {"flows"}
+MODULES = set(map(module, SOURCES)) - {"prefect_dvc"}
 
 
 def test_imports_have_no_circle() -> None:
@@ -72,7 +72,7 @@ def unguarded(arguments: list[ast.expr]) -> list[str]:
 
 
 # Lists of a checked form, spread into a call.
-SPREAD = {"*put", "*remove", "*push", "*options"}
+SPREAD = {"*put", "*remove", "*push", "*options", "*listed", "*where", "*arguments"}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=module)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
-from prefect_dvc.execution.reproduce import Outcome
+from prefect_dvc.execution.outcome import Outcome
 
 from .halfway import LARGE, Store
 from .handoff_server import Server

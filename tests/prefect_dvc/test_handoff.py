@@ -21,12 +21,13 @@ from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
-from prefect_dvc.execution.reproduce import Children, Outcome, StageError
-from prefect_dvc.gpu_stage import gpu_stage, offer_queue, queue_of
+from prefect_dvc.execution.commands import Commands
+from prefect_dvc.execution.outcome import Outcome, StageError
+from prefect_dvc.gpu_stage import announce_capacity, gpu_stage, queue_of
 from prefect_dvc.server.serve import origin_of
 from prefect_dvc.settings.resources import Needs
 from prefect_dvc.workers import handoff, pool, request
-from prefect_dvc.workers.capacity import Offer
+from prefect_dvc.workers.capacity import Capacity
 from prefect_dvc.workers.handoff import fetch, give, key_of, opened
 from prefect_dvc.workers.pool import Errand, Limits
 from prefect_dvc.workers.request import HandoffError
@@ -108,24 +109,24 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
 def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
     """regression: each member of the pool got GPU stages. Home asks none without one, and a worker refuses, too."""
     runs = len(site.server.runs())
-    offered = Offer(cards=(0,), cpus=2, memory=8 * 10**9)
+    offered = Capacity(cards=(0,), cpus=2, memory=8 * 10**9)
     try:
-        offer_queue(site.clone, Offer(cpus=2, memory=8 * 10**9))
+        announce_capacity(site.clone, Capacity(cpus=2, memory=8 * 10**9))
         with pytest.raises(
             HandoffError, match=r"no online worker has gpu: 1; the workers are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
         ):
             site.hand_off()
-        offer_queue(site.clone, offered)
+        announce_capacity(site.clone, offered)
         with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; the workers are"):
             site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
         assert len(site.server.runs()) == runs
-        offer_queue(site.clone, replace(offered, others={"tpu": 1}))
+        announce_capacity(site.clone, replace(offered, others={"tpu": 1}))
         with pytest.raises(
             HandoffError, match=r"Refused: Stage 'g' needs tpu: 1, and this worker has gpu: 1, cpus: \d"
         ):
             site.hand_off(needs=Needs({"tpu": 1}))
     finally:
-        offer_queue(site.clone, offered)
+        announce_capacity(site.clone, offered)
     site.assert_clean()
 
 
@@ -294,14 +295,14 @@ def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
-    sent = an_order(root)
+    sent = a_request(root)
     told: list[str] = []
-    telling = handoff.Telling(Children(), None, told.append)
+    steps = handoff.Steps(Commands(), told.append)
     with pytest.raises(HandoffError, match=r"(?s)failed at 'give'.*It was tried for 3 s .*in the worker's run-cache"):
-        handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 3)
+        handoff.deliver(steps, root, sent, str(tmp_path / "remote"), 3)
     assert all("the result is not delivered yet; next try in" in line for line in told)
     (tmp_path / "remote").unlink()
-    entry = handoff.deliver(telling, root, sent, str(tmp_path / "remote"), 0)
+    entry = handoff.deliver(steps, root, sent, str(tmp_path / "remote"), 0)
     assert (tmp_path / "remote/runs" / entry[:2] / entry).is_file()
 
 
@@ -365,16 +366,16 @@ def test_the_link_is_cut_for_longer_than_the_heartbeat(
 
 def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The remote loses it between the worker and home: a failure of the hand-off, and nothing half-restored."""
-    run_order = pool.run_order
+    run_request = pool.run_request
 
     def run_and_lose(*arguments: Any) -> Any:
-        entry, outcome = run_order(*arguments)
+        entry, outcome = run_request(*arguments)
         for file in (site.remote / "runs" / entry[:2]).rglob("*"):
             if file.is_file():
                 file.unlink()
         return entry, outcome
 
-    monkeypatch.setattr(pool, "run_order", run_and_lose)
+    monkeypatch.setattr(pool, "run_request", run_and_lose)
     with pytest.raises(HandoffError, match="Hand-off failed at 'fetch'"):
         site.hand_off()
     site.assert_clean()
@@ -383,16 +384,16 @@ def test_the_result_is_not_in_the_remote(site: Site, monkeypatch: pytest.MonkeyP
 def test_home_stops_waiting(site: Site) -> None:
     """fault 3: The caller is stopped: the worker's run is cancelled and its stage ended."""
     site.hold()
-    runs, children = len(site.server.runs()), Children()
+    runs, commands = len(site.server.runs()), Commands()
 
     def stop() -> None:
         site.wait_for_work(runs)
-        children.end()
+        commands.end()
 
     stopper = threading.Thread(target=stop)
     stopper.start()
     with pytest.raises(StageError, match="being stopped"):
-        site.hand_off(children=children)
+        site.hand_off(commands=commands)
     stopper.join()
     wait_until(lambda: site.last_state().type is StateType.CANCELLED, "the run is cancelled", pause=SERVER_PAUSE)
     wait_until(lambda: not site.at_work(), "the stage has been ended")
@@ -444,9 +445,24 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
     site.assert_clean()
 
 
-def an_order(root: Path) -> request.Order:
+def test_a_killed_run_of_the_worker_leaves_no_command_behind(site: Site) -> None:
+    """fault 5: SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
+    before = site.runs_there()
+
+    def strike() -> None:
+        (engine,) = site.engines()
+        os.kill(engine, signal.SIGKILL)
+        wait_until(lambda: not site.at_work(), "the stage has been ended")
+
+    with site.meanwhile(strike), pytest.raises(HandoffError, match="ended as Crashed: "):
+        site.hand_off()
+    assert site.runs_there() == before
+    site.assert_clean()
+
+
+def a_request(root: Path) -> request.StageRequest:
     """For stage g of a repository, with a key of no stage."""
-    return request.Order(
+    return request.StageRequest(
         "g", "0" * 64, {}, {}, "0" * 40, f"{request.REFS}/{'0' * 32}", str(root), None, False, {}, None
     )
 
@@ -455,7 +471,7 @@ def test_a_worker_without_a_remote(tmp_path: Path) -> None:
     """Its clone has no default remote: one line with the remedy, at once, since no second try would help."""
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     with pytest.raises(HandoffError, match=r"^Hand-off failed at 'take': NoRemoteError on .*: no remote") as raised:
-        handoff.accept(handoff.Telling(Children(), None, pytest.fail), root, an_order(root), None)
+        handoff.accept(handoff.Steps(Commands(), pytest.fail), root, a_request(root), None)
     assert str(raised.value).endswith("Name one in this clone: dvc remote add --default NAME ADDRESS")
 
 
@@ -591,15 +607,15 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     fields, told = {
         "upload-pack": ({"code": f"--upload-pack=touch {mark};"}, f"from '--upload-pack=touch {mark};', which"),
         "ext": ({"code": f"ext::sh -c touch% {mark}"}, f"from 'ext::sh -c touch% {mark}', which"),
-        "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The order's ref is '--upload-pack"),
+        "ref": ({"ref": f"--upload-pack=touch {mark};"}, "The request's ref is '--upload-pack"),
         "unlisted": ({}, f"from '{hostile}', which is not on this worker's list"),
         "data": ({"remote": str(tmp_path)}, f"data would come from '{tmp_path}', which"),
-        "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The order's stage is '"),
+        "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The request's stage is '"),
     }[attack]
     before = git(site.clone, "for-each-ref"), site.runs_there()
     sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
     with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
-        pool.run_order(request.PROTOCOL, sent, print, lambda: False)
+        pool.run_request(request.PROTOCOL, sent, print, lambda: False)
     for ref in git(site.home, "for-each-ref", "--format=%(refname)", request.REFS).split():
         git(site.home, "update-ref", "-d", ref)
     assert told in str(raised.value)
@@ -611,7 +627,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
         git(site.clone, "remote", "add", "hostile", str(hostile))
         try:
-            _, outcome = pool.run_order(request.PROTOCOL, sent, print, lambda: False)
+            _, outcome = pool.run_request(request.PROTOCOL, sent, print, lambda: False)
         finally:
             git(site.clone, "remote", "remove", "hostile")
         assert outcome is Outcome.RAN

@@ -1,4 +1,4 @@
-"""`pip install ./flows` alone, in a repository that has nothing to do with this one: any dvc.yaml works.
+"""`pip install ./prefect_dvc` alone, in a repository that has nothing to do with this one: any dvc.yaml works.
 
 The new environment sees the packages of this one, but neither the stages nor the library: only what pip installs.
 """
@@ -58,7 +58,7 @@ CONFIG = {
 
 
 class Environment:
-    """A virtual environment with the wheel of the flows, and a server that it starts."""
+    """A virtual environment with the wheel of prefect_dvc, and a server that it starts."""
 
     def __init__(self, place: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True)
@@ -67,7 +67,7 @@ class Environment:
         where = [self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
         site = Path(subprocess.check_output(where, text=True).strip())
         (site / "others.pth").write_text(f"{packages}\n", encoding="utf-8")  # the .pth files there do not count
-        source = shutil.copytree(ROOT / "flows", place / "source", ignore=shutil.ignore_patterns("__pycache__"))
+        source = shutil.copytree(ROOT / "prefect_dvc", place / "source", ignore=shutil.ignore_patterns("__pycache__"))
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", self.python]
         options = ["--no-index", "--no-deps", "--no-build-isolation"]
         subprocess.run([*pip, "install", *options, str(source)], check=True, cwd=place)
@@ -150,7 +150,7 @@ def test_pipeline_handoff_and_retraining(environment: Environment, scratch: Path
 
 @contextmanager
 def server(environment: Environment) -> Iterator[dict[str, str]]:
-    """Prefect's server, started by the installed flows; yield the variables that lead to it."""
+    """Prefect's server, started by the installed package; yield the variables that lead to it."""
     home, port = environment.home / "prefect", free_port()
     environment.variables["PREFECT_HOME"] = str(home)
     home.mkdir()

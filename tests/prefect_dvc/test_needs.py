@@ -3,19 +3,22 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from prefect_dvc.execution.reproduce import Children, StageError
+from prefect_dvc.execution.commands import Commands
+from prefect_dvc.execution.outcome import StageError
 from prefect_dvc.execution.run import PipelineError, open_run
 from prefect_dvc.execution.slots import Slots, alone
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs, read_resources, written
-from prefect_dvc.workers.capacity import Offer, OfferError, measured, read_offer
+from prefect_dvc.workers.capacity import Capacity, CapacityError, measured, read_capacity
 from prefect_dvc.workers.cards import holding
+from prefect_dvc.workers.handoff import hand_off
 from tests.waiting import wait_until
 
 from .conftest import make_repository, pipeline, stage
@@ -69,12 +72,12 @@ def test_another_form_is_refused(meta: dict[str, Any], message: str) -> None:
 
 def test_what_is_offered() -> None:
     """The text on Prefect's page is what home reads back."""
-    offer = Offer((16_900_000_000, 85 * GB), cpus=16, memory=137 * GB, others={"tpu": 4})
+    offer = Capacity((16_900_000_000, 85 * GB), cpus=16, memory=137 * GB, others={"tpu": 4})
     assert str(offer) == "gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137GB, tpu: 4"
-    assert read_offer(str(offer)) == offer
-    assert read_offer("{gpu: 2, gpu_memory: 16GB}").cards == (16 * GB, 16 * GB)
-    assert read_offer(str(Offer(cpus=2, memory=GB))) == Offer(cpus=2, memory=GB)
-    assert (offer.slots(1), offer.slots(3), Offer().slots(1)) == (4, 6, 1)
+    assert read_capacity(str(offer)) == offer
+    assert read_capacity("{gpu: 2, gpu_memory: 16GB}").cards == (16 * GB, 16 * GB)
+    assert read_capacity(str(Capacity(cpus=2, memory=GB))) == Capacity(cpus=2, memory=GB)
+    assert (offer.slots(1), offer.slots(3), Capacity().slots(1)) == (4, 6, 1)
     for wanted, lacks in (
         ({"gpu": 2}, False),
         ({"gpu": 3}, True),
@@ -87,8 +90,8 @@ def test_what_is_offered() -> None:
     ):
         assert offer.lacks(wanted) is lacks, wanted
     for text in ("gpu", "gpu: -1", "gpu: 2, gpu_memory: [16GB]", "{gpu: ["):
-        with pytest.raises(OfferError, match=r"is not a list of resources: .*; write \{gpu: 1, gpu_memory: 16GB\}"):
-            read_offer(text)
+        with pytest.raises(CapacityError, match=r"is not a list of resources: .*; write \{gpu: 1, gpu_memory: 16GB\}"):
+            read_capacity(text)
 
 
 def test_torch_is_asked_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +113,7 @@ def test_the_owner_says_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (offer.cards, offer.cpus, offer.others) == ((16 * GB,), 3, {"licence": 2})
     assert offer.memory > 0
     monkeypatch.setenv("PREFECT_DVC_RESOURCES", "gpu: many")
-    with pytest.raises(OfferError, match="PREFECT_DVC_RESOURCES: 'gpu: many' is not a list of resources"):
+    with pytest.raises(CapacityError, match="PREFECT_DVC_RESOURCES: 'gpu: many' is not a list of resources"):
         measured()
 
 
@@ -199,7 +202,7 @@ def test_cards_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Each stage sees its own cards; one that needs a larger card waits, and so does one that needs all."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    offer, stages, told = Offer((16 * GB, 80 * GB), others={"tpu": 1}), Together(), list[str]()
+    offer, stages, told = Capacity((16 * GB, 80 * GB), others={"tpu": 1}), Together(), list[str]()
 
     def hold(wanted: dict[str, int], name: str, per_card: int = 1) -> Any:
         return holding(offer, wanted, name, per_card, told.append)
@@ -216,16 +219,18 @@ def test_cards_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert one == two == {"CUDA_VISIBLE_DEVICES": "4,7"}
 
 
-class Counting(Children):
+class Counting(Commands):
     """Counts the processes that run at the same time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.most = 0
 
-    def keep(self, *arguments: Any) -> Any:
-        self.most = max(self.most, len(self._processes) + 1)
-        return super().keep(*arguments)
+    @contextmanager
+    def _started(self, *arguments: Any) -> Iterator[Any]:
+        with super()._started(*arguments) as process:
+            self.most = max(self.most, len(self._processes))
+            yield process
 
 
 def test_hand_offs_keep_to_the_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,12 +239,12 @@ def test_hand_offs_keep_to_the_slots(tmp_path: Path, monkeypatch: pytest.MonkeyP
     names = [f"g{number}" for number in range(12)]
     root = make_repository(tmp_path / "workspace", {name: stage(name, gpu=True) for name in names})
     options: dict[str, Any] = {"target": None, "profile": None, "overrides": {}, "force": False, "gpu": "require"}
-    with open_run(root, **options, parallel=2, log=print) as run:
-        run.children = children = Counting()
-        with pytest.raises(PipelineError, match="Not up to date: g0, g1, g10, g11, g2"):
+    with open_run(root, **options, parallel=2, log=print, hand_off=hand_off) as run:
+        run.work.commands = commands = Counting()
+        with pytest.raises(PipelineError, match="Not up to date: g0, g1, g2, g3"):
             run_in_threads(run)
     assert len(run.failures) == len(names)
-    assert children.most == 2
+    assert commands.most == 2
 
 
 def test_retries_and_a_timeout(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Full runs without a server, in separate processes, with real faults."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -197,17 +196,14 @@ class SSHFileSystem(FileSystem):
 
 
 def test_a_plugin_that_is_missing(pair: Path) -> None:
-    """One line with the remedy, in place of a traceback."""
+    """One line with the remedy; the run needs no remote, as `dvc repro` does not."""
     with (pair / ".dvc/config").open("a", encoding="utf-8") as file:
         file.write("    remote = store\n['remote \"store\"']\n    url = gs://bucket/store\n")
     done = pipeline(pair)
-    assert done.returncode == 1
-    assert re.fullmatch(
-        r"pipeline: The DVC remote 'store' cannot be used\. ImportError on \S+: gs is supported, but requires 'dvc-gs' "
-        r"to be installed\. Install it: pip install dvc-gs\n",
-        done.stderr.splitlines(keepends=True)[-1],
-    )
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert last_line(done) == "Ran: a, b"
+    assert "Warning: the DVC remote 'store' cannot be used, so nothing is pulled. " in done.stdout
+    assert "Install it: pip install dvc-gs" in done.stdout
 
 
 def test_a_remote_that_cannot_be_reached(pair: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A run that is killed and cut off again and again, at random, ends with the bytes of an uninterrupted one.
 
 The graph is that of the project's own dvc.yaml, with stages that take no time; those for a GPU go to a worker in a
-second clone. Struck are the run, its processes, the link to the DVC remote, the worker and the server.
+second clone. Struck are the run, its commands, the steps of a hand-off, the link to the DVC
+remote, the worker, its runs and the server.
 
 `FLOWS_KILLS=20 FLOWS_STAGES=200 FLOWS_SEED=7 pytest tests/prefect_dvc/test_random_kills.py -s` strikes as often as the
 project's target, over the whole graph, and shows each strike; the suite strikes less often, over the first stages.
@@ -23,7 +24,7 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc.execution.graph import read_graph
-from prefect_dvc.system.process import bound
+from tests.bound import bound
 from tests.waiting import LIMIT, SERVER_PAUSE, wait_until
 
 from .conftest import command, git, make_repository, pipeline, set_param, stage
@@ -68,10 +69,10 @@ def make(root: Path, remote: Path, graph: Graph) -> Path:
     return repository
 
 
-def results(root: Path) -> tuple[dict[str, bytes], Any]:
-    """The bytes of every output, and dvc.lock, in which stages stand in the order in which they ended."""
-    lock = yaml.safe_load((root / "dvc.lock").read_text(encoding="utf-8"))
-    return {name: (root / f"{name}.txt").read_bytes() for name in lock["stages"]}, lock
+def results(root: Path) -> tuple[dict[str, bytes], str]:
+    """The bytes of every output, and dvc.lock."""
+    lock = (root / "dvc.lock").read_text(encoding="utf-8")
+    return {name: (root / f"{name}.txt").read_bytes() for name in yaml.safe_load(lock)["stages"]}, lock
 
 
 def below(*roots: Path) -> list[tuple[int, str]]:
@@ -99,7 +100,7 @@ class Machines:
         self._worker = self._stack.enter_context(worker(self.server, self.clone, **LIMITS))
 
     def kill_worker(self) -> bool:
-        """Kill the worker with its standby and its runs, and start another."""
+        """Kill the worker with its runs, and start another."""
         kill(self._worker, signal.SIGKILL)
         self._start_worker()
         return True
@@ -118,8 +119,9 @@ class Striker:
         self.kinds: dict[str, Callable[[subprocess.Popen[str]], bool]] = {
             "the run": lambda run: self._end(run, signal.SIGKILL),
             "the run, gently": lambda run: self._end(run, signal.SIGTERM),
-            "the host or a fork of it": lambda run: self._kill("prefect_dvc.execution.host"),
-            "a stage": lambda run: self._kill("stage.py"),
+            "a stage": lambda run: self._kill(" stage.py"),
+            "a step of a hand-off": lambda run: self._kill("prefect_dvc.workers.handoff"),
+            "a run of the worker": lambda run: self._kill("prefect.engine"),
             "the link": lambda run: self._cut(),
             "the worker": lambda run: machines.kill_worker(),
             "the server": lambda run: machines.kill_server(),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from prefect_dvc.execution.reproduce import Children
+from prefect_dvc.execution.commands import Commands
 from prefect_dvc.registry.stored import missing
-from prefect_dvc.workers.handoff import fetch, give, opened, step
+from prefect_dvc.workers.handoff import Steps, fetch, give, opened
 from prefect_dvc.workers.request import HandoffError
 from tests.waiting import LIMIT
 
@@ -129,7 +129,7 @@ def test_a_bucket_that_is_not_there(store: str, tmp_path: Path, monkeypatch: pyt
     done = pipeline(root, "--apply")
     assert "Ran: a, b" in done.stdout, done.stdout + done.stderr
     with pytest.raises(HandoffError) as raised:
-        step(Children(), None, "give", str(root), "a")
+        Steps(Commands(), print).do("give", str(root), "a")
     (line,) = str(raised.value).splitlines()[-1:]
     assert "bucket does not exist" in line
     assert line.endswith("Create it, or correct the address: dvc remote modify NAME url ADDRESS")

@@ -15,17 +15,17 @@ import pytest
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.comparison import ToleranceError
 from prefect_dvc.registry.promotion import Channel, PromotionError, promoted, registered, rollback
-from prefect_dvc.retraining import Decision, Order, Verdict, day_in, retrain_once
+from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, day_in, retrain_once
 from prefect_dvc.settings.flows_yaml import SettingsError
-from prefect_dvc.system.process import bound
 from prefect_dvc.workspace.directory import RUNS
 from prefect_dvc.workspace.git import git
+from tests.bound import bound
 from tests.waiting import FOREVER, LIMIT
 
 from .models import LEE, add_remote, change, make_models
 
 CHANNEL = Channel("student")
-ORDER = Order(CHANNEL, snapshot=date(2026, 11, 21))
+ORDER = RetrainSettings(CHANNEL, snapshot=date(2026, 11, 21))
 QUIET = {"DVC_NO_ANALYTICS": "1"}  # outside a repository, which could say so
 
 
@@ -38,7 +38,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def retrain(root: Path, order: Order = ORDER, **overrides: object) -> Verdict:
+def retrain(root: Path, order: RetrainSettings = ORDER, **overrides: object) -> Verdict:
     nested = {key.replace("__", "."): value for key, value in overrides.items()}
     return retrain_once(root, replace(order, overrides=nested), run_in_threads, print, "a test")
 
@@ -124,7 +124,7 @@ def test_cached_throughout(models: Path) -> None:
     A default day that no parameter takes is left out.
     """
     told: list[str] = []
-    order = Order(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
+    order = RetrainSettings(CHANNEL, day=date(2026, 11, 23), snapshot_key="crawl.snapshot", promote=False)
     assert retrain_once(models, order, run_in_threads, told.append, "a test").decision is Decision.GOOD
     assert told == ["params.yaml has no 'crawl.snapshot': the data stays as it is."]
     (run,) = git(models, "for-each-ref", "--format=%(refname:short)", "refs/tags/prefect-dvc/runs").split()

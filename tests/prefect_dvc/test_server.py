@@ -33,11 +33,11 @@ from prefect.events import emit_event
 from prefect_dvc.server.webhook import call_webhook
 from prefect_dvc.registry.promotion import Channel
 from prefect_dvc.retrain_flow import tell
-from prefect_dvc.retraining import Decision, Order
+from prefect_dvc.retraining import Decision, RetrainSettings
 
 @flow
 def retrain():
-    tell(Decision.REFUSED, 'The "gate" says no.', Order(Channel("student")))
+    tell(Decision.REFUSED, 'The "gate" says no.', RetrainSettings(Channel("student")))
 
 call_webhook("{url}")
 retrain()

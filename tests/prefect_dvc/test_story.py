@@ -22,7 +22,7 @@ from dvc.repo import Repo
 
 from prefect_dvc.pipeline import run_in_threads
 from prefect_dvc.registry.promotion import Channel, rollback
-from prefect_dvc.retraining import Decision, Order, Verdict, retrain_once
+from prefect_dvc.retraining import Decision, RetrainSettings, Verdict, retrain_once
 from tests.crawl.layouts import Article, listing
 from tests.crawl.site import Site, page, stories
 from tests.workspace import ROOT, write_params
@@ -171,7 +171,7 @@ def test_the_story(workspace: Path, newsroom: Newsroom, tmp_path: Path) -> None:
     texts, channel = stories(), Channel("words")
 
     def retrain(day: int) -> Verdict:
-        order = Order(channel, snapshot=date(2026, 11, day))
+        order = RetrainSettings(channel, snapshot=date(2026, 11, day))
         return retrain_once(workspace, order, run_in_threads, print, "a test")
 
     newsroom.publish(texts[:60], "day-1")

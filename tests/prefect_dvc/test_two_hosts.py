@@ -15,7 +15,7 @@ from contextlib import ExitStack
 import pytest
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
-from prefect_dvc.execution.reproduce import Outcome
+from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.workers import pool
 from prefect_dvc.workers.pool import Limits
 from tests.waiting import LIMIT

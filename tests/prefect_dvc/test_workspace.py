@@ -63,18 +63,10 @@ def same_as_repro(root: Path, *options: str) -> subprocess.CompletedProcess[str]
     return done
 
 
-def everything(root: Path) -> dict[str, Any]:
-    """The bytes of all files; of dvc.lock and .gitignore the content, since stages end in any order."""
+def everything(root: Path) -> dict[str, bytes]:
     files = [Path(place) / name for place, _, names in os.walk(root) for name in names]
     own = [file for file in files if not {".git", ".dvc"} & {*file.parts}]
-    return {str(file.relative_to(root)): _content(file) for file in own}
-
-
-def _content(file: Path) -> Any:
-    text = file.read_bytes()
-    if file.name == "dvc.lock":
-        return yaml.safe_load(text)
-    return sorted(text.splitlines()) if file.name == ".gitignore" else text
+    return {str(file.relative_to(root)): file.read_bytes() for file in own}
 
 
 def edited(tmp_path: Path) -> Path:
@@ -124,7 +116,9 @@ def test_files_of_the_user_in_an_output(tmp_path: Path) -> None:
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "1\n"
     (root / "o/notes.txt").rename(root / "notes.txt")
     name = git(root, "for-each-ref", "--sort=-refname", "--format=%(refname)", REFS).splitlines()[0].removeprefix(REFS)
-    subprocess.run([sys.executable, "-m", "prefect_dvc.worktree", name.strip("/")], cwd=root, check=True, timeout=LIMIT)
+    subprocess.run(
+        [sys.executable, "-m", "prefect_dvc.workspace.apply", name.strip("/")], cwd=root, check=True, timeout=LIMIT
+    )
     assert (root / "o/made.txt").read_text(encoding="utf-8") == "2\n"
     write(root / "o/made.txt", "by hand\n")
     done = pipeline(root, "--apply")

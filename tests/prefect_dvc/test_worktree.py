@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from prefect_dvc.workspace.apply import apply_run, keep
+from prefect_dvc.workspace.apply import apply_run, keep, main
 from prefect_dvc.workspace.directory import REFS, RUNS, prune, retire, worktree
 from prefect_dvc.workspace.git import WorkspaceError, git
 from prefect_dvc.workspace.snapshot import snapshot
-from prefect_dvc.worktree import main
 from tests.waiting import FOREVER, LIMIT
 
 from .conftest import PAIR, make_repository, pipeline, set_param
@@ -243,8 +242,8 @@ def test_a_read_only_checkout(pair: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 1
         assert done.stderr == (
-            f"pipeline: {pair}/.dvc/tmp cannot be written (Read-only file system), and a run writes to .dvc and .git "
-            "of its workspace. Start it in a clone that you may write to.\n"
+            f"prefect-dvc run: {pair}/.dvc/tmp cannot be written (Read-only file system), and a run writes to .dvc and "
+            ".git of its workspace. Start it in a clone that you may write to.\n"
         )
 
 
@@ -271,7 +270,7 @@ def test_git_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_a_run_that_is_not_there(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["worktree", "none"])
-    with pytest.raises(SystemExit, match=r"worktree: git rev-parse failed"):
+    with pytest.raises(SystemExit, match=r"prefect-dvc apply: git rev-parse failed"):
         main()
 
 

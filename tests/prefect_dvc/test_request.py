@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from prefect_dvc.workers.request import LISTED, REFS, HandoffError, Order, code_remote, data_remote, read_order
+from prefect_dvc.workers.request import LISTED, REFS, HandoffError, StageRequest, code_remote, data_remote, read_request
 
 from .conftest import git, make_repository, stage
 
-ORDER = Order(
+ORDER = StageRequest(
     stage="g",
     key="0" * 64,
     inputs={"cmd": "python stage.py"},
@@ -26,8 +26,8 @@ ORDER = Order(
 
 
 def test_an_order_is_read() -> None:
-    assert read_order(asdict(ORDER)) == ORDER
-    assert read_order(asdict(replace(ORDER, stage="component_focus@minilm-l3-sick+labels-0.2"))).stage.startswith(
+    assert read_request(asdict(ORDER)) == ORDER
+    assert read_request(asdict(replace(ORDER, stage="component_focus@minilm-l3-sick+labels-0.2"))).stage.startswith(
         "comp"
     )
 
@@ -60,18 +60,18 @@ def test_an_order_is_read() -> None:
     ],
 )
 def test_a_field_of_another_form_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(HandoffError, match=rf"The order's {field} (is|are) .*; (it|they) must be ") as raised:
-        read_order(asdict(ORDER) | {field: value})
+    with pytest.raises(HandoffError, match=rf"The request's {field} (is|are) .*; (it|they) must be ") as raised:
+        read_request(asdict(ORDER) | {field: value})
     assert repr(value) in str(raised.value)
 
 
 def test_fields_are_complete() -> None:
     fields = asdict(ORDER)
     with pytest.raises(HandoffError, match="has the unknown shell"):
-        read_order(fields | {"shell": "x"})
+        read_request(fields | {"shell": "x"})
     del fields["key"]
-    with pytest.raises(HandoffError, match="The order lacks key"):
-        read_order(fields)
+    with pytest.raises(HandoffError, match="The request lacks key"):
+        read_request(fields)
 
 
 @pytest.fixture

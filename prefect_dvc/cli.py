@@ -1,0 +1,43 @@
+"""The command prefect-dvc: each of its words is a module with a `main`, imported only when it is called."""
+
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "run": ("prefect_dvc.pipeline", "bring the graph of dvc.yaml up to date, in a directory of its own"),
+    "apply": ("prefect_dvc.workspace.apply", "bring a kept run back to the workspace"),
+    "serve": ("prefect_dvc.server.serve", "Prefect's server, open only to its owner, on this machine"),
+    "deploy": ("prefect_dvc.server.deploy", "register the flows pipeline, gpu-stage and retrain with the server"),
+    "worker": ("prefect_dvc.gpu_stage", "a worker for stages with `meta: {resources: gpu}`, in a clone of its own"),
+    "ui": ("prefect_dvc.server.ui", "server, deployments and two workers at once, on this machine"),
+    "retrain": ("prefect_dvc.retrain", "run from a commit, compare with the promoted model, promote"),
+    "promote": ("prefect_dvc.registry.promotion", "promote a kept run without comparing it"),
+    "rollback": ("prefect_dvc.registry.promotion", "assign the version before the promoted one again"),
+    "show": ("prefect_dvc.registry.promotion", "list the promoted versions"),
+}
+OF_PROMOTION = ("promote", "rollback", "show")  # subcommands of one parser
+
+
+def usage() -> str:
+    """Return the list of commands."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {meaning}" for name, (_, meaning) in COMMANDS.items()]
+    return "\n".join(
+        ["usage: prefect-dvc COMMAND ...", "", *lines, "", "prefect-dvc COMMAND --help shows its options."]
+    )
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        print(usage())
+        return
+    if words[0] not in COMMANDS:
+        sys.exit(f"prefect-dvc: there is no command '{words[0]}'.\n{usage()}")
+    module, _ = COMMANDS[words[0]]
+    sys.argv = [sys.argv[0], *words] if words[0] in OF_PROMOTION else [f"{sys.argv[0]} {words[0]}", *words[1:]]
+    import_module(module).main()
+
+
+if __name__ == "__main__":
+    main()
