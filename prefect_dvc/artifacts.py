@@ -8,13 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import yaml
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from prefect_dvc.execution.outcome import Outcome
 from prefect_dvc.execution.run import Run
 from prefect_dvc.server.reports import send_report
 from prefect_dvc.settings.flows_yaml import read_config
-from prefect_dvc.settings.parameters import PARAMS, flat
+from prefect_dvc.settings.graph_files import PARAMS, graph_files, parameter_files, read_file
+from prefect_dvc.settings.parameters import flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.workspace.git import END, WorkspaceError, git
 
@@ -27,7 +29,8 @@ def publish(run: Run) -> None:
     if _part_of(run, config.registry.metrics):
         rows = changes(run, config.registry.metrics)
         create_table_artifact(key="metrics", table=rows, description="Metrics and the last commit's")
-    changed = [row for row in changes(run, PARAMS) if row["before"] != row["now"]]
+    rows = [row for file in parameter_files(run.directory) for row in changes(run, file, named=file != PARAMS)]
+    changed = [row for row in rows if row["before"] != row["now"]]
     create_table_artifact(key="parameters", table=changed, description="Parameters that differ from the last commit")
     news = any(outcome is not Outcome.CACHED for outcome in run.outcomes.values())
     for title, picture in plots(run.directory).items() if news else ():
@@ -60,29 +63,38 @@ def _part_of(run: Run, path: str) -> bool:
     return any(stage.makes(path) for stage in run.stages)
 
 
-def changes(run: Run, path: str) -> list[dict[str, Any]]:
-    """List each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's."""
+def changes(run: Run, path: str, *, named: bool = False) -> list[dict[str, Any]]:
+    """List each leaf of a YAML or JSON file: its name, its value in the workspace's last commit, and the run's.
+
+    With `named`, the name begins with the path.
+    """
     now = _leaves((run.directory / path).read_text(encoding="utf-8")) if (run.directory / path).exists() else {}
     try:
         before = _leaves(git(run.root, "show", END, f"HEAD:{path}"))
     except WorkspaceError:  # the file is new
         before = {}
-    return [{"name": name, "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
+    prefix = f"{path}:" if named else ""
+    return [{"name": f"{prefix}{name}", "before": before.get(name), "now": now.get(name)} for name in {**before, **now}]
 
 
 def _leaves(text: str) -> dict[str, Any]:
-    content = read_yaml(text)
+    try:
+        content = read_yaml(text)
+    except yaml.YAMLError:  # a file of parameters in TOML or Python
+        return {}
     return flat(content) if isinstance(content, Mapping) else {}
 
 
 def plots(directory: Path) -> dict[str, bytes]:
-    """Draw the plots of dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title."""
-    entries = (read_yaml((directory / "dvc.yaml").read_text(encoding="utf-8")) or {}).get("plots") or []
+    """Draw the plots of each dvc.yaml that name columns of tables (CSV, TSV) which are there, as PNG by title."""
     pictures: dict[str, bytes] = {}
-    for entry in entries if isinstance(entries, list) else [entries]:
-        for title, plot in entry.items() if isinstance(entry, Mapping) else ():
-            if lines := list(_lines(directory, str(title), plot)):
-                pictures[str(title)] = _draw(str(title), lines)
+    for file in graph_files(directory):
+        content = read_file(directory / file)
+        entries = (content.get("plots") if isinstance(content, Mapping) else None) or []
+        for entry in entries if isinstance(entries, list) else [entries]:
+            for title, plot in entry.items() if isinstance(entry, Mapping) else ():
+                if lines := list(_lines((directory / file).parent, str(title), plot)):
+                    pictures[str(title)] = _draw(str(title), lines)
     return pictures
 
 

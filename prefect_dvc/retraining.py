@@ -55,7 +55,8 @@ from prefect_dvc.registry.promotion import (
 )
 from prefect_dvc.registry.retention import retire_versions
 from prefect_dvc.settings.flows_yaml import FILE, Config, EditionFiles, Registry, SettingsError, Tolerance, read_config
-from prefect_dvc.settings.parameters import PARAMS, flat
+from prefect_dvc.settings.graph_files import PARAMS
+from prefect_dvc.settings.parameters import flat
 from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.workers.handoff import hand_off

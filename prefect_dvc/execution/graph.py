@@ -7,7 +7,6 @@
 
 import difflib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc import dvc_private
+from prefect_dvc.settings.graph_files import stage_names
 from prefect_dvc.settings.resources import Needs, NeedsError, read_needs
-from prefect_dvc.settings.yaml_reader import read_yaml
 from prefect_dvc.system.remedies import reasons
 
 
@@ -86,17 +85,11 @@ def _needs(node: Any) -> Needs:
 
 
 def targets(directory: Path) -> list[str]:
-    """List the stages of dvc.yaml, a matrix under its own name, without the second that DVC takes to load.
-
-    Raises GraphError.
-    """
-    path = directory / "dvc.yaml"
+    """List the stages of all dvc.yaml files, a matrix under its own name; raises GraphError."""
     try:
-        content = read_yaml(path.read_text(encoding="utf-8")) if path.exists() else None
+        return sorted(stage_names(directory))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GraphError(f"{path} is not YAML: {error}") from error
-    stages = content.get("stages") if isinstance(content, Mapping) else None
-    return sorted(map(str, stages if isinstance(stages, Mapping) else ()))
+        raise GraphError(f"A dvc.yaml in {directory} is not YAML: {reasons(error)}") from error
 
 
 def _unknown(target: str, names: list[str]) -> str:

@@ -28,7 +28,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Outputs:
-    """All of them, and the paths of the artifacts in the dvc.yaml of the root."""
+    """All of them, and the paths of the artifacts, by name as `dvc artifacts get` takes it: model, or sub:model."""
 
     outputs: tuple[Output, ...]
     artifacts: Mapping[str, str]
@@ -61,5 +61,9 @@ def read_outputs(root: Path, revision: str | None = None) -> Outputs:
             for out in repo.index.outs
             if out.is_in_repo and out.hash_info
         )
-        artifacts = repo.artifacts.read().get(GRAPH, {})
-        return Outputs(found, {name: artifact.path for name, artifact in artifacts.items()})
+        artifacts: dict[str, str] = {}
+        for file, of_file in repo.artifacts.read().items():
+            folder = Path(file).parent
+            before = "" if file == GRAPH else f"{folder}:"
+            artifacts |= {f"{before}{name}": (folder / each.path).as_posix() for name, each in of_file.items()}
+        return Outputs(found, artifacts)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from dvc.exceptions import DvcException
 from dvc.repo import Repo
-from dvc.utils.serialize import modify_yaml
+from dvc.utils.serialize import LOADERS, MODIFIERS
 
 from prefect_dvc.settings.flows_yaml import FILE, Params, SettingsError, read_config
+from prefect_dvc.settings.graph_files import PARAMS, SUFFIXES, parameter_files, read_file
 from prefect_dvc.settings.yaml_reader import read_yaml
 
-PARAMS = "params.yaml"
 REFERENCE = re.compile(r"\$\{\s*([^\s\[\]{}]+)")  # of a dvc.yaml to a parameter
 YAML_SUFFIXES = (".yaml", ".yml")
 WORD = re.compile(r"(?!-)[\w.+/:,=@%-]*")  # that a shell leaves as it is
@@ -71,36 +72,57 @@ def _use(directory: Path, params: Params, profile: str, site: str | None) -> Non
 
 
 def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | None) -> None:
-    """Set values in params.yaml; with `only`, a new key is refused unless it lies in one of these sections."""
-    path = directory / PARAMS
-    if not path.exists():
-        raise SettingsError(f"{PARAMS} does not exist, so {', '.join(flat(changes))} cannot change it.")
-    params = _read(path)
-    if only is not None:
-        _refuse_unknown(flat(changes), params, only)
-    with modify_yaml(path) as written:
-        for key, value in flat(changes).items():
-            _set(written, key.split("."), value)
+    """Set values in files of parameters; with `only`, a new key is refused unless it lies in one of these sections."""
+    by_file: dict[str, dict[str, Any]] = {}
+    for name, value in flat(changes).items():
+        file, key = split(name)
+        by_file.setdefault(file, {})[key] = value
+    for file, values in by_file.items():
+        path, known = directory / file, [name for name in parameter_files(directory) if (directory / name).exists()]
+        if file not in known:
+            given = ", ".join(values)
+            raise SettingsError(
+                f"{file} does not exist, or no dvc.yaml names it, so {given} cannot change it. Write FILE:KEY=VALUE "
+                f"for another file; these have parameters: {', '.join(known) or 'none'}."
+            )
+        params = _read(path)
+        if only is not None:
+            _refuse_unknown(file, values, params, only if file == PARAMS else ())
+        with MODIFIERS[path.suffix.lower()](path) as written:
+            for key, value in values.items():
+                _set(written, key.split("."), value)
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return the file and the key of a name such as train.rate, in params.yaml, or conf/train.yaml:rate, as DVC does.
+
+    Example:
+        >>> split("train.rate"), split("conf/train.yaml:rate")
+        (('params.yaml', 'train.rate'), ('conf/train.yaml', 'rate'))
+    """
+    file, colon, key = name.partition(":")
+    return (os.path.normpath(file), key) if colon and Path(file).suffix in SUFFIXES else (PARAMS, name)
 
 
 def _read(path: Path) -> dict[str, Any]:
     """Read a file of values by name; raises SettingsError."""
     try:
-        content = read_yaml(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from error
+        yaml_like = path.suffix.lower() in YAML_SUFFIXES
+        content = (read_file(path) if yaml_like else LOADERS[path.suffix.lower()](str(path))) or {}
+    except (yaml.YAMLError, UnicodeDecodeError, DvcException) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise SettingsError(f"{path} has no values by name, as in `epochs: 3`; a run cannot change it.")
     return content
 
 
-def _refuse_unknown(keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
+def _refuse_unknown(file: str, keys: Iterable[str], params: Mapping[str, Any], additions: Sequence[str]) -> None:
     known = keys_of(params)
     for key in keys:
         if key not in known and not any(key.startswith(f"{section}.") for section in additions):
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"its sections are {', '.join(params)}."
-            raise SettingsError(f"{PARAMS} has no key '{key}'; {hint}")
+            raise SettingsError(f"{file} has no key '{key}'; {hint}")
 
 
 def keys_of(params: Mapping[str, Any]) -> list[str]:
@@ -119,19 +141,23 @@ def keys_of(params: Mapping[str, Any]) -> list[str]:
 
 
 def known_keys(directory: Path) -> dict[str, Any]:
-    """Return a JSON schema for the overrides of a form: it refuses a key that neither params.yaml nor `open` has.
+    """Return a JSON schema for the overrides of a form: it refuses a key that no file of parameters and not `open` has.
 
-    A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them.
+    A key is dotted or nested, {"student.epochs": 3} or {"student": {"epochs": 3}}, as `flat` reads them; one of another
+    file than params.yaml has its path: {"conf/train.yaml:rate": 0.1}.
 
     Example:
         >>> known_keys(Path("nowhere"))
         {'type': 'object'}
     """
-    path = directory / PARAMS
-    if not path.exists():
+    files = [file for file in parameter_files(directory) if (directory / file).exists()]
+    if not files:
         return {"type": "object"}
-    params = _read(path)
-    return {"type": "object"} | _schema(params, read_config(directory).params.open)
+    others = [f"{file}:{key}" for file in files if file != PARAMS for key in keys_of(_read(directory / file))]
+    params = _read(directory / PARAMS) if PARAMS in files else {}
+    schema = _schema(params, read_config(directory).params.open)
+    schema["propertyNames"]["anyOf"].append({"enum": others}) if others else None
+    return {"type": "object"} | schema
 
 
 def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, Any]:
@@ -221,7 +247,7 @@ def check_words(repo: Repo, overrides: Mapping[str, Any]) -> None:
     commands = [line for stage in repo.index.stages for line in _lines(stage.cmd)]
     for key, values in risky.items():
         for value in values:
-            if any(_related(key, path) for path in references) or any(value in line for line in commands):
+            if any(_related(split(key)[1], path) for path in references) or any(value in line for line in commands):
                 raise SettingsError(
                     f"{key} has {value!r}, which dvc.yaml puts into a command; a run may set only letters, digits and "
                     "_ . + - / : , = @ % there, with no '-' at the start. Or change the parameter file itself."

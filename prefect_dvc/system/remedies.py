@@ -45,7 +45,7 @@ def reasons(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         text = " ".join(str(cause).split())
-        kind = "" if isinstance(cause, DvcException) and text else f"{type(cause).__name__}: "
+        kind = "" if text and (found or isinstance(cause, DvcException)) else f"{type(cause).__name__}: "
         if text not in " ".join(found):
             found.append(f"{kind}{text}")
         cause = cause.__cause__

@@ -14,22 +14,23 @@ the bytes of two files (Btrfs, XFS, APFS) do.
 
 import fcntl
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dvc.repo import Repo
 
 from prefect_dvc.dvc_private import is_remote_or_database
-from prefect_dvc.settings.yaml_reader import read_yaml
+from prefect_dvc.settings.graph_files import parameter_files
 from prefect_dvc.workspace.contents import contents, recorded
-from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, git, ignored, paths, special_entries
+from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, ignored, special_entries
 
 SHARE_BYTES = 0x40049409  # ioctl FICLONE
+UPWARDS = re.compile(r"(?<![\w./~-])(?:\.\./)+[\w.@+-][^\s'\"`;|&<>()$*?]*")  # a word of a command, as ../data/in.csv
 LARGE = 100 * 10**6  # bytes; a copy of more is worth a hint
 GIT = ".git"  # of a submodule or a repository in the workspace
 Log = Callable[[str], None]
@@ -56,34 +57,9 @@ def _inside(path: Path, place: Path) -> bool:
 
 def bring_parameter_files(root: Path, directory: Path) -> None:
     """Copy the files without which DVC cannot read the graph, if git ignores them: params.yaml, and those of `vars`."""
-    for file in paths(git(directory, "ls-files", "-z", "--", "dvc.yaml", "**/dvc.yaml")):
-        place = Path(file).parent
-        for name in ["params.yaml", *_named_files(directory / file)]:
-            path = Path(os.path.normpath(place / name))
-            if (root / path).is_file() and not (directory / path).exists() and ".." not in path.parts:
-                copy(root, root / path, directory / path)
-
-
-def _named_files(file: Path) -> Iterator[str]:
-    """Yield the files that `vars` and `params` of a dvc.yaml name; one that cannot be read is left to DVC."""
-    try:
-        content = read_yaml(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return
-    stages = content.get("stages") if isinstance(content, Mapping) else None
-    entries = [content, *(stages.values() if isinstance(stages, Mapping) else ())]
-    for entry in entries:
-        body = entry.get("do", entry) if isinstance(entry, Mapping) else {}
-        for value in [*_list(body, "vars"), *_list(body, "params")]:
-            if isinstance(value, str):
-                yield value.partition(":")[0]
-            elif isinstance(value, Mapping):
-                yield from map(str, value)
-
-
-def _list(body: Any, key: str) -> list[Any]:
-    found = body.get(key) if isinstance(body, Mapping) else None
-    return found if isinstance(found, list) else []
+    for path in parameter_files(directory):
+        if (root / path).is_file() and not (directory / path).exists():
+            copy(root, root / path, directory / path)
 
 
 @dataclass
@@ -114,7 +90,7 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
         WorkspaceError: An input lies outside of the repository, by a relative path, or could not be had.
     """
     top, root = Path(repo.root_dir), Path(workspace.root_dir)
-    _refuse_outside(stages, top)
+    _refuse_outside(stages, root, top)
     outs = (out for node in repo.index.stages for out in _files(node.outs) if _is_made(node, out))
     made = {path for out in outs if (path := _relative(out, top)) is not None}
     wanted = _wanted(stages, made, top, root)
@@ -150,15 +126,22 @@ def _is_made(node: Any, out: Any) -> bool:
     return bool(node.cmd and not node.frozen and out.use_cache and not out.persist)
 
 
-def _refuse_outside(stages: Sequence[Any], top: Path) -> None:
+def _refuse_outside(stages: Sequence[Any], root: Path, top: Path) -> None:
+    """Refuse stages that name what lies beside the repository: from a run's directory, the path leads elsewhere."""
     for node in stages:
-        for entry in _files([*node.deps, *node.outs]):
-            if _relative(entry, top) is None and not Path(entry.def_path).is_absolute():
-                raise WorkspaceError(
-                    f"Stage '{node.addressing}' has {entry.def_path}, which lies outside of the repository. The "
-                    "directory of a run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace "
-                    "itself: prefect-dvc run --here"
-                )
+        entries = [one.def_path for one in _files([*node.deps, *node.outs]) if _relative(one, top) is None]
+        outside = [path for path in entries if not Path(path).is_absolute()]
+        lines = node.cmd if isinstance(node.cmd, list) else [node.cmd or ""]
+        place = root / Path(node.wdir).relative_to(top) if _inside(Path(node.wdir), top) else None
+        for word in UPWARDS.findall(" ".join(lines)) if place is not None else ():
+            path = Path(os.path.normpath(place / word))
+            outside += [word] * (not _inside(path, root) and path.exists())
+        if outside:
+            raise WorkspaceError(
+                f"Stage '{node.addressing}' has {outside[0]}, which lies outside of the repository. The directory of a "
+                "run lies elsewhere, so write an absolute path in dvc.yaml, or run in the workspace itself: "
+                "prefect-dvc run --here"
+            )
 
 
 def _wanted(stages: Sequence[Any], made: set[str], top: Path, root: Path) -> set[str]:
@@ -243,7 +226,15 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
 
 
 def _make_places(stages: Sequence[Any], root: Path, top: Path) -> None:
-    """Make the directories that the workspace has and git, which knows no empty ones, does not."""
+    """Make the directories that the workspace has and git, which knows no empty ones, does not.
+
+    A `wdir` that only DVC's checkout has made goes: without it in the workspace, `dvc repro` refuses the stage.
+    """
+    for node in stages:
+        place = Path(node.wdir)
+        made = place.is_dir() and _inside(place, top) and not (root / place.relative_to(top)).exists()
+        if made and not any(each.is_file() or each.is_symlink() for each in place.rglob("*")):
+            shutil.rmtree(place)
     places = {Path(node.wdir) for node in stages} | {
         Path(entry.fs_path) for node in stages for entry in _files(node.deps)
     }

@@ -1,7 +1,9 @@
 """Somebody's repository: nothing of theirs is lost, and a run reads what `dvc repro` would read."""
 
 import os
+import re
 import shutil
+import site
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from prefect_dvc.artifacts import plots
+from prefect_dvc.execution.graph import targets
+from prefect_dvc.settings.graph_files import parameter_files
+from prefect_dvc.settings.parameters import known_keys
+from prefect_dvc.system.editable import editable_packages
 from prefect_dvc.workspace.directory import REFS
 from tests.waiting import LIMIT
 
@@ -193,16 +200,47 @@ def test_links(tmp_path: Path) -> None:
     assert dvc_("repro", cwd=root).count("didn't change, skipping") == 1
 
 
-def test_a_place_outside(tmp_path: Path) -> None:
-    """A run lies elsewhere, so a relative path out of the repository cannot mean the same there: refused at once."""
+@pytest.mark.parametrize(("command", "deps"), [("cat ../in.csv > a.txt", ["../in.csv"]), ("cat ../in.csv > a.txt", [])])
+def test_a_place_outside(command: str, deps: list[str], tmp_path: Path) -> None:
+    """fault 47: a run lies elsewhere, so a relative path out of the repository cannot mean the same there."""
     write(tmp_path / "in.csv", "out\n")
-    root = new(
-        tmp_path / "workspace", {"a": {"cmd": "cat ../in.csv > a.txt", "deps": ["../in.csv"], "outs": ["a.txt"]}}
-    )
+    root = new(tmp_path / "workspace", {"a": {"cmd": command, "deps": deps, "outs": ["a.txt"]}})
     commit(root)
     done = pipeline(root)
     assert done.returncode == 1
     assert "Stage 'a' has ../in.csv, which lies outside of the repository." in done.stderr
+    assert pipeline(root, "--here").returncode == 0
+    assert (root / "a.txt").read_text(encoding="utf-8") == "out\n"
+
+
+def test_upwards_within_the_repository(tmp_path: Path) -> None:
+    """A command may change its directory first."""
+    stages = {"a": {"cmd": "cd sub && cat ../p > ../a.txt", "deps": ["p"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, p="1\n", sub__kept="")
+    commit(root)
+    same_as_repro(root)
+
+
+def test_editable_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fault 47: a run of a commit imported the workspace's package, not the commit's."""
+    root, packages = tmp_path / "workspace", tmp_path / "site"
+    write(packages / "own.pth", f"{root / 'src'}\nimport nothing\n../workspace\n{tmp_path}\n")
+    monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
+    monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path / "none"))
+    monkeypatch.setenv("PYTHONPATH", "before")
+    for each in ("src", "runs/one"):
+        (root / each).mkdir(parents=True)
+    run = root / "runs/one"
+    assert editable_packages(root, run) == {"PYTHONPATH": os.pathsep.join([str(run / "src"), str(run), "before"])}
+    assert editable_packages(root, root) == {}
+
+
+def test_autostage(tmp_path: Path) -> None:
+    root = new(tmp_path / "workspace", {"a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": ["a.txt"]}}, p="1\n")
+    dvc_("config", "core.autostage", "true", cwd=root)
+    commit(root)
+    assert pipeline(root, "--apply").returncode == 0
+    assert git(root, "status", "--porcelain").splitlines() == ["A  .gitignore", "A  dvc.lock"]
 
 
 def test_parameter_files_that_git_ignores(tmp_path: Path) -> None:
@@ -276,3 +314,71 @@ def test_imports_ask_no_network(tmp_path: Path) -> None:
     source.rename(tmp_path / "gone")
     same_as_repro(root)
     assert yaml.safe_load((root / "d.txt.dvc").read_text(encoding="utf-8"))["deps"][0]["repo"]["url"] == "../source"
+
+
+def test_a_repository_without_a_graph_in_its_root(tmp_path: Path) -> None:
+    """The form, the plots and --set read every dvc.yaml; 19 of 64 public projects have none in the root."""
+    root = new(tmp_path / "workspace", {})
+    (root / "dvc.yaml").unlink()
+    table = "printf 'step,loss\\n0,1\\n1,0\\n' > loss.csv"
+    stage = {
+        "cmd": [table, "echo ${k} > a.txt"],
+        "params": ["k", {"../conf/t.toml": ["rate.low"]}, {"../conf/j.json": None}],
+        "outs": ["a.txt", "loss.csv"],
+    }
+    graph = {"stages": {"a": stage}, "plots": [{"Loss": {"x": "step", "y": {"loss.csv": "loss"}}}]}
+    write(root / "p/params.yaml", "k: 1\n")
+    write(root / "conf/t.toml", "[rate]\nlow = 0.5\n")
+    write(root / "conf/j.json", '{"n": 1}')
+    write_yaml(root / "p/dvc.yaml", graph)
+    commit(root)
+    assert targets(root) == ["p/dvc.yaml:a"]
+    assert parameter_files(root) == ["p/params.yaml", "conf/t.toml", "conf/j.json"]
+    assert {"p/params.yaml:k", "conf/t.toml:rate.low", "conf/j.json:n"} <= {
+        name for names in known_keys(root)["propertyNames"]["anyOf"] for name in names["enum"]
+    }
+    same_as_repro(root)
+    changes = ["--set", "p/params.yaml:k=2", "--set", "conf/t.toml:rate.low=0.75", "--set", "conf/j.json:n=5"]
+    done = pipeline(root, *changes, "--apply", "--target", "p/dvc.yaml:a")
+    assert done.returncode == 0, done.stderr
+    assert (root / "p/a.txt").read_text(encoding="utf-8") == "2\n"
+    assert "low = 0.75" in (root / "conf/t.toml").read_text(encoding="utf-8")
+    assert list(plots(root)) == ["Loss"]
+    assert "did you mean 'k'?" in pipeline(root, "--set", "p/params.yaml:kk=2").stderr
+    assert "params.yaml does not exist" in pipeline(root, "--set", "k=2").stderr
+
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "Unsupported value of type 'date'": {"cmd": "echo ${day} > a.txt", "outs": ["a.txt"]},
+    "dataset not found: 'zz'": {"cmd": "echo 1 > a.txt", "deps": ["ds://zz"], "outs": ["a.txt"]},
+    "s3 is supported, but requires": {"cmd": "echo 1 > a.txt", "deps": ["s3://bucket/x"], "outs": ["a.txt"]},
+    "dependency 'gone.txt' does not exist": {"cmd": "echo 1 > a.txt", "deps": ["gone.txt"], "outs": ["a.txt"]},
+    "both a dependency and an output": {"cmd": "cp a.txt a.txt", "deps": ["a.txt"], "outs": ["a.txt"]},
+    "extra keys not allowed": {"cmd": "true", "out": ["a.txt"]},
+    "Could not find 'nowhere'": {"cmd": "echo ${nowhere} > a.txt"},
+    "outside|overlap": {"cmd": "true", "outs": ["o", "o/a.txt"]},
+    "its wdir .* is not a directory": {"cmd": "echo 1 > a.txt", "wdir": "gone", "outs": ["a.txt"]},
+    "'gone.yaml' does not exist": {"cmd": "true", "params": [{"gone.yaml": ["x"]}], "outs": ["a.txt"]},
+    "Parameters 'no.such' are missing": {"cmd": "echo 1 > a.txt", "params": ["no.such"], "outs": ["a.txt"]},
+}
+
+
+@pytest.mark.parametrize("reason", REFUSALS)
+def test_what_dvc_refuses_is_one_line(reason: str, tmp_path: Path) -> None:
+    """fault 49: many were tracebacks of 60 to 120 lines."""
+    values = "day: 2026-11-21\n" if "'date'" in reason else "k: 1\n"
+    root = new(tmp_path / "workspace", {"a": REFUSALS[reason]}, **{"params.yaml": values})
+    commit(root)
+    done = pipeline(root, "--apply", PYTHONPATH=str(without_s3(tmp_path)))
+    assert done.returncode == 1, done.stdout
+    assert re.search(reason, done.stderr), done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    reported = [line for line in done.stderr.splitlines() if not line.startswith("Not up to date")]
+    assert len(reported) == 1, reported
+    assert git(root, "status", "--porcelain") == ""
+
+
+def without_s3(directory: Path) -> Path:
+    """A module that hides the plugin for S3."""
+    write(directory / "hide/dvc_s3.py", "raise ImportError('hidden')\n")
+    return directory / "hide"

@@ -1,0 +1,73 @@
+"""The dvc.yaml files of a repository and the files of parameters that they name, read without the second DVC takes."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from prefect_dvc.settings.yaml_reader import read_yaml
+
+GRAPH, PARAMS = "dvc.yaml", "params.yaml"
+SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".py")  # of files of parameters
+
+
+def graph_files(root: Path) -> list[str]:
+    """List the dvc.yaml files that git has or would add, by path from `root`, that of the root first."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", GRAPH, f"**/{GRAPH}"]
+    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", errors="surrogateescape")
+    found = {path for path in done.stdout.split("\0") if path and (root / path).is_file()}
+    return sorted(found | ({GRAPH} if (root / GRAPH).is_file() else set()), key=lambda path: (path != GRAPH, path))
+
+
+def stage_names(root: Path) -> list[str]:
+    """List every stage, a matrix under its own name, as `dvc repro` takes it: train, sub/dvc.yaml:train.
+
+    Raises yaml.YAMLError and UnicodeDecodeError, with the path in the message.
+    """
+    names = []
+    for file in graph_files(root):
+        stages = _section(read_file(root / file), "stages")
+        names += [str(name) if file == GRAPH else f"{file}:{name}" for name in stages]
+    return names
+
+
+def parameter_files(root: Path) -> list[str]:
+    """List the files that stages take parameters from, by path from `root`; one that cannot be read has none."""
+    found: list[str] = []
+    for file in graph_files(root):
+        try:
+            content = read_file(root / file)
+        except (yaml.YAMLError, UnicodeDecodeError):
+            continue
+        names = [PARAMS, *_named(content)]
+        found += [os.path.normpath(Path(file).parent / name) for name in names]
+    return [path for path in dict.fromkeys(found) if not path.startswith("..")]
+
+
+def read_file(path: Path) -> Any:
+    """Read a YAML file. Raises yaml.YAMLError and UnicodeDecodeError."""
+    return read_yaml(path.read_text(encoding="utf-8"))
+
+
+def _named(content: Any) -> Iterator[str]:
+    """Yield the files that `vars` and `params` name, in a dvc.yaml and in its stages."""
+    for entry in [content, *_section(content, "stages").values()]:
+        body = entry.get("do", entry) if isinstance(entry, Mapping) else {}
+        for value in [*_list(body, "vars"), *_list(body, "params")]:
+            if isinstance(value, Mapping):
+                yield from map(str, value)
+            elif isinstance(value, str) and Path(value.partition(":")[0]).suffix in SUFFIXES:
+                yield value.partition(":")[0]
+
+
+def _section(content: Any, name: str) -> Mapping[str, Any]:
+    found = content.get(name) if isinstance(content, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(body: Any, key: str) -> list[Any]:
+    found = body.get(key) if isinstance(body, Mapping) else None
+    return found if isinstance(found, list) else []

@@ -1,0 +1,81 @@
+"""The parts of DVC beyond its API, as they were when the tests of this package passed with them."""
+
+import hashlib
+import inspect
+import re
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import dvc.repo
+import dvc.stage
+import dvc.stage.cache
+import pytest
+
+from prefect_dvc.dvc_private import PARTS
+
+PACKAGE = Path(__file__).parents[2] / "prefect_dvc"
+# sha256 of the source of each part in DVC 3.67.1; of methods of DVC's classes that the package calls, too
+METHODS = (
+    dvc.repo.Repo.__init__,
+    dvc.stage.Stage.changed,
+    dvc.stage.Stage.reproduce,
+    dvc.stage.Stage.run,
+    dvc.stage.Stage.save,
+    dvc.stage.Stage.commit,
+    dvc.stage.Stage.remove_outs,
+    dvc.stage.cache.StageCache.restore,
+    dvc.stage.cache.StageCache.save,
+    dvc.stage.cache.StageCache._load,
+    dvc.stage.cache.StageCache._create_stage,
+    dvc.stage.cache.StageCache._get_cache_path,
+)
+KNOWN = {
+    "dvc.config.Config._save_config": "38b5b13b5bf79e85",
+    "dvc.config._pack_named": "b17c4998b9b1a3dc",
+    "dvc.repo.reproduce.get_active_graph": "6f91d99314c7e8f2",
+    "dvc.rwlock._edit_rwlock": "cf3a97fb9efaa672",
+    "dvc.rwlock.rwlock": "e8e87c10cc6499ad",
+    "dvc.stage.cache._can_hash": "5fbce5b4695b37cf",
+    "dvc.stage.cache._get_cache_hash": "a880dc015fd451b4",
+    "dvc.stage.cache._get_stage_hash": "72e8460cc11b3350",
+    "dvc.stage.run._enforce_cmd_list": "e2f456bb1e5aeb2e",
+    "dvc.stage.run._make_cmd": "1f0d025340258868",
+    "dvc.stage.run._pull_missing_deps": "e8bfd6ec004c422a",
+    "dvc.stage.run.get_executable": "e6e3f98647452346",
+    "dvc.stage.run.prepare_kwargs": "b7f2672fdcd47784",
+    "dvc.stage.serialize.to_single_stage_lockfile": "a8510947237441d0",
+    "dvc.repo.Repo.__init__": "158aa00cbed6e32b",
+    "dvc.stage.Stage.changed": "1425cb5a6a8ca831",
+    "dvc.stage.Stage.reproduce": "a4fd0ff85381f2a5",
+    "dvc.stage.Stage.run": "d0e5527866ee6f38",
+    "dvc.stage.Stage.save": "277cc65d776c7909",
+    "dvc.stage.Stage.commit": "3c89c4b860247567",
+    "dvc.stage.Stage.remove_outs": "3872e7bd2955e8d9",
+    "dvc.stage.cache.StageCache.restore": "c7e43f44087e4b85",
+    "dvc.stage.cache.StageCache.save": "49b8f5c04149c767",
+    "dvc.stage.cache.StageCache._load": "387d30ed46756308",
+    "dvc.stage.cache.StageCache._create_stage": "ade1cc22e4d43d08",
+    "dvc.stage.cache.StageCache._get_cache_path": "87cabc965d02ef74",
+}
+
+
+@pytest.mark.parametrize("part", [*PARTS, *METHODS], ids=lambda part: part.__qualname__)
+def test_a_part_of_dvc_is_as_it_was(part: object) -> None:
+    """If this fails, read what DVC has changed, mend dvc_private.py or execution/stages.py, and note the new hash."""
+    source = inspect.getsource(inspect.unwrap(part))  # type: ignore[arg-type]
+    name = f"{part.__module__}.{part.__qualname__}"  # type: ignore[attr-defined]
+    assert KNOWN.get(name) == hashlib.sha256(source.encode()).hexdigest()[:16], name
+
+
+def test_no_newer_dvc_is_allowed() -> None:
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (bound,) = [entry for entry in project["dependencies"] if entry.startswith("dvc>=")]
+    newest = bound.rpartition("<=")[2]
+    assert newest == version("dvc")
+
+
+def test_private_names_stand_in_one_module() -> None:
+    private = re.compile(r"^from dvc[\w.]* import .*\b_[a-z]|\b(?:repo|stage|runs|stage_cache)\._[a-z]", re.MULTILINE)
+    found = [file.name for file in PACKAGE.rglob("*.py") if private.search(file.read_text(encoding="utf-8"))]
+    assert found == ["dvc_private.py"]
