@@ -29,9 +29,9 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # pip finds the build of torch that this machine offers, uv installs the rest in seconds; where only pip knows
 # the index (pip.conf, a proxy), pip does all. Byte code is written here, on all cores, or each process would compile.
-# The library is installed as an editable package; clone.pth makes stages and flows importable in any directory, too.
+# The library and prefect_dvc are installed as editable packages; clone.pth makes stages and flows importable, too.
 HASHED := --quiet --no-deps --require-hashes --requirement requirements.lock
-$(READY): requirements.lock requirements-torch.txt pyproject.toml
+$(READY): requirements.lock requirements-torch.txt pyproject.toml prefect_dvc/pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, python3 is $$(python3 --version)"; exit 1; }
 	@echo "Installing some 320 packages into .venv, 3.3 GB: a few minutes."
@@ -40,7 +40,7 @@ $(READY): requirements.lock requirements-torch.txt pyproject.toml
 	pip install --quiet --disable-pip-version-check --no-compile --constraint .venv/pins.txt uv --requirement requirements-torch.txt
 	python -m compileall -q -j 0 -x py312 .venv/lib/python3.*/site-packages
 	uv pip install --compile-bytecode $(HASHED) || pip install --disable-pip-version-check $(HASHED)
-	pip install --quiet --disable-pip-version-check --no-deps --editable .
+	pip install --quiet --disable-pip-version-check --no-deps --editable . --editable ./prefect_dvc
 	python -c 'import sysconfig as s; open(s.get_path("purelib") + "/clone.pth", "w").write("$(CURDIR)\n")'
 	touch $@
 

@@ -66,7 +66,7 @@ def in_order(graph: nx.DiGraph) -> list[Any]:
 
 
 def is_remote_or_database(dependency: Any) -> bool:
-    """Return whether a dependency is no file: that of an import, or of a database."""
+    """Return whether a dependency is that of an import or of a database, and not a file."""
     return isinstance(dependency, RepoDependency | AbstractDependency)
 
 

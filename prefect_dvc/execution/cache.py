@@ -79,7 +79,7 @@ def _read(file: Path) -> dict[str, int]:
 
 
 def _write(file: Path, known: dict[str, int]) -> None:
-    """Write what is known, unless the cache belongs to somebody else: it is only slower then."""
+    """Write the times, unless the cache belongs to somebody else: the next run is only slower then."""
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
     with suppress(OSError):
         partial.write_text(json.dumps(known), encoding="utf-8")

@@ -51,7 +51,7 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
     """
     try:
         graph = dvc_private.active_graph(repo)
-    except Exception as error:  # DVC, and what it reads files with, refuse in many ways
+    except Exception as error:  # DVC and its libraries refuse in many ways
         raise GraphError(reasons(error)) from error
     if not graph:
         raise GraphError(f"{repo.root_dir} has no stage: dvc.yaml is missing or has none. Add one: dvc stage add")

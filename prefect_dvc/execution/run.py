@@ -218,7 +218,7 @@ def new_name() -> str:
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Turn whatever DVC refuses before the first stage into one line."""
+    """Turn every refusal of DVC before the first stage into one line."""
     try:
         yield
     except (GraphError, SettingsError, StageError, OSError):

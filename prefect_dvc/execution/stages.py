@@ -264,7 +264,7 @@ def _objects(stage: Any) -> Collection[str]:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
-    """Turn whatever DVC or a library of it raises into one line."""
+    """Turn every error of DVC and of its libraries into one line."""
     try:
         yield
     except StageError:

@@ -48,7 +48,7 @@ from prefect_dvc.workspace.git import END, WorkspaceError, git
 
 LOCK = Path(".dvc/tmp/promotion.lock")
 NOBODY = "0" * 40  # git's value for a ref that does not exist yet
-IDENTITY: dict[str, Any] = {"author": "distillery", "author_email": "distillery@localhost"}  # of GTO's tags
+IDENTITY: dict[str, Any] = {"author": "prefect-dvc", "author_email": "prefect-dvc@localhost"}  # of GTO's tags
 COMMITTER = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")

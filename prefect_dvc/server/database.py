@@ -21,11 +21,11 @@ from pathlib import Path
 from prefect_dvc.system.process import supervised
 
 URL = "PREFECT_API_DATABASE_CONNECTION_URL"
-RUNS = "PREFECT_DVC_RUNS"  # the most runs at a time: of the work pool `distillery`, and of `prefect-dvc run`
+RUNS = "PREFECT_DVC_RUNS"  # the most runs at a time: of the work pool `dvc`, and of `prefect-dvc run`
 SQLITE_RUNS = 3  # ten at once lost three of seven: each answer of a locked SQLite is an error for somebody
 POSTGRESQL_RUNS = 10
 RETRIES = {"PREFECT_CLIENT_MAX_RETRIES": "12"}  # of a request that a locked SQLite refused; Prefect's own 5 lose runs
-USER = "distillery"
+USER = "prefect"
 PROGRAMS = "/usr/lib/postgresql"  # where Debian has them, outside the PATH
 START_SECONDS = 60.0
 
@@ -80,7 +80,7 @@ def postgresql(directory: Path, log: Path, owner: str | None = None) -> Iterator
     """
     if owner is None and os.getuid() == 0:
         raise DatabaseError(f"PostgreSQL does not run as root: start this as another user, or name a server in {URL}.")
-    with tempfile.TemporaryDirectory(prefix="distillery-") as sockets, log.open("a", encoding="utf-8") as file:
+    with tempfile.TemporaryDirectory(prefix="prefect-dvc-") as sockets, log.open("a", encoding="utf-8") as file:
         if owner is not None:
             directory.mkdir(exist_ok=True)
             for place in (directory, Path(sockets)):

@@ -17,7 +17,7 @@ import httpx
 
 from prefect_dvc.server.database import RUNS, DatabaseError, most_runs
 
-RUNS_POOL = "distillery"
+RUNS_POOL = "dvc"
 POOLS = (RUNS_POOL, "gpu")
 CLONE = "PREFECT_DVC_CLONE"  # a worker's own; each flow run reads it from the worker that takes it
 OWN = "prefect.yaml"  # the repository's deployments; without it, those of prefect_dvc/deployments.yaml
@@ -55,7 +55,7 @@ def deploy() -> list[str]:
 
 
 def create_pools() -> None:
-    """Create both work pools, if they do not exist yet; `distillery` has at most `most_runs` runs at a time.
+    """Create both work pools, if they do not exist yet; `dvc` has at most `most_runs` runs at a time.
 
     A pool that is there keeps its limit unless the environment names one. Raises DatabaseError.
     """

@@ -26,13 +26,13 @@ from prefect_dvc.server.asgi import Message, Receive, Send, answer
 PLACE = "/reports/"
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 LOGIN = "login"
-COOKIE = "distillery-reports"
+COOKIE = "prefect-dvc-reports"
 LARGEST = 32 * 2**20  # bytes
 POLICY = (
     b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; font-src data:; "
     b"sandbox allow-scripts"
 )
-ASK = (b"www-authenticate", b'Basic realm="distillery", charset="UTF-8"')
+ASK = (b"www-authenticate", b'Basic realm="prefect-dvc", charset="UTF-8"')
 
 
 class Reports:

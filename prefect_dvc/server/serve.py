@@ -8,7 +8,7 @@
     /enter    reads the key after the `#` of the printed link, and logs the browser in
     /reports  the reports of runs, see server/reports.py
 
-Prefect itself checks the key (its basic authentication, here with the user name `distillery`). Host and Origin are
+Prefect itself checks the key (its basic authentication, here with the user name `prefect-dvc`). Host and Origin are
 checked before it, since Prefect answers every name.
 """
 
@@ -32,7 +32,7 @@ PORT = 4200
 HOME = Path(".prefect")
 KEY = "key"  # file in the server's home
 KEY_FORM = r"[\w.-]+:[\w-]{20,}"
-USER = "distillery"
+USER = "prefect-dvc"
 LONGEST = 1000  # bytes of the file that are read
 SCRIPT = """
 const key = location.hash.slice(1), told = document.querySelector("p");
@@ -78,10 +78,13 @@ def read_key(home: Path) -> str:
 
     Example:
         >>> read_key(Path(".prefect"))  # doctest: +SKIP
-        'distillery:Zk9...'
+        'prefect-dvc:Zk9...'
     """
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(stat.S_IRWXU)
+    (home / ".gitignore").write_text(
+        "*\n", encoding="utf-8"
+    )  # or the next run would take the key for a file of its own
     path = home / KEY
     if not path.exists():
         _make_key(path)

@@ -1,7 +1,7 @@
 """`make ui`: Prefect's server with its page, the deployments of prefect.yaml, and two workers, on this machine alone.
 
     server      127.0.0.1:4200, SQLite in .prefect, closed to everyone without the key in .prefect/key
-    worker      pool `distillery`: pipeline and retraining, in this clone
+    worker      pool `dvc`: pipeline and retraining, in this clone
     worker      pool `gpu`: handed-off stages, in a second clone, .prefect/gpu-clone
 
 With the second clone, GPU stages are handed off on one machine just as between several, if it has a card.
@@ -23,7 +23,7 @@ from typing import NoReturn
 import httpx
 
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
-from prefect_dvc.server.deploy import DeployError, deploy
+from prefect_dvc.server.deploy import RUNS_POOL, DeployError, deploy
 from prefect_dvc.server.serve import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
 from prefect_dvc.system.process import supervised
 from prefect_dvc.workspace.git import END, git
@@ -141,7 +141,7 @@ def main() -> None:
             deploy()
         except (DeployError, DatabaseError) as error:
             sys.exit(f"ui: {error}")
-        start("distillery", prefect("worker", "start", "--pool", "distillery"))
+        start("runs", prefect("worker", "start", "--pool", RUNS_POOL))
         start("gpu", [sys.executable, "-m", "prefect_dvc.gpu_stage"], second_clone(root))
         print(
             f"Prefect is at {link(origin_of(port), key)} for you alone: the link has the key, which is kept in "

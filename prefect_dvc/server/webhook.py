@@ -20,7 +20,7 @@ EVENTS = "prefect-dvc.retraining.*"
 NAME = "Tell of retrainings"
 CRASHED, CRASHES = "prefect.flow-run.Crashed", "Tell of crashed retrainings"
 FLOW = "retrain"
-BLOCK = "distillery-retraining"
+BLOCK = "prefect-dvc-retraining"
 TEXT = (
     '{"event": {{ event.event | tojson }}, "artifact": {{ event.resource.id | tojson }}, '
     '"decision": {{ event.payload.decision | tojson }}, "reason": {{ event.payload.reason | tojson }}}'

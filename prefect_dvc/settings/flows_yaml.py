@@ -4,7 +4,7 @@
     paths:     {brought: [data/external], returned: [checkpoints], shared: data/state}
     registry:  {artifact: model, metrics: metrics.json, tolerances: {accuracy: 0.005}}
 
-dvc.yaml remains the only graph: nothing here names a stage. docs/how-to/flows-on-your-own-graph.md explains each key.
+dvc.yaml remains the only graph: nothing here names a stage. docs/prefect-dvc/on-your-own-graph.md explains each key.
 """
 
 import difflib

@@ -23,7 +23,7 @@ POLL_SECONDS = 0.5
 def locks() -> Path:
     """Return the directory of this user's locks on this machine."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")  # which machines may share
-    return cache / "distillery/cards" / socket.gethostname()
+    return cache / "prefect-dvc/cards" / socket.gethostname()
 
 
 @contextmanager

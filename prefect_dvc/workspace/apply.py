@@ -132,7 +132,7 @@ def _restore(root: Path, revision: str, files: Sequence[str], *, stage: bool) ->
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
-    """Refuse if the workspace has changed a file of the run since; one that is as the run has made it is no matter."""
+    """Refuse if the workspace has changed a file of the run since, and not to the run's own content."""
     now = snapshot(root)
     touched = files & changed(root, before, now) & changed(root, after, now)
     known = set(paths(git(root, "ls-tree", "-r", "-z", "--name-only", END, now)))

@@ -122,7 +122,7 @@ def _relative(entry: Any, top: Path) -> str | None:
 
 
 def _is_made(node: Any, out: Any) -> bool:
-    """Return whether DVC brings an output: one that a command makes anew and that the cache has."""
+    """Return whether DVC brings an output: one that a command makes from nothing and that the cache has."""
     return bool(node.cmd and not node.frozen and out.use_cache and not out.persist)
 
 
@@ -196,7 +196,7 @@ def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
 
 
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:
-    """Replace the data of .dvc files, and of stages that DVC does not run anew, by that of the workspace."""
+    """Replace the data of .dvc files, and of frozen stages, by that of the workspace."""
     root = Path(workspace.root_dir)
     for node in stages:
         for out in _files(node.outs):
@@ -212,7 +212,7 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
 
 
 def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path: str, top: Path) -> None:
-    """Make a path in the run what it is in the workspace; files of equal hashes stay."""
+    """Give a path in the run its content in the workspace; files of equal hashes stay."""
     source, target = root / path, top / path
     for name in before.keys() - now.keys() if target.exists() else ():
         file = target / name if name else target

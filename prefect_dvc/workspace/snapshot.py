@@ -69,7 +69,7 @@ def _tree(root: Path, foreign: list[str] | None = None) -> str:
     own = root / git(root, "rev-parse", "--git-path", "index")
     with tempfile.TemporaryDirectory() as directory:
         index = Path(directory) / "index"
-        if own.exists():  # with what was added by force, and with the times by which git knows unchanged files
+        if own.exists():  # with files added by force, and with the times by which git knows unchanged files
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
             git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
@@ -79,7 +79,7 @@ def _tree(root: Path, foreign: list[str] | None = None) -> str:
 
 def commit(root: Path, tree: str, message: str) -> str:
     """Make a child of HEAD that is on no branch."""
-    author = {"GIT_AUTHOR_NAME": "distillery", "GIT_AUTHOR_EMAIL": "distillery@localhost"}
+    author = {"GIT_AUTHOR_NAME": "prefect-dvc", "GIT_AUTHOR_EMAIL": "prefect-dvc@localhost"}
     committer = {name.replace("AUTHOR", "COMMITTER"): value for name, value in author.items()}
     arguments = ["commit-tree", "-p", "HEAD", "-F", "-", END, tree]
     return git(root, *arguments, given=message, **author, **committer)

@@ -70,7 +70,7 @@ BY_HAND = {
     ("papers_2_and_3.md", "| not run, or not everywhere | what is missing |"): "weights W_cf, no figures",
     ("tutorial.md", "| figure | in the output | your encoder | the included one |"): "what the reader's command prints",
     ("operations.md", "| before a promotion | parameter of the flow | option | default |"): "defaults of tolerances",
-    ("flows-on-your-own-graph.md", "| key | meaning | default |"): "defaults of a configuration",
+    ("on-your-own-graph.md", "| key | meaning | default |"): "defaults of a configuration",
 }
 
 
