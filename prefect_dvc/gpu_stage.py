@@ -59,7 +59,7 @@ COMMAND = (
 
 @flow(name="gpu-stage")
 def gpu_stage(protocol: int, request: dict[str, Any]) -> State[None]:
-    """Carry out an `StageRequest`; the message of the last state is the name of the run-cache entry."""
+    """Carry out a `StageRequest`; the message of the last state is the name of the run-cache entry."""
     if protocol != PROTOCOL:
         return Failed(
             name=REFUSED,
@@ -176,7 +176,7 @@ def main() -> None:
         queue = announce_capacity(clone, capacity)
     except (CapacityError, PrefectException, httpx.HTTPError) as error:
         sys.exit(f"gpu_stage: {type(error).__name__}: {error}")
-    print(f"{queue} capacities {capacity}.", flush=True)
+    print(f"{queue} has {capacity}.", flush=True)
     os.environ |= {"PREFECT_DVC_CLONE": str(clone), "PREFECT_DVC_PYTHON": sys.executable, CAPACITY: str(capacity)}
     os.environ.setdefault("PREFECT_WORKER_QUERY_SECONDS", "1")
     options = ["--pool", POOL, "--type", "process", "--name", f"{queue}-{os.getpid()}", "--work-queue", queue]

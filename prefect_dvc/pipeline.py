@@ -32,7 +32,7 @@ from prefect_dvc.workspace.snapshot import refuse_read_only
 
 QUEUE = Path(".dvc/tmp/queue")  # of runs of a Prefect server: SQLite bears only a few at a time
 SECONDS_TO_STOP = 30.0  # for a remote to answer, before a stopped run ends without it
-ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, StageError, DatabaseError)
+ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, StageError, DatabaseError, OSError)
 
 
 def run_in_threads(run: Run) -> None:

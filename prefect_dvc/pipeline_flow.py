@@ -35,7 +35,7 @@ TARGETS = [EVERYTHING, *targets(Path.cwd())]
 Profile = Annotated[str, WithJsonSchema({"type": "string", "enum": CHOICES})]
 Overrides = Annotated[dict[str, Any], WithJsonSchema(known_keys(Path.cwd()))]  # Prefect refuses others in the form
 Target = Annotated[str, WithJsonSchema({"type": "string", "enum": TARGETS})]
-ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError)  # whose message is enough
+ERRORS = (GraphError, SettingsError, WorkspaceError, PipelineError, OSError)  # whose message is enough
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{name}")

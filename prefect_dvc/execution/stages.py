@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import chdir, contextmanager, suppress
+from contextlib import chdir, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -144,7 +144,8 @@ class Stages:
         if not stage.cmd or stage.frozen or stage.is_import:
             if not force and self._pulled(stage, log):
                 return Outcome.PULLED
-            changed = stage.reproduce(force=force, pull=False, run_cache=True, no_commit=False, **SETTINGS)
+            with chdir(self._root) if stage.is_import else nullcontext():  # where a relative address leads
+                changed = stage.reproduce(force=force, pull=False, run_cache=True, no_commit=False, **SETTINGS)
             if changed is not None:
                 self._note(stage)
             return Outcome.CACHED if changed is None else Outcome.UPDATED
@@ -168,7 +169,7 @@ class Stages:
         if not self._pulls or not stage.changed() or stage.changed(allow_missing=True):
             return False
         with self._remote():
-            with suppress(CheckoutError), chdir(self._root):  # where a relative address of an import leads
+            with suppress(CheckoutError), chdir(self._root):
                 self.repo.pull(stage.path if not _is_in_lock(stage) else f"{stage.path}:{stage.name}")
                 stage.checkout()
             return not remove_damaged(cache_of(self.repo), _objects(stage)) and not stage.changed()

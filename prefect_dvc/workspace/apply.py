@@ -57,7 +57,7 @@ Outputs = Mapping[str, Output]  # by path from the top of the repository
 def keep(root: Path, directory: Path, name: str, outputs: Outputs) -> str:
     """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit."""
     noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
-    revision = commit_of_run(directory, f"Run {name}\n\n{noted}\n")
+    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n")
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
 
@@ -160,8 +160,10 @@ class _Change:
 def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
     place = Path(repo.root_dir) / path
     target, source = cached(repo, output.now), None
-    if target is None and not output.cached and (found := contents(repo, directory / path)).total == output.now:
-        target, source = found, directory / path
+    if target is None and not output.cached and (directory / path).exists():
+        with Repo(str(directory)) as run:  # the workspace's own .dvcignore leaves out all that lies below .dvc
+            found = contents(run, directory / path)
+        target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
         return _Change(place, output, None, None)
     now = Content() if place.is_symlink() else contents(repo, place)

@@ -64,6 +64,12 @@ def ignored(root: Path) -> list[str]:
     return [path.rstrip("/") for path in paths(git(root, "ls-files", *options))]
 
 
+def repositories_inside(root: Path) -> list[str]:
+    """Return the repositories in a workspace that git does not track, as `git clone` within it makes them."""
+    found = paths(git(root, "ls-files", "--others", "--exclude-standard", "--directory", "-z"))
+    return [path.rstrip("/") for path in found if path.endswith("/") and (root / path / ".git").exists()]
+
+
 def has_content(root: Path, file: Path) -> bool:
     """Return whether a file's content is an object of git, so that it can be had again."""
     name = git(root, "hash-object", "--no-filters", END, str(file))

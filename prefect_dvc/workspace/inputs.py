@@ -27,7 +27,7 @@ from dvc.repo import Repo
 from prefect_dvc.dvc_private import is_remote_or_database
 from prefect_dvc.settings.graph_files import parameter_files
 from prefect_dvc.workspace.contents import contents, recorded
-from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, ignored, special_entries
+from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, ignored, repositories_inside, special_entries
 
 SHARE_BYTES = 0x40049409  # ioctl FICLONE
 UPWARDS = re.compile(r"(?<![\w./~-])(?:\.\./)+[\w.@+-][^\s'\"`;|&<>()$*?]*")  # a word of a command, as ../data/in.csv
@@ -37,7 +37,9 @@ Log = Callable[[str], None]
 
 
 def bring_repositories(root: Path, directory: Path) -> None:
-    """Fill the submodules of a run's directory from the workspace, and mend the links that lead out of it."""
+    """Fill submodules and repositories inside from the workspace, and mend the links that lead out of it."""
+    for path in repositories_inside(root):
+        _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
     for path, mode in special_entries(directory, "HEAD").items():
         if mode == REPOSITORY:
             _copy_all(root, root / path, directory / path, lambda file: file.name == GIT)
@@ -204,9 +206,9 @@ def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -
             if path is None or _is_made(node, out) or not out.use_cache or not (root / path).exists():
                 continue
             before, now = recorded(out), contents(workspace, root / path, out.hash_name)
-            if before.total == now.total and (top / path).exists():
-                continue  # DVC has brought it
-            _replace(before.files, now.files, root, path, top)
+            if before.total != now.total or not (top / path).exists():  # otherwise DVC has brought it
+                _replace(before.files, now.files, root, path, top)
+            _add_unseen(now.files, root, path, top)
             if before.total != now.total:
                 log(f"{path} is not as {node.addressing} says: the run reads that of the workspace.")
 
@@ -223,6 +225,19 @@ def _replace(before: Mapping[str, str], now: Mapping[str, str], root: Path, path
             copy(root, source / name if name else source, place)
     if source.is_dir():
         target.mkdir(parents=True, exist_ok=True)
+
+
+def _add_unseen(files: Iterable[str], root: Path, path: str, top: Path) -> None:
+    """Copy what DVC does not see in its data: links to directories, and that a file in a directory is executable."""
+    for folder, names, _ in os.walk(root / path):
+        for name in names:
+            link = Path(folder) / name
+            if link.is_symlink():
+                copy(root, link, top / link.relative_to(root))
+    for name in files:
+        source, target = (root / path / name, top / path / name) if name else (root / path, top / path)
+        if os.access(source, os.X_OK) and not os.access(target, os.X_OK):
+            copy(root, source, target)
 
 
 def _make_places(stages: Sequence[Any], root: Path, top: Path) -> None:
@@ -260,8 +275,9 @@ def _copy_all(root: Path, source: Path, target: Path, skip: Callable[[Path], boo
 def copy(root: Path, source: Path, target: Path) -> None:
     """Copy a file of the workspace with its times and its mode; a link out of the workspace leads to the same place."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    if os.path.lexists(target):
-        target.unlink()
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    target.unlink(missing_ok=True)
     if source.is_symlink():
         inside = _inside(source.resolve(), root.resolve())
         target.symlink_to(source.readlink() if inside else source.resolve())

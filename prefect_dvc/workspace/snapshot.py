@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from prefect_dvc import dvc_private
-from prefect_dvc.workspace.git import END, REPOSITORY, WorkspaceError, git, special_entries, without
+from prefect_dvc.workspace.git import (
+    END,
+    REPOSITORY,
+    WorkspaceError,
+    git,
+    repositories_inside,
+    special_entries,
+    without,
+)
 
 
 def snapshot(root: Path) -> str:
@@ -16,17 +24,18 @@ def snapshot(root: Path) -> str:
     head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
     refuse_read_only(root)
     with dvc_at_rest(root):
-        tree = _tree(root)
+        tree = _tree(root, repositories_inside(root))
     return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
 
 
-def commit_of_run(directory: Path, message: str) -> str:
-    """Return a commit of the files of a run's directory.
+def commit_of_run(root: Path, directory: Path, message: str) -> str:
+    """Return a commit of the files of a run's directory, but not of repositories inside the workspace.
 
     Submodules, and links that lead out of the repository, are those of its HEAD: the run has others in their places.
     """
     entries = special_entries(directory, "HEAD")
-    foreign = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
+    foreign = repositories_inside(root)
+    foreign += [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
     return commit(directory, _tree(directory, foreign), message)
 
 
@@ -64,7 +73,7 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
         yield
 
 
-def _tree(root: Path, foreign: list[str] | None = None) -> str:
+def _tree(root: Path, foreign: list[str]) -> str:
     """Write a tree of the files that git tracks or would add, but `foreign`; a copy of the index takes the changes."""
     own = root / git(root, "rev-parse", "--git-path", "index")
     with tempfile.TemporaryDirectory() as directory:
@@ -73,7 +82,7 @@ def _tree(root: Path, foreign: list[str] | None = None) -> str:
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
             git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
-        git(root, "add", "--all", "--", *without(foreign or ()), GIT_INDEX_FILE=str(index))
+        git(root, "add", "--all", "--", *without(foreign), GIT_INDEX_FILE=str(index))
         return git(root, "write-tree", GIT_INDEX_FILE=str(index))
 
 

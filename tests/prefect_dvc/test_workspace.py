@@ -258,13 +258,14 @@ def test_outputs_without_cache_that_git_ignores(tmp_path: Path) -> None:
     """fault 47: they did not come back, so dvc.lock said what the workspace did not have, and each run repeated all."""
     stages = {
         "a": {"cmd": "cat p > a.txt", "deps": ["p"], "outs": [{"a.txt": {"cache": False}}]},
+        "d": {"cmd": "mkdir -p d/e && cat p > d/e/f", "deps": ["p"], "outs": [{"d": {"cache": False}}]},
         "b": {"cmd": "cat a.txt > b.txt", "deps": ["a.txt"], "metrics": [{"b.txt": {"cache": False}}]},
     }
-    root = new(tmp_path / "workspace", stages, p="1\n", **{".gitignore": "/a.txt\n"})
+    root = new(tmp_path / "workspace", stages, p="1\n", **{".gitignore": "/a.txt\n/d\n"})
     commit(root)
     same_as_repro(root)
     commit(root)
-    assert pipeline(root, "--apply").stdout.splitlines()[-1] == "Cached: a, b"
+    assert pipeline(root, "--apply").stdout.splitlines()[-1] == "Cached: a, d, b"
     write(root / "p", "2\n")
     same_as_repro_again(root)
     write(root / "a.txt", "by hand\n")
