@@ -3,8 +3,10 @@
 #                  of a hub id, TEXT_COLUMN=<column>, LANGUAGE=<code>, PROMPT=<text before each text>,
 #                  START_FROM=released. Writes conf/profile/<name>.yaml
 # make test        the tests, all but those of `make endurance`
-# make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely
+# make endurance   the tests that kill, cut off and restart real runs, servers and crawls, start many at once, or sweep widely;
+#                  GRAPH_EXAMPLES=500 random repositories
 # make torture     every file of a small run damaged, every stage killed: an hour; TORTURE=<directory> to go on there
+# make graphs      the engine compared with `dvc repro` on public DVC projects: MIRROR=<snapshots>, NAMES=<file>
 # make ui          Prefect's page, deployments and workers at 127.0.0.1, PORT=4200; it prints the link that logs in; DATABASE=postgresql
 # make bench       sentences a second, compared with model2vec, sentence-transformers and the teacher
 # make pareto      what a smaller student costs in quality, after a run with the benchmark sets
@@ -21,7 +23,7 @@
 # make clean       remove what the pipeline wrote; .venv, data/external and DVC's cache stay
 
 .DEFAULT_GOAL := run
-.PHONY: run distil test endurance torture ui bench pareto release parser mpnet benchmarks publish figures \
+.PHONY: run distil test endurance graphs torture ui bench pareto release parser mpnet benchmarks publish figures \
   site lint lock clean
 
 READY := .venv/.ready
@@ -72,8 +74,18 @@ test: $(READY)
 torture: $(READY)
 	python -m tests.torture --directory $(or $(TORTURE),.torture) --result reports/torture.json
 
+endurance: export GRAPH_EXAMPLES ?= 500
 endurance: $(READY)
 	$(PYTEST) -m endurance
+
+# The snapshots are fetched by hand: MIRROR has a folder OWNER+NAME with a git directory for each project.
+graphs: $(READY)
+	@test -n "$(MIRROR)" || { echo "Say where the snapshots are: make graphs MIRROR=<directory>"; exit 1; }
+	python -m benchmarks.graphs build --names $(NAMES) --mirror $(MIRROR) --work $(WORK)
+	python -m benchmarks.graphs run --names $(NAMES) --work $(WORK)
+	python -m benchmarks.graphs table --work $(WORK)
+graphs: NAMES ?= benchmarks/graphs/names.txt
+graphs: WORK ?= build/graphs
 
 ui: $(READY)
 	python -m flows.ui $(if $(PORT),--port $(PORT)) $(if $(DATABASE),--database $(DATABASE))

@@ -31,7 +31,7 @@ from prefect_dvc.settings.flows_yaml import SettingsError
 from prefect_dvc.settings.parameters import check_words, configure
 from prefect_dvc.system.process import HeldError, held
 from prefect_dvc.system.remedies import reasons
-from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs
+from prefect_dvc.workspace.apply import keep, noted_outputs, recorded_outputs, untrack_outputs
 from prefect_dvc.workspace.directory import prune, worktree
 from prefect_dvc.workspace.inputs import bring_inputs
 from prefect_dvc.workspace.snapshot import refuse_read_only, snapshot
@@ -206,7 +206,7 @@ def _check_out(repo: Repo) -> None:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        repo.checkout(allow_missing=True)
+        repo.checkout(allow_missing=True, force=True)  # all that is there is a copy
     finally:
         logger.setLevel(level)
 
@@ -261,7 +261,7 @@ def open_run(
             with dvc_private.locked(repo):
                 stages = read_graph(repo, target)
                 check_words(repo, overrides)
-                before = recorded_outputs(repo)
+                before, cached = recorded_outputs(repo), untrack_outputs(repo, root)
                 with Repo(str(root)) as workspace:
                     for broken in remove_broken(repo):
                         log(f"Object {broken} of DVC's cache was damaged and has been removed.")
@@ -274,7 +274,7 @@ def open_run(
                 yield run
             finally:
                 work.close()
-                keep(root, directory, name, noted_outputs(repo, run.outcomes, before))
+                keep(root, directory, name, noted_outputs(repo, run.outcomes, before), cached)
 
 
 @contextmanager

@@ -104,7 +104,7 @@ class Stages:
 
     def write(self) -> None:
         """Write the stages that have ended into dvc.lock."""
-        with self._one, dvc_private.locked(self.repo):
+        with self._one, dvc_private.locked(self.repo), self.repo.scm_context(quiet=True):
             for path in {stage.path for stage in self._unwritten}:
                 of_file = [stage for stage in self._unwritten if stage.path == path]
                 of_file[0].dvcfile.dump_stages(of_file, update_pipeline=False)

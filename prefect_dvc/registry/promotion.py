@@ -484,7 +484,7 @@ def main() -> None:
             version = promote(root, options.run, channel, instead_of=promoted(root, channel))
             print(f"{channel.artifact} at {channel.stage}: {version.name}")
     except (PromotionError, SettingsError, WorkspaceError) as error:
-        sys.exit(f"promotion: {error}")
+        sys.exit(f"prefect-dvc: {error}")
 
 
 if __name__ == "__main__":

@@ -85,12 +85,19 @@ def _change(directory: Path, changes: Mapping[str, Any], only: Sequence[str] | N
                 f"{file} does not exist, or no dvc.yaml names it, so {given} cannot change it. Write FILE:KEY=VALUE "
                 f"for another file; these have parameters: {', '.join(known) or 'none'}."
             )
+        _refuse_ignored(directory, file)
         params = _read(path)
         if only is not None:
             _refuse_unknown(file, values, params, only if file == PARAMS else ())
         with MODIFIERS[path.suffix.lower()](path) as written:
             for key, value in values.items():
                 _set(written, key.split("."), value)
+
+
+def _refuse_ignored(directory: Path, file: str) -> None:
+    """Refuse to change a file that git ignores: the change could not come back with the run's results."""
+    if subprocess.run(["git", "check-ignore", "--quiet", "--", file], cwd=directory, check=False).returncode == 0:
+        raise SettingsError(f"git ignores {file}, so a run cannot keep a change of it: change the file itself.")
 
 
 def split(name: str) -> tuple[str, str]:

@@ -54,12 +54,35 @@ class Output:
 Outputs = Mapping[str, Output]  # by path from the top of the repository
 
 
-def keep(root: Path, directory: Path, name: str, outputs: Outputs) -> str:
-    """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit."""
+def keep(root: Path, directory: Path, name: str, outputs: Outputs, cached: Iterable[str] = ()) -> str:
+    """Commit the run's results (dvc.lock, parameters, reports), tagged prefect-dvc/runs/`name`; return the commit.
+
+    Args:
+        root: The workspace.
+        directory: That of the run.
+        name: Its name.
+        outputs: Those of its stages.
+        cached: The paths of all outputs that DVC's cache has, which do not get into the commit.
+    """
     noted = json.dumps({path: asdict(output) for path, output in outputs.items()}, indent=1)
-    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n")
+    revision = commit_of_run(root, directory, f"Run {name}\n\n{noted}\n", cached)
     git(root, "update-ref", END, f"{REFS}/{name}", revision)
     return revision
+
+
+def untrack_outputs(repo: Repo, root: Path) -> list[str]:
+    """Take outputs that DVC's cache has out of the index of a run's directory, if the workspace's does not have them.
+
+    They are in the snapshot if .gitignore does not name them, as after a stage that failed; DVC refuses outputs that
+    git tracks. Return the paths of all such outputs.
+    """
+    cached = [path for path, out in _outputs(repo.index.stages, repo.root_dir) if out.use_cache]
+    own = set(paths(git(root, "ls-files", "-z")))
+    here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
+    if found := sorted(file for file in here if any(f"{file}/".startswith(f"{path}/") for path in cached)):
+        remove = ["rm", "--cached", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"]
+        git(Path(repo.root_dir), *remove, given="\0".join(found), GIT_LITERAL_PATHSPECS="1")
+    return cached
 
 
 def recorded_outputs(repo: Repo) -> dict[str, str]:
@@ -126,9 +149,12 @@ def _within(path: str, files: Collection[str]) -> bool:
 
 
 def _restore(root: Path, revision: str, files: Sequence[str], *, stage: bool) -> None:
-    where = ["--worktree", *["--staged"] * stage]
-    listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
-    git(root, "restore", f"--source={revision}", *where, *listed, given="\0".join(files), GIT_LITERAL_PATHSPECS="1")
+    """Write files of a commit; with `stage` (core.autostage), add those to the index that DVC would."""
+    own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
+    for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
+        command = ["restore", f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
+        if wanted:
+            git(root, *command, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:
@@ -166,7 +192,7 @@ def _change(repo: Repo, directory: Path, path: str, output: Output) -> _Change:
         target, source = (found, directory / path) if found.total == output.now else (None, None)
     if target is None:
         return _Change(place, output, None, None)
-    now = Content() if place.is_symlink() else contents(repo, place)
+    now = Content() if place.is_symlink() and not place.is_dir() else contents(repo, place)
     write = [name for name, oid in target.files.items() if now.files.get(name) != oid]
     additional = [name for name in now.files if name not in target.files]
     another_kind = ("" in now.files) != ("" in target.files)
@@ -216,7 +242,7 @@ def _shown(names: Sequence[str]) -> str:
 def _make(repo: Repo, change: _Change) -> None:
     """Write the files of an output that differ, and remove those that it does not have any more."""
     assert change.target is not None
-    if change.path.is_symlink() and (change.write or change.remove):
+    if change.path.is_symlink() and not change.path.is_dir() and change.write:  # one to a directory elsewhere stays
         change.path.unlink()
     for name in change.remove:
         _file(change.path, name).unlink()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from prefect_dvc.system.process import without_git
@@ -71,13 +72,13 @@ def repositories_inside(root: Path) -> list[str]:
 
 
 def has_content(root: Path, file: Path) -> bool:
-    """Return whether a file's content is an object of git, so that it can be had again."""
-    name = git(root, "hash-object", "--no-filters", END, str(file))
-    try:
-        git(root, "cat-file", "-e", name)
-    except WorkspaceError:
-        return False
-    return True
+    """Return whether the index or the last commit has a file as it is, so that it can be had again."""
+    name, path = git(root, "hash-object", END, str(file)), file.relative_to(root)
+    for place in (f":{path}", f"HEAD:{path}"):
+        with suppress(WorkspaceError):  # it has no such file
+            if git(root, "rev-parse", "--verify", "--quiet", END, place) == name:
+                return True
+    return False
 
 
 def changed(root: Path, before: str, after: str) -> set[str]:
@@ -85,6 +86,11 @@ def changed(root: Path, before: str, after: str) -> set[str]:
     return set(paths(git(root, "diff", "--name-only", "--no-renames", "-z", END, before, after)))
 
 
-def without(places: Iterable[str]) -> list[str]:
-    """Return the pathspecs of everything but these paths."""
-    return [".", *(f":(exclude,literal){path}" for path in places)]
+def without(root: Path, places: Iterable[str]) -> list[str]:
+    """Return the pathspecs of everything but these paths; `git add` refuses to leave out what it ignores anyway."""
+    given = list(places)
+    try:
+        hidden = set(paths(git(root, "check-ignore", "-z", "--stdin", given="\0".join(given)))) if given else set()
+    except WorkspaceError:  # its status if it ignores none
+        hidden = set()
+    return [".", *(f":(exclude,literal){path}" for path in given if path not in hidden)]

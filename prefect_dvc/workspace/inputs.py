@@ -99,7 +99,7 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     _bring_ignored(wanted, made, root, top, log)
     if edited:
         _bring_edited(stages, workspace, top, log)
-    _make_places(stages, root, top)
+    _make_places(stages, wanted, root, top)
     read = {path for node in stages for dep in _files(node.deps) if (path := _relative(dep, top)) is not None}
     if missing := sorted(path for path in read if _is_missing(path, root, top) and not _overlaps(path, made)):
         raise WorkspaceError(
@@ -240,7 +240,7 @@ def _add_unseen(files: Iterable[str], root: Path, path: str, top: Path) -> None:
             copy(root, source, target)
 
 
-def _make_places(stages: Sequence[Any], root: Path, top: Path) -> None:
+def _make_places(stages: Sequence[Any], wanted: Iterable[str], root: Path, top: Path) -> None:
     """Make the directories that the workspace has and git, which knows no empty ones, does not.
 
     A `wdir` that only DVC's checkout has made goes: without it in the workspace, `dvc repro` refuses the stage.
@@ -254,7 +254,8 @@ def _make_places(stages: Sequence[Any], root: Path, top: Path) -> None:
         Path(entry.fs_path) for node in stages for entry in _files(node.deps)
     }
     places |= {Path(out.fs_path).parent for node in stages for out in _files(node.outs)}
-    for place in places:
+    places |= {top / path for path in wanted if not (root / path).is_symlink()}
+    for place in sorted(places, key=lambda each: (each.is_symlink(), each)):  # where a link leads before the link
         if _inside(place, top) and (root / place.relative_to(top)).is_dir():
             place.mkdir(parents=True, exist_ok=True)
 

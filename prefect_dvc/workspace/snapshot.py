@@ -3,7 +3,7 @@
 import errno
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,17 +24,18 @@ def snapshot(root: Path) -> str:
     head = git(root, "rev-parse", "--verify", "HEAD^{tree}")
     refuse_read_only(root)
     with dvc_at_rest(root):
-        tree = _tree(root, repositories_inside(root))
+        own = root / git(root, "rev-parse", "--git-path", "index")
+        tree = _tree(root, repositories_inside(root), own)
     return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
 
 
-def commit_of_run(root: Path, directory: Path, message: str) -> str:
-    """Return a commit of the files of a run's directory, but not of repositories inside the workspace.
+def commit_of_run(root: Path, directory: Path, message: str, outputs: Iterable[str] = ()) -> str:
+    """Return a commit of the files of a run's directory, but not of `outputs`, which DVC's cache has.
 
-    Submodules, and links that lead out of the repository, are those of its HEAD: the run has others in their places.
+    They, repositories inside, submodules, and links that lead out of the repository are those of its HEAD.
     """
     entries = special_entries(directory, "HEAD")
-    foreign = repositories_inside(root)
+    foreign = [*outputs, *repositories_inside(root)]
     foreign += [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
     return commit(directory, _tree(directory, foreign), message)
 
@@ -73,16 +74,19 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
         yield
 
 
-def _tree(root: Path, foreign: list[str]) -> str:
-    """Write a tree of the files that git tracks or would add, but `foreign`; a copy of the index takes the changes."""
-    own = root / git(root, "rev-parse", "--git-path", "index")
+def _tree(root: Path, foreign: list[str], own: Path | None = None) -> str:
+    """Write a tree of the files that git tracks or would add; `foreign` ones stay as they are in HEAD.
+
+    With `own`, a copy of that index takes the changes, so that files that were added by force are in it.
+    """
     with tempfile.TemporaryDirectory() as directory:
         index = Path(directory) / "index"
-        if own.exists():  # with files added by force, and with the times by which git knows unchanged files
+        if own is not None and own.exists():
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
             git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
-        git(root, "add", "--all", "--", *without(foreign), GIT_INDEX_FILE=str(index))
+        add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
+        git(root, *add, given="\0".join(without(root, foreign)), GIT_INDEX_FILE=str(index))
         return git(root, "write-tree", GIT_INDEX_FILE=str(index))
 
 

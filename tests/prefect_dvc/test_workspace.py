@@ -21,6 +21,7 @@ from prefect_dvc.workspace.directory import REFS
 from tests.waiting import LIMIT
 
 from .conftest import git, pipeline, write_yaml
+from .models import make_models
 from .site import dvc_
 
 Stages = dict[str, dict[str, Any]]
@@ -383,3 +384,30 @@ def without_s3(directory: Path) -> Path:
     """A module that hides the plugin for S3."""
     write(directory / "hide/dvc_s3.py", "raise ImportError('hidden')\n")
     return directory / "hide"
+
+
+def test_all_other_commands_leave_the_workspace_as_it_is(tmp_path: Path) -> None:
+    """fault 46: edited, staged, ignored and new files, the index and the branch, after each command."""
+    root = make_models(tmp_path / "workspace")
+    write(root / "staged.txt", "staged\n")
+    git(root, "add", "staged.txt")
+    write(root / "new.txt", "new\n")
+    write(root / "models/student", "by hand\n")
+    write(root / "model.py", f"{(root / 'model.py').read_text(encoding='utf-8')}# edited\n")
+    write(root / "data/checkpoints/state", "1\n")
+
+    def state() -> tuple[dict[str, bytes], str, str]:
+        return everything(root), git(root, "status", "--porcelain"), git(root, "rev-parse", "main")
+
+    before = state()
+    for words in (
+        ["retrain", "--gpu", "local"],
+        ["retrain", "--gpu", "local", "--set", "student.spearman=0.6"],
+        ["show"],
+        ["rollback"],
+        ["run", "--set", "student.spearman=0.7"],
+    ):
+        command = [sys.executable, "-m", "prefect_dvc.cli", *words]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=LIMIT)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert state() == before, words
