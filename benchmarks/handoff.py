@@ -27,7 +27,7 @@ import yaml
 from dvc.repo import Repo
 
 from prefect_dvc.server.serve import origin_of, read_key
-from prefect_dvc.system.process import bound
+from prefect_dvc.system.process import supervised
 from sentence_distillery.io.artifacts import write_json
 
 RESULT = Path("reports/handoff_bench.json")
@@ -58,7 +58,7 @@ def started(name: str, *command: str, directory: Path, log: Path) -> Iterator[in
     """Run a module of Python until the block ends; yield its process id."""
     with log.joinpath(f"{name}.log").open("wb") as file:
         process = subprocess.Popen(
-            bound([sys.executable, "-m", *command]),
+            supervised([sys.executable, "-m", *command]),
             cwd=directory,
             stdout=file,
             stderr=file,
@@ -97,10 +97,11 @@ def own_seconds() -> float:
 
 def stage_seconds(root: Path, value: int, gpu: Any) -> float:
     """Run the stage with a new parameter; return the seconds that the run spent on it."""
-    from prefect_dvc.execution.reproduce import Outcome
+    from prefect_dvc.execution.outcome import Outcome
     from prefect_dvc.execution.run import open_run
+    from prefect_dvc.workers.handoff import hand_off
 
-    options: dict[str, Any] = {"target": None, "profile": None, "force": False, "parallel": 1}
+    options: dict[str, Any] = {"target": None, "profile": None, "force": False, "parallel": 1, "hand_off": hand_off}
     with open_run(root, overrides={"value": value}, gpu=gpu, log=print, **options) as run:
         outcome = run.bring_up_to_date(run.stages[0], print)
     if outcome is not (Outcome.RAN if gpu == "local" else Outcome.RAN_ON_GPU):
@@ -153,7 +154,9 @@ def bench(place: Path, times: int) -> Row:
         subprocess.run(
             [sys.executable, "-m", "prefect_dvc.server.deploy"], cwd=root, check=True, stdout=subprocess.DEVNULL
         )
-        worker = stack.enter_context(started("worker", "flows.gpu_stage", directory=root.with_name("clone"), log=log))
+        worker = stack.enter_context(
+            started("worker", "prefect_dvc.gpu_stage", directory=root.with_name("clone"), log=log)
+        )
         wait_for([server, worker], lambda: obstacle({"gpu": 1}) is None)
         processes = {"worker": worker, "server": server}
         before = {name: processor_seconds(pid) for name, pid in processes.items()}

@@ -177,7 +177,8 @@ class Run:
         self.check()
 
     def check(self) -> None:
-        """Raise PipelineError if a stage has failed."""
+        """Write dvc.lock, and raise PipelineError if a stage has failed."""
+        self.work.finish()
         if self.failures:
             causes = "\n".join(map(str, self.failures))
             missing = [stage.name for stage in self.stages if stage.name not in self.outcomes]

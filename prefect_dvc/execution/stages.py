@@ -111,8 +111,12 @@ class Stages:
             self._unwritten = []
 
     def close(self) -> None:
-        """End the commands that still run, and write dvc.lock, in its order."""
+        """End the commands that still run, and write dvc.lock."""
         self.commands.end()
+        self.finish()
+
+    def finish(self) -> None:
+        """Write dvc.lock, in its order."""
         with self._one, dvc_private.locked(self.repo):
             self.write()
             put_in_order(self._order, self._locks)

@@ -133,8 +133,8 @@ def worker(
     server: Server, clone: Path, inside: Sequence[str] = (), **environment: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a worker of the pool in `clone`, by the command `inside` if there is one; wait until it is online."""
-    offer = {"PREFECT_DVC_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
-    settings = server.environment | offer | environment
+    card = {"PREFECT_DVC_RESOURCES": "gpu: 1"}  # a card that no torch has to be asked for
+    settings = server.environment | card | environment
     process = spawn(["prefect_dvc.gpu_stage"], clone, settings, clone.parent / "worker.log", inside)
     name = f"{queue_of(clone)}-{process.pid}"
 

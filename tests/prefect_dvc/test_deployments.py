@@ -25,11 +25,16 @@ def deployments() -> dict[str, dict[str, Any]]:
     return {deployment["name"]: deployment for deployment in content["deployments"]}
 
 
+def flow_of(entrypoint: str) -> Flow[Any, Any]:
+    found: Flow[Any, Any] = load_flow_from_entrypoint(entrypoint)
+    return found
+
+
 def test_every_deployment_leads_to_a_flow() -> None:
     """And its parameters are the flow's."""
     assert set(deployments()) == {"pipeline", "retrain", "gpu-stage"}
     for name, deployment in deployments().items():
-        flow: Flow[Any, Any] = load_flow_from_entrypoint(str(ROOT / deployment["entrypoint"]))
+        flow = flow_of(str(ROOT / deployment["entrypoint"]))
         assert flow.name == name
         assert set(deployment.get("parameters", {})) <= set(flow.parameters.properties)
 
@@ -39,7 +44,7 @@ def test_a_repository_without_prefect_yaml() -> None:
     content = yaml.safe_load((ROOT / "prefect_dvc/deployments.yaml").read_text(encoding="utf-8"))
     for given in content["deployments"]:
         ours = deployments()[given["name"]]
-        assert given["entrypoint"] == ours["entrypoint"].replace(".py:", ".").replace("/", ".")
+        assert flow_of(given["entrypoint"]).fn is flow_of(str(ROOT / ours["entrypoint"])).fn
         assert (given["work_pool"], given["pull"], "schedules" in given) == (ours["work_pool"], ours["pull"], False)
     assert len(content["deployments"]) == len(deployments())
 
@@ -83,7 +88,7 @@ def test_one_command_deploys(tmp_path: Path) -> None:
                 with pytest.raises(PrefectHTTPStatusError, match="epohs"):
                     client.create_flow_run_from_deployment(pipeline_id, parameters={"overrides": unknown})
             pools = {pool.name: pool.concurrency_limit for pool in client.read_work_pools()}
-            assert (pools["distillery"], pools["gpu"]) == (SQLITE_RUNS, None)
+            assert (pools["dvc"], pools["gpu"]) == (SQLITE_RUNS, None)
     finally:
         server.stop()
 

@@ -109,29 +109,29 @@ def test_runs_there_and_is_restored_here(site: Site, tmp_path: Path) -> None:
 def test_a_worker_without_a_card_is_not_asked(site: Site) -> None:
     """regression: each member of the pool got GPU stages. Home asks none without one, and a worker refuses, too."""
     runs = len(site.server.runs())
-    offered = Capacity(cards=(0,), cpus=2, memory=8 * 10**9)
+    capacity = Capacity(cards=(0,), cpus=2, memory=8 * 10**9)
     try:
         announce_capacity(site.clone, Capacity(cpus=2, memory=8 * 10**9))
         with pytest.raises(
             HandoffError, match=r"no online worker has gpu: 1; the workers are \S+ \(gpu: 0, cpus: 2, memory: 8GB\)"
         ):
             site.hand_off()
-        announce_capacity(site.clone, offered)
+        announce_capacity(site.clone, capacity)
         with pytest.raises(HandoffError, match=r"no online worker has gpu: 1, gpu_memory: 16GB; the workers are"):
             site.hand_off(needs=Needs({"gpu": 1, "gpu_memory": 16 * 10**9}))
         assert len(site.server.runs()) == runs
-        announce_capacity(site.clone, replace(offered, others={"tpu": 1}))
+        announce_capacity(site.clone, replace(capacity, others={"tpu": 1}))
         with pytest.raises(
             HandoffError, match=r"Refused: Stage 'g' needs tpu: 1, and this worker has gpu: 1, cpus: \d"
         ):
             site.hand_off(needs=Needs({"tpu": 1}))
     finally:
-        announce_capacity(site.clone, offered)
+        announce_capacity(site.clone, capacity)
     site.assert_clean()
 
 
 def test_a_stage_with_long_parameters(site: Site) -> None:
-    """regression: the order was an argument of a step, "Argument list too long"; Prefect takes 512 KB of parameters."""
+    """regression: the request was an argument of a step, "Argument list too long"; Prefect takes 512 KB."""
     site.change(value="long " * 150_000)
     assert site.hand_off() is Outcome.RAN_ON_GPU
     assert (site.home / "g.txt").stat().st_size > 700_000
@@ -223,7 +223,9 @@ def test_other_versions_are_refused(site: Site, tmp_path: Path, monkeypatch: pyt
     project, before = site.home / "pyproject.toml", site.runs_there()
     project.write_text('[project]\nname = "scratch"\ndependencies = ["rensa>=0"]\n', encoding="utf-8")
     try:
-        with pytest.raises(HandoffError, match=r"Refused: .* other versions: rensa 0\.0 at home, \S+ on the worker\."):
+        with pytest.raises(
+            HandoffError, match=r"Refused: .* other versions: rensa 0\.0 at the caller, \S+ on the worker\."
+        ):
             site.hand_off()
     finally:
         project.unlink()
@@ -238,7 +240,7 @@ def test_another_protocol_is_refused() -> None:
 
 
 def test_the_remote_is_gone_before_it_is_sent(site: Site) -> None:
-    """fault 37: The worker gets no order."""
+    """fault 37: The worker gets no request."""
     runs = len(site.server.runs())
     away = site.remote.rename(site.remote.with_name("away"))
     site.remote.write_text("no directory", encoding="utf-8")
@@ -270,7 +272,7 @@ def test_the_remote_is_gone_for_the_worker(site: Site) -> None:
 
 
 def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
-    """fault 37: The worker offered its result once, and home ran the stage again. Now it goes on offering it."""
+    """fault 37: The worker gave its result once, and home ran the stage again. Now it goes on giving it."""
     away, before = site.remote.with_name("away"), site.runs_there()
 
     def lose() -> None:
@@ -291,7 +293,7 @@ def test_the_remote_is_gone_when_the_stage_ends(site: Site) -> None:
 
 
 def test_a_result_that_no_remote_takes(tmp_path: Path) -> None:
-    """The worker gives up after its limit, and says where the result is; a second order would find it."""
+    """The worker gives up after its limit, and says where the result is; a second request would find it."""
     root = make_repository(tmp_path / "workspace", {"g": stage("g")})
     dvc_("repro", "g", cwd=root)
     (tmp_path / "remote").touch()
@@ -446,7 +448,7 @@ def test_the_worker_is_killed_with_its_engine(site: Site, monkeypatch: pytest.Mo
 
 
 def test_a_killed_run_of_the_worker_leaves_no_command_behind(site: Site) -> None:
-    """fault 5: SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
+    """fault 12: SIGKILL, which it cannot tell its stage; home hears of it from the worker."""
     before = site.runs_there()
 
     def strike() -> None:
@@ -521,8 +523,8 @@ def test_uncommitted_code_can_be_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # Private names of DVC's: parameters as of 3.67.1. One that has moved or changed: look for its successor in
-# dvc/stage/cache.py, change workers/handoff.py or execution/dvc_stage.py, and raise PROTOCOL if keys or entries
-# have changed.
+# dvc/stage/cache.py, change dvc_private.py, workers/handoff.py or execution/stages.py, and raise PROTOCOL if keys or
+# entries have changed.
 PRIVATE = {
     "dvc.stage.cache:_can_hash": ["stage"],
     "dvc.stage.cache:_get_cache_hash": ["cache", "key"],
@@ -532,12 +534,8 @@ PRIVATE = {
     "dvc.stage.cache:StageCache._create_stage": ["self", "cache", "wdir"],
     "dvc.stage.cache:StageCache._load": ["self", "stage"],
     "dvc.stage.cache:StageCache.save": ["self", "stage"],
-    "dvc.stage.run:cmd_run": ["stage", "dry", "run_env"],
-    "dvc.stage.cache:StageCache.restore": ["self", "stage", "run_cache", "pull", "dry"],
     "dvc.stage:Stage.reproduce": ["self", "interactive", "kwargs"],
     "dvc.dvcfile:ProjectFile.dump_stages": ["self", "stages", "update_pipeline", "update_lock", "kwargs"],
-    "dvc.repo.reproduce:_reproduce_stage": ["stage", "kwargs"],
-    "dvc.repo:Repo._reset": ["self"],
     "dvc.stage.serialize:to_single_stage_lockfile": ["stage", "kwargs"],
     "dvc.stage:Stage.save_deps": ["self", "allow_missing"],
     "dvc.stage:Stage.changed": ["self", "allow_missing", "upstream"],
@@ -545,7 +543,6 @@ PRIVATE = {
     "dvc.data_cloud:DataCloud.get_remote_odb": ["self", "name", "command", "hash_name"],
     "dvc.data_cloud:DataCloud.pull": ["self", "objs", "jobs", "remote", "odb"],
     "dvc.data_cloud:DataCloud.push": ["self", "objs", "jobs", "remote", "odb"],
-    "dvc.repo:lock_repo": ["repo"],
     "dvc.fs:generic.copy": ["from_fs", "from_path", "to_fs", "to_path", "callback", "batch_size", "on_error"],
 }
 
@@ -579,8 +576,8 @@ def test_key_and_entry_are_those_of_the_run_cache(tmp_path: Path) -> None:
     assert "a.txt" in json.dumps(yaml.safe_load((tmp_path / "remote/runs" / key[:2] / entry).read_text()))
 
 
-def order_of(home: Path, **fields: object) -> dict[str, Any]:
-    """Return home's order for stage g, with some fields of an attacker's."""
+def sent_request(home: Path, **fields: object) -> dict[str, Any]:
+    """Return home's request for stage g, with some fields of an attacker's."""
     with opened(home, None) as repo:
         sent = handoff.send(repo, "g", look=False, force=True)
     assert sent is not None
@@ -599,8 +596,8 @@ def hostile_repository(site: Site, root: Path, mark: Path) -> None:
 
 
 @pytest.mark.parametrize("attack", ["upload-pack", "ext", "ref", "unlisted", "data", "stage"])
-def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
-    """fault 33: An attacker who can start flow runs sends an order; the worker refuses it, and says what to do."""
+def test_a_hostile_request_runs_nothing(attack: str, site: Site, tmp_path: Path) -> None:
+    """fault 33: An attacker who can start flow runs sends a request; the worker refuses it, and says what to do."""
     mark, hostile = tmp_path / "mark", tmp_path / "hostile"
     if attack in ("unlisted", "stage"):  # the others lead to no repository
         hostile_repository(site, hostile, mark)
@@ -613,7 +610,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
         "stage": ({"stage": f"{hostile}/dvc.yaml:g"}, "The request's stage is '"),
     }[attack]
     before = git(site.clone, "for-each-ref"), site.runs_there()
-    sent, there = order_of(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
+    sent, there = sent_request(hostile if attack == "unlisted" else site.home, **fields), set(tmp_path.iterdir())
     with pytest.raises(HandoffError, match="ended as Refused: ") as raised:
         pool.run_request(request.PROTOCOL, sent, print, lambda: False)
     for ref in git(site.home, "for-each-ref", "--format=%(refname)", request.REFS).split():
@@ -624,7 +621,7 @@ def test_a_hostile_order_runs_nothing(attack: str, site: Site, tmp_path: Path) -
     assert not mark.exists()
     assert (git(site.clone, "for-each-ref"), site.runs_there()) == before
     assert set(tmp_path.iterdir()) == there
-    if attack == "unlisted":  # the same order, once the owner has listed the repository, does run
+    if attack == "unlisted":  # the same request, once the owner has listed the repository, does run
         git(site.clone, "remote", "add", "hostile", str(hostile))
         try:
             _, outcome = pool.run_request(request.PROTOCOL, sent, print, lambda: False)

@@ -1,4 +1,4 @@
-"""The limits of stages: their needs, the slots of a run, the offers of workers, the cards of a machine."""
+"""The limits of stages: their needs, the slots of a run, the capacities of workers, the cards of a machine."""
 
 import subprocess
 import sys
@@ -70,14 +70,14 @@ def test_another_form_is_refused(meta: dict[str, Any], message: str) -> None:
         read_needs(meta)
 
 
-def test_what_is_offered() -> None:
-    """The text on Prefect's page is what home reads back."""
-    offer = Capacity((16_900_000_000, 85 * GB), cpus=16, memory=137 * GB, others={"tpu": 4})
-    assert str(offer) == "gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137GB, tpu: 4"
-    assert read_capacity(str(offer)) == offer
+def test_what_a_worker_has() -> None:
+    """The text on Prefect's page is what the caller reads back."""
+    capacity = Capacity((16_900_000_000, 85 * GB), cpus=16, memory=137 * GB, others={"tpu": 4})
+    assert str(capacity) == "gpu: 2, gpu_memory: [16.9GB, 85GB], cpus: 16, memory: 137GB, tpu: 4"
+    assert read_capacity(str(capacity)) == capacity
     assert read_capacity("{gpu: 2, gpu_memory: 16GB}").cards == (16 * GB, 16 * GB)
     assert read_capacity(str(Capacity(cpus=2, memory=GB))) == Capacity(cpus=2, memory=GB)
-    assert (offer.slots(1), offer.slots(3), Capacity().slots(1)) == (4, 6, 1)
+    assert (capacity.slots(1), capacity.slots(3), Capacity().slots(1)) == (4, 6, 1)
     for wanted, lacks in (
         ({"gpu": 2}, False),
         ({"gpu": 3}, True),
@@ -88,7 +88,7 @@ def test_what_is_offered() -> None:
         ({"tpu": 5}, True),
         ({"licence": 1}, True),
     ):
-        assert offer.lacks(wanted) is lacks, wanted
+        assert capacity.lacks(wanted) is lacks, wanted
     for text in ("gpu", "gpu: -1", "gpu: 2, gpu_memory: [16GB]", "{gpu: ["):
         with pytest.raises(CapacityError, match=r"is not a list of resources: .*; write \{gpu: 1, gpu_memory: 16GB\}"):
             read_capacity(text)
@@ -109,9 +109,9 @@ def test_torch_is_asked_in_another_process(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_owner_says_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_DVC_RESOURCES", "gpu: 1, gpu_memory: 16GB, cpus: 3, licence: 2")
-    offer = measured()
-    assert (offer.cards, offer.cpus, offer.others) == ((16 * GB,), 3, {"licence": 2})
-    assert offer.memory > 0
+    capacity = measured()
+    assert (capacity.cards, capacity.cpus, capacity.others) == ((16 * GB,), 3, {"licence": 2})
+    assert capacity.memory > 0
     monkeypatch.setenv("PREFECT_DVC_RESOURCES", "gpu: many")
     with pytest.raises(CapacityError, match="PREFECT_DVC_RESOURCES: 'gpu: many' is not a list of resources"):
         measured()
@@ -202,10 +202,10 @@ def test_cards_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Each stage sees its own cards; one that needs a larger card waits, and so does one that needs all."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    offer, stages, told = Capacity((16 * GB, 80 * GB), others={"tpu": 1}), Together(), list[str]()
+    capacity, stages, told = Capacity((16 * GB, 80 * GB), others={"tpu": 1}), Together(), list[str]()
 
     def hold(wanted: dict[str, int], name: str, per_card: int = 1) -> Any:
-        return holding(offer, wanted, name, per_card, told.append)
+        return holding(capacity, wanted, name, per_card, told.append)
 
     large = {"gpu": 1, "gpu_memory": 40 * GB}
     with hold(large, "large") as shown, hold({"gpu": 1}, "any") as other, hold({"tpu": 1}, "tpu") as none:

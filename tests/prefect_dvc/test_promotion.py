@@ -49,7 +49,7 @@ def promote_model(root: Path, model: str, channel: Channel = CHANNEL) -> Version
 
 
 def cli(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "prefect_dvc.registry.promotion", *options]
+    command = [sys.executable, "-m", "prefect_dvc.cli", *options]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=LIMIT)
 
 
@@ -66,7 +66,7 @@ def test_a_promotion_leaves_the_workspace_alone(models: Path) -> None:
     changed = git(models, "diff", "--name-only", "main", "promoted").splitlines()
     assert changed == ["dvc.lock", "reports/metrics.json"]
     assert git(models, "log", "-1", "--format=%an %s %P", "promoted") == (
-        f"distillery Promote the student of run {run} {before[1]}"
+        f"prefect-dvc Promote the student of run {run} {before[1]}"
     )
 
 
@@ -110,7 +110,7 @@ def test_the_same_model_is_not_promoted_again(models: Path) -> None:
     ):
         promote_model(models, "m2")
     rollback(models, CHANNEL)
-    with pytest.raises(PromotionError, match=r"v0.0.2, which was at production .*promotion rollback --to v0.0.2"):
+    with pytest.raises(PromotionError, match=r"v0.0.2, which was at production .*prefect-dvc rollback --to v0.0.2"):
         promote_model(models, "m2")
     assert len(registered(models, "student")) == 2
 
@@ -221,6 +221,10 @@ def test_command_line(models: Path) -> None:
     lines = cli(models, "show").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["student@v0.0.2", "student@v0.0.1"]
     assert lines[1].endswith("production")
+    refused = cli(models, "rollback", "--stage", "staging").stderr
+    assert "No version of 'student' is at staging; see prefect-dvc " in refused
+    told = refused.rpartition("see prefect-dvc ")[2].split()
+    assert cli(models, *told).stdout.startswith("student@v0.0.2 ")
 
 
 def test_a_model_that_exists_nowhere(models: Path, tmp_path: Path) -> None:

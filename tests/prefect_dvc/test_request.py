@@ -1,4 +1,4 @@
-"""The orders that a worker accepts: the form of each field, and remotes that its owner has listed."""
+"""The requests that a worker accepts: the form of each field, and remotes that its owner has listed."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from prefect_dvc.workers.request import LISTED, REFS, HandoffError, StageRequest
 
 from .conftest import git, make_repository, stage
 
-ORDER = StageRequest(
+REQUEST = StageRequest(
     stage="g",
     key="0" * 64,
     inputs={"cmd": "python stage.py"},
@@ -25,9 +25,9 @@ ORDER = StageRequest(
 )
 
 
-def test_an_order_is_read() -> None:
-    assert read_request(asdict(ORDER)) == ORDER
-    assert read_request(asdict(replace(ORDER, stage="component_focus@minilm-l3-sick+labels-0.2"))).stage.startswith(
+def test_a_request_is_read() -> None:
+    assert read_request(asdict(REQUEST)) == REQUEST
+    assert read_request(asdict(replace(REQUEST, stage="component_focus@minilm-l3-sick+labels-0.2"))).stage.startswith(
         "comp"
     )
 
@@ -61,12 +61,12 @@ def test_an_order_is_read() -> None:
 )
 def test_a_field_of_another_form_is_refused(field: str, value: Any) -> None:
     with pytest.raises(HandoffError, match=rf"The request's {field} (is|are) .*; (it|they) must be ") as raised:
-        read_request(asdict(ORDER) | {field: value})
+        read_request(asdict(REQUEST) | {field: value})
     assert repr(value) in str(raised.value)
 
 
 def test_fields_are_complete() -> None:
-    fields = asdict(ORDER)
+    fields = asdict(REQUEST)
     with pytest.raises(HandoffError, match="has the unknown shell"):
         read_request(fields | {"shell": "x"})
     del fields["key"]
@@ -86,10 +86,10 @@ def test_code_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
     """By name, by address, and by another path of the same directory; else only after the owner has listed it."""
     workspace = str(tmp_path / "workspace")
     (tmp_path / "link").symlink_to(workspace)
-    assert code_remote(ORDER, clone) == "origin"
-    assert code_remote(replace(ORDER, code=workspace), clone) == workspace
-    assert code_remote(replace(ORDER, code=str(tmp_path / "link")), clone) == workspace
-    other = replace(ORDER, code="https://git.example.org/other.git")
+    assert code_remote(REQUEST, clone) == "origin"
+    assert code_remote(replace(REQUEST, code=workspace), clone) == workspace
+    assert code_remote(replace(REQUEST, code=str(tmp_path / "link")), clone) == workspace
+    other = replace(REQUEST, code="https://git.example.org/other.git")
     with pytest.raises(
         HandoffError,
         match=r"code would come from 'https://git.example.org/other.git', which is not on this worker's list",
@@ -100,21 +100,21 @@ def test_code_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch
     monkeypatch.delenv(LISTED)
     git(clone, "remote", "add", "other", other.code)
     assert code_remote(other, clone) == other.code
-    assert code_remote(replace(ORDER, code="other"), clone) == "other"
+    assert code_remote(replace(REQUEST, code="other"), clone) == "other"
 
 
 def test_the_clone_itself_is_not_listed(clone: Path) -> None:
     """Neither by a relative path, which git would accept, nor by an option, nor by a command."""
     for code in (".", "..", "../workspace", "--upload-pack=touch /tmp/x", "ext::sh -c touch% /tmp/x", "-"):
         with pytest.raises(HandoffError, match=r"not on this worker's list; the list has origin, .*If you trust it"):
-            code_remote(replace(ORDER, code=code), clone)
+            code_remote(replace(REQUEST, code=code), clone)
 
 
 def test_data_comes_from_listed_remotes(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert data_remote(ORDER, clone) is None
+    assert data_remote(REQUEST, clone) is None
     cache = str(tmp_path / "workspace/.dvc/cache")
-    assert data_remote(replace(ORDER, remote=cache), clone) == cache
-    other = replace(ORDER, remote=str(tmp_path / "elsewhere"))
+    assert data_remote(replace(REQUEST, remote=cache), clone) == cache
+    other = replace(REQUEST, remote=str(tmp_path / "elsewhere"))
     with pytest.raises(
         HandoffError,
         match=r"data would come from '.*/elsewhere', which is not on this worker's list.*dvc --cd .* remote add",

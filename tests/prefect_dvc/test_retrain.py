@@ -154,8 +154,9 @@ def test_the_data_remote_is_gone(models: Path, tmp_path: Path) -> None:
     assert promoted(models, CHANNEL) is None
     assert git(models, "branch", "--list", "promoted") == ""
     (tmp_path / "store").unlink()
-    remedy = str(caught.value).rpartition("python -m ")[2].split()
-    done = subprocess.run([sys.executable, "-m", *remedy], cwd=models, capture_output=True, text=True, check=False)
+    remedy = str(caught.value).rpartition("prefect-dvc ")[2].split()
+    command = [sys.executable, "-m", "prefect_dvc.cli", *remedy]
+    done = subprocess.run(command, cwd=models, capture_output=True, text=True, check=False)
     assert done.stdout == "student at production: v0.0.1\n", done.stderr
 
 
