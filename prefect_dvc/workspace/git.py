@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def ignored(root: Path) -> list[str]:
 
 def repositories_inside(root: Path) -> list[str]:
     """Return the repositories in a workspace that git does not track, as `git clone` within it makes them."""
-    found = paths(git(root, "ls-files", "--others", "--exclude-standard", "--directory", "-z"))
+    found = paths(git(root, "ls-files", "--others", "--exclude-standard", "-z"))
     return [path.rstrip("/") for path in found if path.endswith("/") and (root / path / ".git").exists()]
 
 
@@ -84,13 +83,3 @@ def has_content(root: Path, file: Path) -> bool:
 def changed(root: Path, before: str, after: str) -> set[str]:
     """Return the paths that differ between two commits; of a renamed file, both."""
     return set(paths(git(root, "diff", "--name-only", "--no-renames", "-z", END, before, after)))
-
-
-def without(root: Path, places: Iterable[str]) -> list[str]:
-    """Return the pathspecs of everything but these paths; `git add` refuses to leave out what it ignores anyway."""
-    given = list(places)
-    try:
-        hidden = set(paths(git(root, "check-ignore", "-z", "--stdin", given="\0".join(given)))) if given else set()
-    except WorkspaceError:  # its status if it ignores none
-        hidden = set()
-    return [".", *(f":(exclude,literal){path}" for path in given if path not in hidden)]

@@ -3,7 +3,7 @@
 import errno
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from prefect_dvc.workspace.git import (
     git,
     repositories_inside,
     special_entries,
-    without,
 )
 
 
@@ -25,7 +24,7 @@ def snapshot(root: Path) -> str:
     refuse_read_only(root)
     with dvc_at_rest(root):
         own = root / git(root, "rev-parse", "--git-path", "index")
-        tree = _tree(root, repositories_inside(root), own)
+        tree = _tree(root, own=own)
     return git(root, "rev-parse", "--verify", "HEAD") if tree == head else commit(root, tree, "Uncommitted changes")
 
 
@@ -35,9 +34,8 @@ def commit_of_run(root: Path, directory: Path, message: str, outputs: Iterable[s
     They, repositories inside, submodules, and links that lead out of the repository are those of its HEAD.
     """
     entries = special_entries(directory, "HEAD")
-    foreign = [*outputs, *repositories_inside(root)]
-    foreign += [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
-    return commit(directory, _tree(directory, foreign), message)
+    special = [path for path, mode in entries.items() if mode == REPOSITORY or _leads_out(directory, path)]
+    return commit(directory, _tree(directory, [*outputs, *special, *repositories_inside(root)]), message)
 
 
 def _leads_out(directory: Path, path: str) -> bool:
@@ -74,8 +72,8 @@ def dvc_at_rest(root: Path) -> Iterator[None]:
         yield
 
 
-def _tree(root: Path, foreign: list[str], own: Path | None = None) -> str:
-    """Write a tree of the files that git tracks or would add; `foreign` ones stay as they are in HEAD.
+def _tree(root: Path, unchanged: Sequence[str] = (), own: Path | None = None) -> str:
+    """Write a tree of the files that git tracks or would add; those below `unchanged` are as in HEAD.
 
     With `own`, a copy of that index takes the changes, so that files that were added by force are in it.
     """
@@ -85,8 +83,12 @@ def _tree(root: Path, foreign: list[str], own: Path | None = None) -> str:
             shutil.copy2(own, index)  # with its own time, or git would not look again at files that are as old
         else:
             git(root, "read-tree", "HEAD", GIT_INDEX_FILE=str(index))
-        add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
-        git(root, *add, given="\0".join(without(root, foreign)), GIT_INDEX_FILE=str(index))
+        listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
+        nested = [f":(exclude,literal){path}" for path in repositories_inside(root)]  # git cannot add an empty one
+        git(root, "add", "--all", *listed, given="\0".join([".", *nested]), GIT_INDEX_FILE=str(index))
+        if unchanged:
+            own_names = {"GIT_INDEX_FILE": str(index), "GIT_LITERAL_PATHSPECS": "1"}
+            git(root, "reset", "--quiet", "HEAD", *listed, given="\0".join(unchanged), **own_names)
         return git(root, "write-tree", GIT_INDEX_FILE=str(index))
 
 

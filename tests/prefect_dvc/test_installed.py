@@ -62,7 +62,7 @@ class Environment:
 
     def __init__(self, place: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True)
-        self.python = str(place / "venv/bin/python")
+        self.python, self.command = str(place / "venv/bin/python"), str(place / "venv/bin/prefect-dvc")
         packages = sysconfig.get_path("purelib")
         where = [self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
         site = Path(subprocess.check_output(where, text=True).strip())
@@ -77,9 +77,9 @@ class Environment:
         self.variables |= {"PATH": tools, "DVC_NO_ANALYTICS": "1", "DO_NOT_TRACK": "1"}
         self.home = place
 
-    def run(self, directory: Path, module: str, *options: str) -> str:
+    def run(self, directory: Path, *words: str) -> str:
         done = subprocess.run(
-            [self.python, "-m", module, *options],
+            [self.command, *words],
             cwd=directory,
             env=self.variables,
             capture_output=True,
@@ -91,10 +91,10 @@ class Environment:
         return done.stdout + done.stderr
 
     @contextmanager
-    def started(self, directory: Path, module: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-        with (self.home / f"{module}.log").open("wb") as log:
+    def started(self, directory: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+        with (self.home / f"{words[0]}.log").open("wb") as log:
             process = subprocess.Popen(
-                [self.python, "-m", module, *options],
+                [self.command, *words],
                 cwd=directory,
                 env=self.variables,
                 stdout=log,
@@ -139,7 +139,7 @@ def test_pipeline_handoff_and_retraining(environment: Environment, scratch: Path
         subprocess.run([environment.python, "-c", program], cwd=scratch, env=environment.variables, check=True)
     with server(environment) as address:
         environment.variables |= address
-        assert environment.run(scratch, "prefect_dvc.server.deploy").split() == [
+        assert environment.run(scratch, "deploy").split() == [
             "gpu-stage/gpu-stage",
             "pipeline/pipeline",
             "retrain/retrain",
@@ -157,7 +157,7 @@ def server(environment: Environment) -> Iterator[dict[str, str]]:
     served = Server(home)  # for the health check alone
     served.port, served.api = port, f"http://127.0.0.1:{port}/api"
     make_database(home)
-    with environment.started(Path("/"), "prefect_dvc.server.serve", "--no-link", "--port", str(port)) as process:
+    with environment.started(Path("/"), "serve", "--no-link", "--port", str(port)) as process:
         wait_until(served.answers, "the server answers", process, SERVER_PAUSE)
         yield {
             "PREFECT_API_URL": served.api,
@@ -172,10 +172,10 @@ def hand_off(environment: Environment, scratch: Path) -> None:
     clone = clone_of(scratch)
     environment.variables["PREFECT_DVC_RESOURCES"] = "gpu: 1"
     with ExitStack() as stack:
-        stack.enter_context(environment.started(clone, "prefect_dvc.gpu_stage"))
-        log = environment.home / "prefect_dvc.gpu_stage.log"
+        stack.enter_context(environment.started(clone, "worker"))
+        log = environment.home / "worker.log"
         wait_until(lambda: "started!" in log.read_text(encoding="utf-8"), "the worker is online", pause=SERVER_PAUSE)
-        told = environment.run(scratch, "prefect_dvc.pipeline", "--profile", "slow", "--gpu", "require", "--apply")
+        told = environment.run(scratch, "run", "--profile", "slow", "--gpu", "require", "--apply")
     assert "Ran on GPU worker: train" in told
     assert (scratch / "net.txt").read_text(encoding="utf-8") == "red green blue 0.25"
     assert Path((scratch / "place.txt").read_text(encoding="utf-8")).is_relative_to(clone)
@@ -186,9 +186,9 @@ def retrain(environment: Environment, scratch: Path, tmp_path: Path) -> None:
     """A first model and a worse one; the figures are nested, and no benchmark is described."""
     del environment.variables["PREFECT_API_URL"]  # the flow is deployed; as a run of it each would take 5 s more
     for rate, end in (("0.2", "# Promoted"), ("0.4", "# Not promoted")):
-        assert end in environment.run(scratch, "prefect_dvc.retrain", "--set", f"train.rate={rate}", "--gpu", "local")
+        assert end in environment.run(scratch, "retrain", "--set", f"train.rate={rate}", "--gpu", "local")
     get = ["artifacts", "get", str(scratch), "net", "--stage", "production", "--out", str(tmp_path / "net")]
-    environment.run(tmp_path, "dvc", *get)
+    subprocess.run([environment.python, "-m", "dvc", *get], cwd=tmp_path, env=environment.variables, check=True)
     assert (tmp_path / "net").read_text(encoding="utf-8") == "red green blue 0.2"
     told = yaml.safe_load(git(scratch, "show", "promoted:figures.json"))
     assert told == {"test": {"accuracy": 0.8}}
