@@ -411,3 +411,47 @@ def test_all_other_commands_leave_the_workspace_as_it_is(tmp_path: Path) -> None
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=LIMIT)
         assert done.returncode == 0, done.stdout + done.stderr
         assert state() == before, words
+
+
+def test_a_run_after_a_failed_dvc_repro(tmp_path: Path) -> None:
+    """regression: DVC takes its lines out of .gitignore again, so the snapshot had the output, and DVC refused it."""
+    stages = {
+        "a": {"cmd": "echo 1 > a", "outs": ["a"], "always_changed": True},
+        "b": {"cmd": "cat a p > b", "deps": ["a", "p"], "outs": ["b"]},
+    }
+    root = new(tmp_path / "workspace", stages)
+    commit(root)
+    with pytest.raises(subprocess.CalledProcessError):
+        dvc_("repro", cwd=root)
+    write(root / "p", "1\n")
+    same_as_repro(root)
+
+
+def test_a_file_in_the_place_of_an_output(tmp_path: Path) -> None:
+    """fault 46: of a stage that is not in the run it stays; of one that is, it is named."""
+    stages = {name: {"cmd": f"echo 1 > {name}", "outs": [name]} for name in "ab"}
+    root = new(tmp_path / "workspace", stages)
+    commit(root)
+    write(root / "b", "mine\n")
+    assert pipeline(root, "--target", "a", "--apply").returncode == 0
+    done = pipeline(root, "--apply")
+    assert done.returncode == 1
+    assert "neither DVC's cache nor git has a copy: b." in done.stderr
+    assert (root / "b").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_repositories_inside_and_links_in_data(tmp_path: Path) -> None:
+    """fault 47: git cannot add a repository without a commit, and DVC sees no link to a directory within its data."""
+    command = "cat in/notes/x d/b/c > a.txt"
+    stages = {"a": {"cmd": command, "deps": ["in/notes", "d"], "outs": ["a.txt"]}}
+    root = new(tmp_path / "workspace", stages, d__a="1\n", d__b__c="2\n")
+    dvc_("add", "--quiet", "d", cwd=root)
+    commit(root)
+    write(root / "in/notes/x", "x\n")
+    git(root / "in/notes", "init", "--quiet")
+    (root / "d/b").rename(tmp_path / "far")
+    (root / "d/b").symlink_to(tmp_path / "far")
+    done = pipeline(root, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert (root / "a.txt").read_text(encoding="utf-8") == "x\n2\n"
+    assert "didn't change, skipping" in dvc_("repro", cwd=root)
