@@ -415,7 +415,7 @@ def test_all_other_commands_leave_the_workspace_as_it_is(tmp_path: Path) -> None
 
 def test_a_run_after_a_failed_dvc_repro(tmp_path: Path) -> None:
     """regression: DVC takes its lines out of .gitignore again, so the snapshot had the output, and DVC refused it."""
-    stages = {
+    stages: Stages = {
         "a": {"cmd": "echo 1 > a", "outs": ["a"], "always_changed": True},
         "b": {"cmd": "cat a p > b", "deps": ["a", "p"], "outs": ["b"]},
     }

@@ -1,0 +1,94 @@
+"""DVC and prefect-dvc in forked children of the tests: as commands, but nothing has to be imported again."""
+
+import os
+import re
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import dvc.cli
+
+from prefect_dvc import cli
+
+
+@dataclass(frozen=True)
+class Done:
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def dvc_command(root: Path, *words: str, **environment: str) -> Done:
+    return _in_child(root, lambda: dvc.cli.main(list(words)), environment)
+
+
+def prefect_dvc(root: Path, *words: str) -> Done:
+    def act() -> None:
+        sys.argv = ["prefect-dvc", *words]
+        cli.main()
+
+    return _in_child(root, act, {})
+
+
+def import_all(root: Path) -> None:
+    """Import what DVC and prefect-dvc import to bring the repository `root` up to date."""
+    names = re.compile(r"[\w.]+")
+
+    def act() -> None:
+        sys.argv = ["prefect-dvc", "run", "--apply"]
+        cli.main()
+        dvc.cli.main(["repro"])
+        print(*sys.modules, sep="\n")
+
+    done = _in_child(root, act, {})
+    assert done.status == 0, done.err
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in filter(names.fullmatch, done.out.splitlines()):
+            with suppress(ImportError, ValueError):
+                import_module(name)
+
+
+def _in_child(root: Path, act: Callable[[], Any], environment: dict[str, str]) -> Done:
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        if not (child := os.fork()):
+            status = 1
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+                os.chdir(root)
+                os.environ.update(environment)
+                warnings.simplefilter("ignore")
+                status = _status(act)
+            finally:
+                with suppress(OSError):
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        return Done(status, out.read(), err.read())
+
+
+def _status(act: Callable[[], Any]) -> int:
+    """Do this, and return the status with which Python would end."""
+    try:
+        return int(act() or 0)
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1

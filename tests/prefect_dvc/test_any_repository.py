@@ -1,0 +1,249 @@
+"""Any repository: a run does what `dvc repro` does in a copy of it, and nothing of the user's is lost.
+
+    case ──build──> workspace ──copy──> `dvc repro`     the reference
+                        └─────────────> prefect-dvc     the same bytes; or one reason, and nothing has changed
+
+GRAPH_EXAMPLES is the number of repositories.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, event, given, note, settings
+
+from .conftest import git
+from .forked import Done, dvc_command, prefect_dvc
+from .repositories import GITCONFIG, Case, Tree, build, cached, cases, copy, edit, make_template, of_git, tree
+
+EXAMPLES = int(os.environ.get("GRAPH_EXAMPLES", "25"))
+WRITTEN = re.compile(r"(.*/)?(dvc\.lock|\.gitignore)|.*\.dvc|params\.yaml")  # by DVC, or by --set
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory with an empty workspace, and what lies around it; git and DVC have no settings of the machine."""
+    base = tmp_path_factory.mktemp("template")
+    (base / ".gitconfig").write_text(GITCONFIG, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PREFECT_API_URL", raising=False)
+        for name in ("HOME", "DVC_SITE_CACHE_DIR", "DVC_GLOBAL_CONFIG_DIR", "DVC_SYSTEM_CONFIG_DIR"):
+            patch.setenv(name, str(base))
+        for name in ("GIT_CONFIG_NOSYSTEM", "DVC_NO_ANALYTICS"):
+            patch.setenv(name, "1")
+        make_template(base / "world")
+        yield base
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A case, before and after its command, and the reference."""
+
+    case: Case
+    base: Path
+    past: Tree  # after the user's last run
+    before: Tree
+    outside: Tree  # what lies around the workspace
+    git_before: dict[str, str]
+    git_reference: dict[str, str]
+    expected: Done  # of `dvc repro`
+    done: Done
+    run: Path | None  # the run's own directory
+    names: list[str]  # of the stages of the run, as its summary says; none if it failed, or with --here
+    meanwhile: set[str]  # paths that the user has changed between the run and `apply NAME`
+
+    @property
+    def root(self) -> Path:
+        return self.base / "world/workspace"
+
+    @property
+    def reference(self) -> Path:
+        return self.base / "reference/workspace"
+
+    @property
+    def outs(self) -> list[str]:
+        return list(self.case.outs().values())
+
+    def is_saved(self, content: bytes) -> bool:
+        """Whether DVC's cache or git has it."""
+        name = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        with suppress(subprocess.CalledProcessError):
+            git(self.root, "cat-file", "-e", name)
+            return True
+        return cached(self.root, content).exists()
+
+
+def see(case: Case, template: Path, base: Path) -> Seen:
+    """Build a case; run `dvc repro` in a copy of it that stands in its place, and then the command of prefect-dvc."""
+    world, root = base / "world", base / "world/workspace"
+    past = build(case, template / "world", world)
+    before, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
+    copy(world, base / "copy")
+    world.rename(base / "away")  # absolute links, and paths in git's files, lead to `world`
+    (base / "copy").rename(world)
+    expected = _reproduce(case, root, base / "site")
+    git_reference = of_git(root)
+    world.rename(base / "reference")
+    (base / "away").rename(world)
+    runs, meanwhile = root / ".dvc/tmp/runs", set[str]()
+    known = set(runs.glob("2*.lock"))
+    done = prefect_dvc(root, *case.words())
+    names = _summary(done.out) if done.status == 0 and not case.here else []
+    run = next((lock.with_suffix("") for lock in runs.glob("2*.lock") if lock not in known), None)
+    if case.mode == "later" and done.status == 0 and run is not None:
+        edit(case.meanwhile, root)
+        now, outside, git_before = tree(root), tree(world / "outside"), of_git(root)
+        meanwhile = {path for path in now.keys() | before.keys() if now.get(path) != before.get(path)}
+        before, done = now, prefect_dvc(root, "apply", run.name)
+    return Seen(case, base, past, before, outside, git_before, git_reference, expected, done, run, names, meanwhile)
+
+
+def _reproduce(case: Case, root: Path, site: Path) -> Done:
+    if case.set:
+        text = (root / "params.yaml").read_text(encoding="utf-8")
+        (root / "params.yaml").write_text(re.sub("k: .*", "k: 7", text), encoding="utf-8")
+    words = ["repro", case.target or "--all-pipelines", *["--force"] * case.force]
+    return dvc_command(root, *words, DVC_SITE_CACHE_DIR=str(site))
+
+
+def _summary(text: str) -> list[str]:
+    """The names in the last line of a run, such as `Cached: a; Ran: b, c`."""
+    parts = re.findall(r"[A-Z][A-Za-z ]+: (.*?)(?:; |$)", text.strip().splitlines()[-1])
+    return [name for part in parts for name in part.split(", ")]
+
+
+# What a run refuses, and `dvc repro` does not
+
+
+def _is_outside(seen: Seen) -> bool:
+    """The directory of a run lies elsewhere, so a relative path out of the repository would be another."""
+    return not seen.case.here and "lies outside of the repository" in seen.done.err
+
+
+def _is_unsaved(seen: Seen) -> bool:
+    """`dvc repro` overwrites a file that neither DVC's cache nor git has; --apply does not."""
+    after = tree(seen.reference)
+    return "neither DVC's cache nor git has a copy" in seen.done.err and any(
+        entry != after.get(path) and _within(path, seen.outs) and not seen.is_saved(entry[1])
+        for path, entry in seen.before.items()
+    )
+
+
+def _is_ignored(seen: Seen) -> bool:
+    """A run keeps its parameters in git."""
+    return seen.case.set and seen.case.ignored_params and "git ignores params.yaml" in seen.done.err
+
+
+def _is_late(seen: Seen) -> bool:
+    """What the user has done since the run began is not overwritten."""
+    return bool(seen.meanwhile) and "has changed" in seen.done.err
+
+
+# What `dvc repro` refuses, and a run does not
+
+
+def _is_checked_out(seen: Seen) -> bool:
+    """In a fresh clone the data of .dvc files is only in the cache, and a run takes it from there."""
+    return "missing data 'source'" in seen.expected.err and not seen.case.here
+
+
+REFUSED = (_is_outside, _is_unsaved, _is_ignored, _is_late)
+ALLOWED = (_is_checked_out,)
+
+
+def problems(seen: Seen) -> list[str]:
+    """Everything that is wrong."""
+    case, done, after = seen.case, seen.done, tree(seen.root)
+    writes = done.status == 0 and case.mode != "only"
+    outside = tree(seen.reference.parent / "outside") if case.here else seen.outside
+    index = seen.git_reference if writes and case.autostage and not seen.meanwhile else seen.git_before
+    found = changes("outside", outside, tree(seen.root.parent / "outside"))
+    found += changes("git", index, of_git(seen.root))
+    if done.status and not case.here:
+        found += changes("refused, but", seen.before, after)
+    if done.status and (done.status != 1 or not done.err.startswith("prefect-dvc ") or "Traceback" in done.err):
+        found.append("it gives no reason")
+    if bool(done.status) != bool(seen.expected.status):
+        if not any(limit(seen) for limit in (REFUSED if done.status else ALLOWED)):
+            found.append("one refuses, the other does not")
+    elif writes:
+        found += _of_applied(seen, after)
+    elif not done.status:
+        found += changes("not applied, but", seen.before, after)
+    if not found and not done.status and not seen.expected.status and seen.run is not None:
+        found += _of_directory(seen, seen.run)
+    return found
+
+
+def changes(what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Every difference, in a line."""
+    paths = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return [f"{what}: {path}: {before.get(path)} -> {after.get(path)}" for path in paths]
+
+
+def _of_applied(seen: Seen, after: Tree) -> list[str]:
+    """What is wrong in the workspace: it is as after `dvc repro`, but for files beside outputs, and links."""
+    here, reference = seen.case.here, tree(seen.reference)
+    links = [out for out in seen.outs if seen.before.get(out, ("",))[0] == "link" and not here]
+    but = {path for path in {*reference, *after} if _within(path, links)} | seen.meanwhile
+    for path, entry in seen.before.items():
+        if _within(path, seen.outs) and path not in reference and after.get(path) == entry and not here:
+            but.add(path)
+    found = changes("dvc repro", _files(reference, but), _files(after, but))
+    return found if here else found + _lost(seen, after)
+
+
+def _lost(seen: Seen, after: Tree) -> list[str]:
+    """The user's files that are gone: all but outputs, and outputs that nobody else has."""
+    uncached = [out for stage in seen.case.stages if stage.cache for out in stage.names.values()]
+    found = []
+    for path, entry in seen.before.items():
+        if after.get(path) != entry and entry[0] in ("file", "program"):
+            noted = seen.past.get(path) == entry and _within(path, uncached)
+            output = _within(path, seen.outs) and (noted or seen.is_saved(entry[1]))
+            if not output and not WRITTEN.fullmatch(path):
+                found.append(f"lost: {path}: {entry}")
+    return found
+
+
+def _of_directory(seen: Seen, run: Path) -> list[str]:
+    """What is wrong in the run's own directory: the outputs of its stages, and dvc.lock."""
+    places = [out for name, out in seen.case.outs().items() if name in seen.names] + ["dvc.lock", "sub/dvc.lock"]
+    reference, there = (
+        {path: entry for path, entry in _files(tree(root), set()).items() if _within(path, places)}
+        for root in (seen.reference, run)
+    )
+    return changes("the run's own directory", reference, there)
+
+
+def _within(path: str, places: Iterable[str]) -> bool:
+    return any(f"{path}/".startswith(f"{place}/") for place in places)
+
+
+def _files(found: Tree, but: set[str]) -> Tree:
+    return {path: entry for path, entry in found.items() if entry[0] != "folder" and path not in but}
+
+
+@given(case=cases())
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=False,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_any_repository(case: Case, template: Path) -> None:
+    """faults 46, 47: the bytes of `dvc repro`, or a reason; nothing of the user's is lost."""
+    with tempfile.TemporaryDirectory(dir=template) as base:
+        seen = see(case, template, Path(base))
+        event(f"{case.mode}: {'refused' if seen.done.status else 'done'}")
+        note(f"dvc repro: {seen.expected}\nprefect-dvc: {seen.done}")
+        assert not problems(seen)
