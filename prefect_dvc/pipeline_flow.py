@@ -4,6 +4,7 @@ DVC decides what has to run; Prefect runs it, side by side, and shows it. The st
 Pulled, Ran. `prefect-dvc run` runs this flow if there is a server.
 """
 
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -101,8 +102,10 @@ def label(*tags: str) -> None:
 def run_as_tasks(run: Run) -> None:
     """Run each stage as a task of the calling flow; then publish the run's artifacts. Raises PipelineError."""
     futures: dict[str, Any] = {}
-    for stage in run.stages:
-        upstream = [futures[name] for name in stage.upstream]
+    by_name = {stage.name: stage for stage in run.stages}
+    for name in TopologicalSorter({stage.name: stage.upstream for stage in run.stages}).static_order():
+        stage = by_name[name]
+        upstream = [futures[each] for each in stage.upstream]
         quoted: Any = quote(run)  # Prefect would walk through it in search of futures
         futures[stage.name] = stage_task.submit(quoted, stage, stage.name, wait_for=upstream, return_state=False)
     try:

@@ -61,8 +61,14 @@ def read_graph(repo: Repo, target: str | None = None) -> list[Stage]:
         if not wanted:
             raise GraphError(_unknown(target, sorted(names.values())))
         graph = graph.subgraph(set(wanted).union(*(nx.descendants(graph, node) for node in wanted)))
+    reads = repo.index.graph  # a frozen stage is not run while the files that it names are being written
     return [
-        Stage(names[node], tuple(sorted(names[up] for up in graph.successors(node))), _needs(node), _outs(repo, node))
+        Stage(
+            names[node],
+            tuple(sorted(names[up] for up in reads.successors(node) if up in graph)),
+            _needs(node),
+            _outs(repo, node),
+        )
         for node in dvc_private.in_order(graph)
     ]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from dvc.repo import Repo
 
 from prefect_dvc.execution.graph import GraphError, Stage, read_graph, targets
@@ -129,3 +130,14 @@ def test_a_graph_without_stages(text: str, tmp_path: Path) -> None:
         assert targets(tmp_path) == []
     except GraphError as error:
         assert "is not YAML" in str(error)
+
+
+def test_a_frozen_stage_beside_its_upstream(chain: Path) -> None:
+    """regression: it read what another stage was writing just then, and DVC refused it."""
+    assert pipeline(chain, "--apply").returncode == 0
+    graph = yaml.safe_load((chain / "dvc.yaml").read_text(encoding="utf-8"))
+    graph["stages"]["b"]["frozen"] = True
+    write_yaml(chain / "dvc.yaml", graph)
+    set_param(chain, "a", value=2)
+    done = pipeline(chain)
+    assert done.stdout.splitlines()[-1] == "Cached: b; Ran: a, c, d", done.stderr
