@@ -80,8 +80,10 @@ def untrack_outputs(repo: Repo, root: Path) -> list[str]:
     own = set(paths(git(root, "ls-files", "-z")))
     here = set(paths(git(Path(repo.root_dir), "ls-files", "-z"))) - own
     if found := sorted(file for file in here if any(f"{file}/".startswith(f"{path}/") for path in cached)):
-        remove = ["rm", "--cached", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"]
-        git(Path(repo.root_dir), *remove, given="\0".join(found), GIT_LITERAL_PATHSPECS="1")
+        listed = ["--pathspec-from-file=-", "--pathspec-file-nul"]
+        git(
+            Path(repo.root_dir), "rm", "--cached", "--quiet", *listed, given="\0".join(found), GIT_LITERAL_PATHSPECS="1"
+        )
     return cached
 
 
@@ -152,9 +154,9 @@ def _restore(root: Path, revision: str, files: Sequence[str], *, stage: bool) ->
     """Write files of a commit; with `stage` (core.autostage), add those to the index that DVC would."""
     own = [file for file in files if Path(file).name in (".gitignore", "dvc.lock") or file.endswith(".dvc")]
     for where, wanted in (("--worktree", files), ("--staged", own if stage else [])):
-        command = ["restore", f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
+        listed = [f"--source={revision}", where, "--pathspec-from-file=-", "--pathspec-file-nul"]
         if wanted:
-            git(root, *command, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
+            git(root, "restore", *listed, given="\0".join(wanted), GIT_LITERAL_PATHSPECS="1")
 
 
 def _refuse_changed(root: Path, name: str, files: set[str], before: str, after: str) -> None:

@@ -53,7 +53,7 @@ def paths(output: str) -> list[str]:
 
 def special_entries(root: Path, revision: str) -> dict[str, str]:
     """Return the symbolic links and the submodules of a commit: their modes by path."""
-    rows = (row.split("\t", 1) for row in paths(git(root, "ls-tree", "-r", "-z", revision)))
+    rows = (row.split("\t", 1) for row in paths(git(root, "ls-tree", "-r", "-z", END, revision)))
     modes = {path: about.partition(" ")[0] for about, path in rows}
     return {path: mode for path, mode in modes.items() if mode in (LINK, REPOSITORY)}
 

@@ -13,6 +13,7 @@ the bytes of two files (Btrfs, XFS, APFS) do.
 """
 
 import fcntl
+import filecmp
 import os
 import re
 import shutil
@@ -27,7 +28,16 @@ from dvc.repo import Repo
 from prefect_dvc.dvc_private import is_remote_or_database
 from prefect_dvc.settings.graph_files import parameter_files
 from prefect_dvc.workspace.contents import contents, recorded
-from prefect_dvc.workspace.git import LINK, REPOSITORY, WorkspaceError, ignored, repositories_inside, special_entries
+from prefect_dvc.workspace.git import (
+    LINK,
+    REPOSITORY,
+    WorkspaceError,
+    git,
+    ignored,
+    paths,
+    repositories_inside,
+    special_entries,
+)
 
 SHARE_BYTES = 0x40049409  # ioctl FICLONE
 UPWARDS = re.compile(r"(?<![\w./~-])(?:\.\./)+[\w.@+-][^\s'\"`;|&<>()$*?]*")  # a word of a command, as ../data/in.csv
@@ -98,6 +108,7 @@ def bring_inputs(repo: Repo, stages: Sequence[Any], workspace: Repo, log: Log, *
     wanted = _wanted(stages, made, top, root)
     _bring_ignored(wanted, made, root, top, log)
     if edited:
+        _bring_converted(root, top)
         _bring_edited(stages, workspace, top, log)
     _make_places(stages, wanted, root, top)
     read = {path for node in stages for dep in _files(node.deps) if (path := _relative(dep, top)) is not None}
@@ -195,6 +206,20 @@ def _bring_ignored(wanted: set[str], made: set[str], root: Path, top: Path, log:
 def _skipped(root: Path, made: set[str]) -> Callable[[Path], bool]:
     """Return whether a file or directory of the workspace is not to be copied."""
     return lambda file: file.name == GIT or file == root / ".dvc" or file.relative_to(root).as_posix() in made
+
+
+def _bring_converted(root: Path, top: Path) -> None:
+    """Copy files that git has, but with other bytes: it converts line ends, filters, or was told not to look."""
+    hidden = {row[2:] for row in paths(git(root, "ls-files", "-v", "-z")) if row[0].islower() or row[0] == "S"}
+    set_by_run = set(paths(git(top, "diff", "--name-only", "-z", "HEAD")))  # files of parameters
+    for path in paths(git(top, "ls-files", "-z")):
+        source, target = root / path, top / path
+        links = source.is_symlink() or target.is_symlink()
+        if path in set_by_run or links or not source.is_file() or not target.is_file():
+            continue
+        same = source.stat().st_size == target.stat().st_size
+        if not same or (path in hidden and not filecmp.cmp(source, target, shallow=False)):
+            copy(root, source, target)
 
 
 def _bring_edited(stages: Sequence[Any], workspace: Repo, top: Path, log: Log) -> None:

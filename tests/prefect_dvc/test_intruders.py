@@ -370,10 +370,10 @@ def test_the_key_is_its_owners(tmp_path: Path) -> None:
     key = read_key(tmp_path / "home")
     assert stat.S_IMODE((tmp_path / "home" / KEY).stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "home").stat().st_mode) == 0o700
-    assert len(key) >= len("distillery:") + 43
+    assert len(key) >= len("prefect-dvc:") + 43
     assert read_key(tmp_path / "home") == key
     assert read_key(tmp_path / "other") != key
-    assert [file.name for file in (tmp_path / "home").iterdir()] == [KEY]
+    assert sorted(file.name for file in (tmp_path / "home").iterdir()) == [".gitignore", KEY]
 
 
 def _readable(path: Path) -> None:
