@@ -32,10 +32,11 @@ def main() -> None:
     if not words or words[0] in ("-h", "--help"):
         print(usage())
         return
-    if words[0] not in COMMANDS:
-        sys.exit(f"prefect-dvc: there is no command '{words[0]}'.\n{usage()}")
-    module, _ = COMMANDS[words[0]]
-    sys.argv = [sys.argv[0], *words] if words[0] in OF_PROMOTION else [f"{sys.argv[0]} {words[0]}", *words[1:]]
+    name = words[0]
+    if name not in COMMANDS:
+        sys.exit(f"prefect-dvc: there is no command '{name}'.\n{usage()}")
+    module, _ = COMMANDS[name]
+    sys.argv = [sys.argv[0], *words] if name in OF_PROMOTION else [f"{sys.argv[0]} {name}", *words[1:]]
     import_module(module).main()
 
 

@@ -225,7 +225,7 @@ def _retrain(root: Path, settings: RetrainSettings, run_stages: Callable[[Run], 
     why = "\n".join([verdict.reason, *(f"{name}: {value}" for name, value in changed.items() if value is not None)])
     version = promote(root, run.name, settings.channel, instead_of=before, why=why)
     reason = (
-        f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel)} rollback"
+        f"{version.name} is at {settings.channel.stage}. {verdict.reason} Back: {command(settings.channel, 'rollback')}"
     )
     return Verdict(Decision.PROMOTED, reason, verdict.details)
 
@@ -312,7 +312,7 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
     """Decide whether the model of a finished run may be promoted; `figures` are those of `before`, the promoted one."""
     place = f"Run {run.name}, files in {run.directory}"
     if all(outcome is Outcome.CACHED for outcome in run.outcomes.values()):
-        hint = "" if before else f" To promote the existing model: {command(settings.channel)} promote {run.name}"
+        hint = "" if before else f" To promote the existing model: {command(settings.channel, 'promote')} {run.name}"
         return Verdict(Decision.CACHED, f"All stages were up to date, so there is no new model.{hint}", place)
     try:
         same_model(run.root, model_hash(settings.channel.artifact, outputs(run.directory)), settings.channel)
@@ -328,7 +328,7 @@ def judge(run: Run, settings: RetrainSettings, before: Version | None, figures: 
     if not rows:
         problems = [f"No metric of {before.name} has a tolerance; name the metrics that count in `tolerances`."]
     if problems:
-        by_hand = f"To promote it anyway: {command(settings.channel)} promote {run.name}"
+        by_hand = f"To promote it anyway: {command(settings.channel, 'promote')} {run.name}"
         return Verdict(Decision.NOT_PROMOTED, " ".join([*problems, by_hand]), details)
     if lacking := lacking_gain(rows, registry.gains if settings.gains is None else settings.gains):
         return Verdict(Decision.NOT_PROMOTED, lacking, details)

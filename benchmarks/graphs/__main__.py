@@ -86,6 +86,8 @@ def run_all(options: argparse.Namespace) -> None:
         if (file.exists() and not options.again) or not (options.work / project.key / INFO).exists():
             return
         result = Comparison(project, settings).run()
+        if not settings.code.is_dir():  # it may go while this runs; Python then imports another engine without a word
+            raise ChildError(f"--code {settings.code} is not a directory: there is no result. Make the checkout again.")
         file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
         print(f"{project.key}: {result.verdict}", flush=True)
 

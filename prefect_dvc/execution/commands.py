@@ -67,10 +67,11 @@ class Commands:
         last: deque[str] = deque(maxlen=REMEMBERED)
 
         def read(output: IO[str]) -> None:
-            for line in output:
-                if line.strip():
-                    last.append(line.rstrip())
-                    log(line.rstrip())
+            with output:
+                for line in output:
+                    if line.strip():
+                        last.append(line.rstrip())
+                        log(line.rstrip())
 
         with self._started(command, place, environment) as process:
             assert process.stdout is not None

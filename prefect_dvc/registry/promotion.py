@@ -301,7 +301,7 @@ def same_model(root: Path, model: str, channel: Channel) -> Version | None:
             if (version.name, channel.stage) in once:
                 raise PromotionError(
                     f"The model is the same as that of {version.name}, which was at {channel.stage} and has been "
-                    f"replaced. To go back to it: {command(channel)} rollback --to {version.name}"
+                    f"replaced. To go back to it: {command(channel, 'rollback')} --to {version.name}"
                 )
             return version
     return None
@@ -411,7 +411,9 @@ def rollback(root: Path, channel: Channel, to: str | None = None) -> tuple[Versi
     fetch_registry(root, channel)
     stack = assigned(root, channel)
     if not stack:
-        raise PromotionError(f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel)} show")
+        raise PromotionError(
+            f"No version of '{channel.artifact}' is at {channel.stage}; see {command(channel, 'show')}"
+        )
     if to is None and len(stack) == 1:
         raise PromotionError(
             f"{stack[0].name} is the first version at {channel.stage}, so there is nothing to go back to."
@@ -441,12 +443,12 @@ def show(root: Path, channel: Channel) -> str:
     return "\n".join(lines) or f"No version of '{channel.artifact}' is registered."
 
 
-def command(channel: Channel) -> str:
-    """Return the start of a command line for this channel."""
+def command(channel: Channel, action: str) -> str:
+    """Return a command line for this channel: show, rollback or promote."""
     given = {"artifact": channel.artifact, "stage": channel.stage, "remote": channel.remote}
     usual = {"artifact": read_config(Path.cwd()).registry.artifact, "stage": Channel.stage, "remote": Channel.remote}
     changed = {name: value for name, value in given.items() if value != usual[name]}
-    return " ".join(["prefect-dvc", *(f"--{name} {value}" for name, value in changed.items())])
+    return " ".join(["prefect-dvc", action, *(f"--{name} {value}" for name, value in changed.items())])
 
 
 def channel_arguments(parser: argparse.ArgumentParser) -> None:
@@ -459,13 +461,14 @@ def channel_arguments(parser: argparse.ArgumentParser) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="prefect-dvc", description="The promoted model.")
-    channel_arguments(parser)
     actions = parser.add_subparsers(dest="action", required=True)
-    actions.add_parser("show", help="list the versions, and mark the one at the stage")
+    shown = actions.add_parser("show", help="list the versions, and mark the one at the stage")
     back = actions.add_parser("rollback", help="assign the previous version again")
     back.add_argument("--to", metavar="VERSION", help="the version to assign (default: the previous one)")
     by_hand = actions.add_parser("promote", help="promote a kept run without comparing it")
     by_hand.add_argument("run", help="its name: 20261121-153012-3fa2")
+    for action in (shown, back, by_hand):
+        channel_arguments(action)
     return parser.parse_args()
 
 

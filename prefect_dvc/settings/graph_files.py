@@ -16,6 +16,8 @@ SUFFIXES = (".yaml", ".yml", ".json", ".toml", ".py")  # of files of parameters
 
 def graph_files(root: Path) -> list[str]:
     """List the dvc.yaml files that git has or would add, by path from `root`, that of the root first."""
+    if not root.is_dir():
+        return []
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", GRAPH, f"**/{GRAPH}"]
     done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", errors="surrogateescape")
     found = {path for path in done.stdout.split("\0") if path and (root / path).is_file()}

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.graphs.__main__ import main
 from benchmarks.graphs.change import Change, choose
-from benchmarks.graphs.compare import outcomes
+from benchmarks.graphs.compare import Comparison, outcomes
 from benchmarks.graphs.graph import Dependency, Output, Stage
 from benchmarks.graphs.names import NamesError, Project, read_names
 from benchmarks.graphs.rewrite import rewritten
@@ -105,6 +105,22 @@ def test_it_tells_an_equal_engine_from_one_that_changes_an_output(
     printed = capsys.readouterr().out
     assert "| out/2.bin |" in printed
     assert "2 built: 1 same, 0 same but for the order" in printed
+
+
+def test_a_checkout_that_is_gone_gives_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """regression: the command imported the installed engine, and its results were taken for those of the checkout."""
+    (tmp_path / "names.txt").write_text("me/one\n", encoding="utf-8")
+    (tmp_path / "me+one").mkdir()
+    (tmp_path / "me+one/info.json").write_text(
+        '{"stages": [], "base": "", "features": "", "notes": [], "ignored": []}', encoding="utf-8"
+    )
+    monkeypatch.setattr(Comparison, "run", lambda comparison: comparison.result)
+    names = ["--names", str(tmp_path / "names.txt"), "--work", str(tmp_path)]
+    main(["run", *names, "--code", str(tmp_path / "gone")])
+    assert "gone is not a directory: there is no result" in capsys.readouterr().err
+    assert list((tmp_path / "results").iterdir()) == []
 
 
 def test_the_outcomes_in_an_engine_s_output() -> None:

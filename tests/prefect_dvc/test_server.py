@@ -32,12 +32,12 @@ from prefect import flow
 from prefect.events import emit_event
 from prefect_dvc.server.webhook import call_webhook
 from prefect_dvc.registry.promotion import Channel
-from prefect_dvc.retrain_flow import tell
+from prefect_dvc.retrain_flow import emit
 from prefect_dvc.retraining import Decision, RetrainSettings
 
 @flow
 def retrain():
-    tell(Decision.REFUSED, 'The "gate" says no.', RetrainSettings(Channel("student")))
+    emit(Decision.REFUSED, 'The "gate" says no.', RetrainSettings(Channel("student")))
 
 call_webhook("{url}")
 retrain()
@@ -88,7 +88,7 @@ def test_a_bad_parameter(server: Server, chain: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "pipeline: params.yaml has unknown keys: valeu"
+    assert done.stderr.splitlines()[-1] == "prefect-dvc run: params.yaml has unknown keys: valeu"
     assert "Traceback" not in done.stdout + done.stderr
     with server.client() as client:
         (run,) = (run for run in client.read_flow_runs() if run.name == "b, as it stands")
