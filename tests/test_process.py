@@ -13,8 +13,8 @@ from tests.workspace import ROOT
 
 PARENT = f"""
 import subprocess, sys, time
-from prefect_dvc.system.process import bound
-subprocess.Popen(bound([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
+from prefect_dvc.system.process import supervised
+subprocess.Popen(supervised([sys.executable, "-c", "import time; print(1, flush=True); time.sleep({FOREVER})"]))
 time.sleep({FOREVER})
 """
 
@@ -45,7 +45,7 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
-def test_a_bound_process_ends_with_who_started_it() -> None:
+def test_a_supervised_process_ends_with_who_started_it() -> None:
     """fault 5: SIGKILL of the parent, which cannot notify anyone; both hold the pipe's other end while they live."""
     with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None

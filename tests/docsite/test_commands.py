@@ -18,6 +18,7 @@ import yaml
 from dvc.cli.parser import get_main_parser
 
 from docsite.prose import pages
+from prefect_dvc.cli import COMMANDS
 from prefect_dvc.settings.flows_yaml import read_config
 from prefect_dvc.settings.resources import read_needs
 from sentence_distillery import cli, load
@@ -87,6 +88,8 @@ def test_every_command_is_known_with_its_options() -> None:
                 assert all((ROOT / each).exists() for each in paths), f"{page}: {words}"
             case ["python", "-m", module, *arguments]:
                 known_options(module, arguments, page)
+            case ["prefect-dvc", word, *arguments]:
+                known_options(COMMANDS[word][0], arguments, page)
             case ["python", script]:
                 assert script in ("collect.py", "search.py"), page  # of the tutorial, which has a test of its own
             case ["make", *goals]:
@@ -106,7 +109,11 @@ def known_options(module: str, arguments: list[str], page: str) -> None:
     found = find_spec(module)
     assert found is not None and found.origin is not None, f"{page}: {module}"
     options = {each.partition("=")[0] for each in arguments if each.startswith("--")}
-    source = "".join(path.read_text(encoding="utf-8") for path in Path(found.origin).parent.glob("*.py"))
+    folders = [
+        Path(found.origin).parent,
+        *[ROOT / "prefect_dvc"] * module.startswith("flows."),
+    ]  # which does their work
+    source = "".join(path.read_text(encoding="utf-8") for place in folders for path in place.rglob("*.py"))
     assert all(f'"{option}"' in source for option in options), f"{page}: {module} has no {options}"
 
 
