@@ -23,7 +23,7 @@ class Progress:
 
     def __init__(self, total: int, *, brief: bool = False) -> None:
         self.total, self.unchanged = total, 0
-        self._brief, self._width = brief, len(str(total))
+        self._brief, self._width = brief, max(2, len(str(total)))
         self._numbers: dict[str, int] = {}
         self._shown = set[str]()  # stages that have printed their own result
         self._lock = threading.Lock()

@@ -98,7 +98,7 @@ def test_unchanged(chain: Path) -> None:
     for damage in (lambda: (chain / "c.txt").unlink(), lambda: (chain / "c.txt").write_text("x\n", encoding="utf-8")):
         damage()
         done = pipeline(chain, "--here")
-        assert re.search(r"^\[\d/4\] c: Restored", done.stdout, re.MULTILINE)
+        assert re.search(r"^\[ \d/4\] c: Restored", done.stdout, re.MULTILINE)
         assert "3 of 4 stages were up to date." in done.stdout
         assert (chain / "c.txt").read_text(encoding="utf-8") == "a 1\nc 1\n"
     set_param(chain, "b", value=2)
