@@ -189,7 +189,8 @@ def test_the_life_of_an_odd_graph(odd: Path, tmp_path: Path) -> None:
 
 def targets_of_many(odd: Path) -> None:
     """A matrix by its own name, with other cells than before; a stage of another dvc.yaml."""
-    assert by_state(pipeline(odd, "--set", "langs=[fr]", "--target", "grid"))["Ran"] == ["grid@fr-0.5", "grid@fr-1"]
+    ran = by_state(pipeline(odd, "--set", "langs=[fr]", "--target", "grid"))["Ran"]
+    assert sorted(ran) == ["grid@fr-0.5", "grid@fr-1"]
     assert by_state(pipeline(odd, "--target", "other/dvc.yaml:below"))["Cached"][-1] == "other/dvc.yaml:below"
 
 
