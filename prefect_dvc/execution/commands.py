@@ -1,6 +1,10 @@
 """The commands of stages, as child processes that can all be ended at once."""
 
+import codecs
+import io
 import os
+import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -9,15 +13,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from prefect_dvc.execution.outcome import StageError
-from prefect_dvc.system.process import end_group, locks, supervised, without_git
+from prefect_dvc.system.process import end_group, kill_group, locks, supervised, without_git
 
 REMEMBERED = 20  # last lines of a command, for the error
-SECONDS_OF_OUTPUT = 1.0  # for the last lines of a command that has left a process behind, which holds its output open
+PIPE = 2**16  # bytes that a pipe holds: what a command may have printed last
+POLL_SECONDS = 0.05  # in which the end of a command is noticed whose output another process still holds open
 Log = Callable[[str], None]
-Process = subprocess.Popen[str]
+Process = subprocess.Popen[bytes]
 
 
 class Commands:
@@ -65,23 +69,11 @@ class Commands:
             TimeoutError: It was ended.
         """
         last: deque[str] = deque(maxlen=REMEMBERED)
-
-        def read(output: IO[str]) -> None:
-            with output:
-                for line in output:
-                    if line.strip():
-                        last.append(line.rstrip())
-                        log(line.rstrip())
-
         with self._started(command, place, environment) as process:
-            assert process.stdout is not None
-            reader = threading.Thread(target=read, args=(process.stdout,), daemon=True)
-            reader.start()
-            try:
-                process.wait(None if until is None else max(0.0, until - time.monotonic()))
-            except subprocess.TimeoutExpired as error:
-                raise TimeoutError from error
-            reader.join(SECONDS_OF_OUTPUT)
+            for line in _lines(process, until):
+                if line.strip():
+                    last.append(line.rstrip())
+                    log(line.rstrip())
         return process.returncode, list(last)
 
     @contextmanager
@@ -97,8 +89,7 @@ class Commands:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
+                bufsize=0,
                 start_new_session=True,
                 pass_fds=locks(),
             )
@@ -108,7 +99,43 @@ class Commands:
         finally:
             if process.poll() is None:
                 end_group(process)
+            elif process.returncode == -signal.SIGKILL:  # perhaps the supervisor alone
+                kill_group(process)
+            assert process.stdout is not None
+            process.stdout.close()
             self._processes.discard(process)
+
+
+def _lines(process: Process, until: float | None) -> Iterator[str]:
+    """Yield each line that a process prints until it ends; what it leaves in the background may print on.
+
+    Raises:
+        TimeoutError: It has not ended at the moment `until`.
+    """
+    assert process.stdout is not None
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
+    begun, after = "", 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while after < PIPE:
+            left = POLL_SECONDS if until is None else min(POLL_SECONDS, until - time.monotonic())
+            ended = process.poll() is not None
+            if not ended and left <= 0:
+                raise TimeoutError
+            if selector.select(0 if ended else left):
+                found = os.read(process.stdout.fileno(), PIPE)
+                after += len(found) if ended else 0
+                *lines, begun = (begun + decoder.decode(found)).split("\n")
+                yield from lines
+                if not found:
+                    break
+            elif ended:
+                break
+    yield begun + decoder.decode(b"", final=True)
+    try:
+        process.wait(None if until is None else max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError from error
 
 
 def own_tools(environment: Mapping[str, str]) -> dict[str, str]:

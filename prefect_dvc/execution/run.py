@@ -219,7 +219,7 @@ def new_name() -> str:
 
 @contextmanager
 def _refused() -> Iterator[None]:
-    """Turn every refusal of DVC before the first stage into one line."""
+    """Turn every error of DVC and of its libraries into one line."""
     try:
         yield
     except (GraphError, SettingsError, StageError, OSError):
@@ -254,11 +254,16 @@ def open_run(
     for name in prune(root):
         log(f"Removed the directory of the old run {name}.")
     committed, name = revision is not None, new_name()
-    with worktree(root, revision or snapshot(root), name) as directory, contextlib.chdir(directory):
-        configure(directory, profile, overrides, site)
-        remote = _usable_remote(directory, log)
-        config = {"core": {"remote": remote}}  # DVC would look for one that cannot be used in many places
-        with _refused(), Repo(str(directory), config=config, _wait_for_lock=True) as repo:
+    with (
+        worktree(root, revision or snapshot(root), name) as directory,
+        contextlib.chdir(directory),
+        contextlib.ExitStack() as stack,
+    ):
+        with _refused():
+            configure(directory, profile, overrides, site)
+            remote = _usable_remote(directory, log)
+            config = {"core": {"remote": remote}}  # DVC would look for one that cannot be used in many places
+            repo = stack.enter_context(Repo(str(directory), config=config, _wait_for_lock=True))
             with dvc_private.locked(repo):
                 stages = read_graph(repo, target)
                 check_words(repo, overrides)
@@ -269,11 +274,12 @@ def open_run(
                     _check_out(repo)
                     bring_inputs(repo, nodes(repo, stages), workspace, log, edited=not committed)
             work = Stages(repo, nodes(repo, stages), root, pulls=bool(remote), warn=log)
-            options: dict[str, Any] = {"remote": bool(remote), "force": force, "gpu": gpu, "hand_off": hand_off}
-            run = Run(root, directory, name, stages, work, cache_of(repo), Slots(parallel), **options)
-            try:
-                yield run
-            finally:
+        options: dict[str, Any] = {"remote": bool(remote), "force": force, "gpu": gpu, "hand_off": hand_off}
+        run = Run(root, directory, name, stages, work, cache_of(repo), Slots(parallel), **options)
+        try:
+            yield run
+        finally:
+            with _refused():
                 work.close()
                 keep(root, directory, name, noted_outputs(repo, run.outcomes, before), cached)
 
@@ -284,17 +290,20 @@ def open_in_place(
 ) -> Iterator[Run]:
     """Open a run in the workspace itself, as `dvc repro` does: it pulls nothing, and keeps no other files."""
     refuse_read_only(root)
-    with _alone_in(root, log), _refused(), Repo(str(root), _wait_for_lock=True) as repo:
-        if holder := dvc_private.lock_holder(root):
-            log(f"Waiting for {holder}, which holds DVC's lock.")
-        with dvc_private.locked(repo):
-            dvc_private.forget_own_files(repo)
-            stages = read_graph(repo, target)
-        work = Stages(repo, nodes(repo, stages), root, pulls=False, warn=log)
+    with _alone_in(root, log), contextlib.ExitStack() as stack:
+        with _refused():
+            repo = stack.enter_context(Repo(str(root), _wait_for_lock=True))
+            if holder := dvc_private.lock_holder(root):
+                log(f"Waiting for {holder}, which holds DVC's lock.")
+            with dvc_private.locked(repo):
+                dvc_private.forget_own_files(repo)
+                stages = read_graph(repo, target)
+            work = Stages(repo, nodes(repo, stages), root, pulls=False, warn=log)
         try:
             yield Run(root, root, new_name(), stages, work, cache_of(repo), Slots(parallel), force=force)
         finally:
-            work.close()
+            with _refused():
+                work.close()
 
 
 @contextmanager

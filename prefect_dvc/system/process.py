@@ -100,6 +100,11 @@ def end_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
     try:
         process.wait(SECONDS_TO_END + 5)
     except subprocess.TimeoutExpired:  # the supervisor itself is stopped
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process)
         process.wait()
+
+
+def kill_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a supervised command."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

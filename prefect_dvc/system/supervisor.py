@@ -10,8 +10,19 @@ import signal
 import sys
 import time
 
+if sys.platform == "linux":
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+else:
+
+    def prctl(option: int, value: int) -> int:
+        """Do nothing: other systems do not tell a process of its parent's end."""
+        return 0
+
+
 SECONDS_TO_END = 20.0  # for a command to remove its partial files before it is killed
-PR_SET_PDEATHSIG = 1  # prctl(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 POLL_SECONDS = 0.02
 
 
@@ -20,33 +31,42 @@ def supervise(parent: int, command: list[str]) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until it is known what to end
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)
+    me = os.getpid()
     child = os.fork()
     if not child:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if this process is killed, nobody could end the command
+        if os.getppid() != me:
+            os._exit(1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
+            signal.signal(ignored, signal.SIG_DFL)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the locks, or what it leaves in the background would hold them
         try:
             os.execvp(command[0], command)
         except OSError as error:
             print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(127)
-    signal.signal(signal.SIGTERM, lambda number, frame: end(child))
+    signal.signal(signal.SIGTERM, lambda number, frame: end())
     signal.signal(signal.SIGINT, lambda number, frame: os.kill(child, number))  # to PostgreSQL it says how to end
+    prctl(PR_SET_CHILD_SUBREAPER, 1)  # the children of a shell that has ended become ours, to wait for
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # sent when the thread that started this one ends
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # sent when the thread that started this one ends
     if os.getppid() != parent:  # it ended just before
-        end(child)
+        end()
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def end(child: int) -> None:
-    """End this group, this process at last."""
+def end() -> None:
+    """End this group, this process at last; all that the command has started may use the time to end by itself."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(0, signal.SIGTERM)
     deadline = time.monotonic() + SECONDS_TO_END
-    while time.monotonic() < deadline and os.waitpid(child, os.WNOHANG) == (0, 0):
-        time.sleep(POLL_SECONDS)
+    try:
+        while time.monotonic() < deadline:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(POLL_SECONDS)
+    except ChildProcessError:  # none is left
+        pass
     os.killpg(0, signal.SIGKILL)
 
 
