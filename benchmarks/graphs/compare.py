@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +83,7 @@ class Step:
     def equal(self) -> bool:
         """Whether both have done the same, except for the order of lines."""
         lists = self.by_dvc == self.by_command or not self.right
-        fine = ("same", "order")
+        fine = ("same", "layout", "order")
         return (
             bool(self.codes[0]) == bool(self.codes[1])
             and lists
@@ -120,7 +121,7 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`same`, `order`, `refused by both`, `failed alone`, `differ`, or `too long` if DVC itself was ended."""
+        """`same`, `layout`, `order`, `refused by both`, `failed alone`, `differ`, or `too long` for DVC itself."""
         first = self.steps["first"]
         if first.timeouts[0]:
             return "too long"
@@ -130,7 +131,8 @@ class Result:
             return "failed alone"
         if not all(step.equal for step in self.steps.values()) or (self.status and self.status[0] != self.status[1]):
             return "differ"
-        return "order" if any("order" in (step.lock, step.ignore) for step in self.steps.values()) else "same"
+        found = {kind for step in self.steps.values() for kind in (step.lock, step.ignore)}
+        return next((kind for kind in ("order", "layout") if kind in found), "same")
 
 
 class Comparison:
@@ -182,7 +184,7 @@ class Comparison:
             by_dvc=done_by_dvc(dvc.text),
             by_command=sorted(name for name, word in outcomes(command.text, self.commands).items() if word != "Cached"),
             lock=compared(a, b, "dvc.lock", as_yaml),
-            ignore=compared(a, b, ".gitignore", lambda content: sorted(content.splitlines())),
+            ignore=compared(a, b, ".gitignore", lambda content: dict(Counter(content.decode().splitlines()))),
             files=[
                 path
                 for path in sorted(a.keys() | b.keys())
@@ -258,11 +260,13 @@ def as_yaml(content: bytes) -> Any:
 
 
 def compared(a: Mapping[str, bytes], b: Mapping[str, bytes], name: str, meaning: Callable[[bytes], Any]) -> str:
-    """Compare the files of a name: `same` bytes, another `order`, or other `CONTENT`."""
+    """Compare the files of a name: `same` bytes, another `layout` or `order` of what they say, or other `CONTENT`."""
     a, b = ({path: content for path, content in each.items() if Path(path).name == name} for each in (a, b))
     if a == b:
         return "same"
     if a.keys() != b.keys():
         return f"only one has {', '.join(sorted(a.keys() ^ b.keys()))}"
-    same = all(a[path] == b[path] or meaning(a[path]) == meaning(b[path]) for path in a)
-    return "order" if same else "CONTENT"
+    pairs = [(meaning(a[path]), meaning(b[path])) for path in a if a[path] != b[path]]
+    if any(one != other for one, other in pairs):
+        return "CONTENT"
+    return "order" if any(json.dumps(one) != json.dumps(other) for one, other in pairs) else "layout"

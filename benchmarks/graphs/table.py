@@ -12,8 +12,10 @@ HEADER = (
     "project", "stages", "features", "dvc rc", "command rc", "lock", ".gitignore", "outs", "second run",
     "after a change", "status", "CPU dvc", "CPU command", "verdict",
 )  # fmt: skip
-VERDICTS = ("same", "order", "refused by both", "failed alone", "differ", "too long")
+VERDICTS = ("same", "layout", "order", "refused by both", "failed alone", "differ", "too long")
+KINDS = ("same", "layout", "order")  # of differences in a file by their weight; all others weigh more
 MEANING = {
+    "layout": "same but for the line breaks within a text of dvc.lock, which DVC folds anew at each writing",
     "order": "same but for the order of lines in dvc.lock or .gitignore",
     "failed alone": "failed with the command alone",
     "too long": "not measured, since DVC took too long",
@@ -78,7 +80,7 @@ def code(step: Step, which: int) -> str:
 
 def _worst(result: Result, kind: str) -> str:
     found = {getattr(step, kind) for step in result.steps.values()}
-    return next((each for each in sorted(found - {"same", "order"})), "order" if "order" in found else "same")
+    return max(found, key=lambda each: KINDS.index(each) if each in KINDS else len(KINDS))
 
 
 def outputs(result: Result) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.graphs.__main__ import main
 from benchmarks.graphs.change import Change, choose
-from benchmarks.graphs.compare import Comparison, outcomes
+from benchmarks.graphs.compare import Comparison, as_yaml, compared, outcomes
 from benchmarks.graphs.graph import Dependency, Output, Stage
 from benchmarks.graphs.names import NamesError, Project, read_names
 from benchmarks.graphs.rewrite import rewritten
@@ -104,7 +104,20 @@ def test_it_tells_an_equal_engine_from_one_that_changes_an_output(
     main(["table", "--work", str(work)])
     printed = capsys.readouterr().out
     assert "| out/2.bin |" in printed
-    assert "2 built: 1 same, 0 same but for the order" in printed
+    assert "2 built: 1 same, 0 same but for the line breaks" in printed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("a: {b: 1, c: 2}", "a: {b: 1, c: 2}", "same"),
+        ("a: 'one\n  two'", "a: 'one two'", "layout"),
+        ("a: {b: 1, c: 2}", "a: {c: 2, b: 1}", "order"),
+        ("a: {b: 1, c: 2}", "a: {b: 1, c: 3}", "CONTENT"),
+    ],
+)
+def test_how_two_locks_differ(one: str, other: str, kind: str) -> None:
+    assert compared({"dvc.lock": one.encode()}, {"dvc.lock": other.encode()}, "dvc.lock", as_yaml) == kind
 
 
 def test_a_checkout_that_is_gone_gives_no_result(
