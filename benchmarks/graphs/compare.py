@@ -255,8 +255,16 @@ def files(top: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def as_yaml(content: bytes) -> Any:
-    """Return what a YAML file says."""
-    return YAML(typ="safe").load(content.decode())
+    """Return what a YAML file says, floats with 13 digits: DVC changes the last one when it writes them anew."""
+    return _rounded(YAML(typ="safe").load(content.decode()))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return f"{value:.13g}" if isinstance(value, float) else value
 
 
 def compared(a: Mapping[str, bytes], b: Mapping[str, bytes], name: str, meaning: Callable[[bytes], Any]) -> str:

@@ -15,7 +15,7 @@ HEADER = (
 VERDICTS = ("same", "layout", "order", "refused by both", "failed alone", "differ", "too long")
 KINDS = ("same", "layout", "order")  # of differences in a file by their weight; all others weigh more
 MEANING = {
-    "layout": "same but for the line breaks within a text of dvc.lock, which DVC folds anew at each writing",
+    "layout": "same but for line breaks within a text or the last digit of a float, which DVC changes when it writes",
     "order": "same but for the order of lines in dvc.lock or .gitignore",
     "failed alone": "failed with the command alone",
     "too long": "not measured, since DVC took too long",
