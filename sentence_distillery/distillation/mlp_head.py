@@ -80,7 +80,7 @@ def train_mlp_head(
     Raises:
         InputError: the corpus or its soft labels cannot be read, the loss is not finite, or the student has collapsed.
     """
-    labelled = read_labelled(encoder, corpus, counters)
+    labelled, _ = read_labelled(encoder, corpus, counters).normalized()
     sums = unit_rows(labelled.tokens.without(UNKNOWN_ID).sums(encoder.table))
     targets = project(labelled.targets, principal_directions(labelled.targets, encoder.dimension))
     model = HiddenLayer(encoder.dimension, params.units, params.seed).to(device())

@@ -15,6 +15,7 @@ from torch import nn
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
+from sentence_distillery.distillation.normalizer import Normalizer
 from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.passages import READ
@@ -28,7 +29,13 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.distillation.start import initial_table, load_start, started_from, with_estimates
+from sentence_distillery.distillation.start import (
+    further_tokens,
+    initial_table,
+    load_start,
+    started_from,
+    with_estimates,
+)
 from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent, principal_directions, project
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
@@ -79,11 +86,44 @@ class LabelledCorpus:
 
 
 @dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words and pieces of a student, how often each occurs, and the teacher's embedding of each.
+
+    Counts are (words,) int64, embeddings (words, dimension) float16, a zero row where the teacher has none.
+    """
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    embeddings: NDArray[np.float16]
+
+    @classmethod
+    def of(cls, corpus: LabelledCorpus) -> "Vocabulary":
+        """Read that of a corpus; raises InputError if it cannot be read."""
+        table = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
+        return cls(table["word"].to_pylist(), table["count"].to_numpy(), embedding_array(table["embedding"]))
+
+    def with_words(self, further: list[str]) -> "Vocabulary":
+        """Add words that do not occur and that the teacher has not embedded."""
+        counts = np.zeros(len(further), self.counts.dtype)
+        embeddings = np.zeros((len(further), self.embeddings.shape[1]), self.embeddings.dtype)
+        return Vocabulary(
+            [*self.words, *further],
+            np.concatenate([self.counts, counts]),
+            np.concatenate([self.embeddings, embeddings]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Labelled:
     """Corpus sentences as token ids, and the soft label of each, (sentences, dimension) float16."""
 
     tokens: TokenIds
     targets: NDArray[np.float16]
+
+    def normalized(self) -> tuple["Labelled", Normalizer]:
+        """Return the sentences with normalized soft labels, and what normalizes others in the same way."""
+        normalizer = Normalizer.of(self.targets)
+        return Labelled(self.tokens, normalizer(self.targets)), normalizer
 
     def key(self, params: Section, table: Floats) -> str:
         """Hash everything that the trained student depends on; `table` has the token vectors that it starts from."""
@@ -194,16 +234,19 @@ def train_static(
         raise InputError(
             f"dimension = {params.dimension}, but the teacher has only {most}; lower it to {most} or less."
         )
-    words = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
-    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
-    labelled = read_labelled(encoder, corpus, counters)
+    vocabulary = Vocabulary.of(corpus)
+    other = load_start(params.start_from) if params.start_from else None
+    if other is not None:
+        vocabulary = vocabulary.with_words(further_tokens(other, vocabulary.words))
+    words = vocabulary.words
+    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words]), np.empty((0, 0), np.float32))
+    labelled, normalizer = read_labelled(encoder, corpus, counters).normalized()
     directions = principal_directions(labelled.targets, params.dimension)
     targets = project(labelled.targets, directions)
-    vectors = embedding_array(words["embedding"]) @ directions
-    vectors = with_estimates(vectors, words["word"].to_pylist(), labelled.tokens, targets)
-    start = initial_table(vectors, words["count"].to_numpy())
-    if params.start_from:
-        start = started_from(load_start(params.start_from), words["word"].to_pylist(), start, labelled.tokens, targets)
+    vectors = with_estimates(normalizer(vocabulary.embeddings) @ directions, words, labelled.tokens, targets)
+    start = initial_table(vectors, vocabulary.counts)
+    if other is not None:
+        start = started_from(other, words, start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(
