@@ -99,5 +99,6 @@ def train_mlp_head(
     batches = Batches(np.arange(len(sums)), params.batch_size, params.seed)
     student_trainer(model, optimizer, batches, params.epochs, params.learning_rate, saving, watch).run(loss)
     probe = labelled.tokens.take(range(min(PROBE, len(sums))))
-    refuse_collapsed(deepened().embed(probe), "student with an MLP head", relational_remedy(params))
+    remedy = relational_remedy(params.learning_rate, params.relational_weight)
+    refuse_collapsed(deepened().embed(probe), "student with an MLP head", remedy)
     return deepened()

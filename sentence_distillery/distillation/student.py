@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
 from sentence_distillery.distillation.normalizer import Normalizer
-from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
+from sentence_distillery.distillation.options import PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
@@ -54,6 +55,8 @@ from sentence_distillery.word_vectors.model import WordVectors
 
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
+
+log = logging.getLogger(__name__)
 
 Embed = Callable[[TokenIds], Floats]
 Watch = Callable[[], dict[str, float]]  # figures of the model as it is, for the curve
@@ -123,6 +126,8 @@ class Labelled:
     def normalized(self) -> tuple["Labelled", Normalizer]:
         """Return the sentences with normalized soft labels, and what normalizes others in the same way."""
         normalizer = Normalizer.of(self.targets)
+        if normalizer.centre is not None:
+            log.info("the mean cosine of two sentences is %.2f: the soft labels are centred", normalizer.mean_cosine)
         return Labelled(self.tokens, normalizer(self.targets)), normalizer
 
     def key(self, params: Section, table: Floats) -> str:
@@ -168,9 +173,11 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
         tokens.append(part_tokens.take(rows))
         targets.append(embeddings[rows])
     if counters.kept < 2:
+        absent = counters.dropped["no vector"]
+        remedy = f"the teacher gives {absent:,} none, or one of zeros: check it" if absent else "give more text"
         raise InputError(
             f"{counters.kept} sentences of {corpus.sentences} have a known word and a vector, but a student needs 2; "
-            "give more text."
+            f"{remedy}."
         )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
@@ -256,15 +263,15 @@ def train_static(
         params.relational_weight,
         params.temperature,
     )
-    optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
     epochs, batch_size = params.size(len(labelled.tokens))
     batches = Batches(np.arange(len(labelled.tokens)), batch_size, params.seed)
-    trainer = student_trainer(model, optimizer, batches, epochs, params.learning_rate, Saving(checkpoint, key), watch)
+    rate = params.rate(epochs * batches.steps)
+    optimizer = torch.optim.SparseAdam(model.parameters(), lr=rate)
+    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
+    trainer = student_trainer(model, optimizer, batches, epochs, rate, Saving(checkpoint, key), watch)
     curve = trainer.run(loss)
-    return TrainedStudent(
-        StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, relational_remedy(params)
-    )
+    remedy = relational_remedy(rate, params.relational_weight)
+    return TrainedStudent(StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, remedy)
 
 
 def student_trainer(
@@ -290,12 +297,9 @@ def student_trainer(
     )
 
 
-def relational_remedy(params: Student | MlpHead) -> str:
+def relational_remedy(rate: float, relational_weight: float) -> str:
     """Name the remedy for a collapsed student that is trained with a relational loss."""
-    return (
-        f"Lower learning_rate, which is {params.learning_rate}, or raise relational_weight, which is "
-        f"{params.relational_weight}."
-    )
+    return f"Lower learning_rate, which is {rate:.3g}, or raise relational_weight, which is {relational_weight}."
 
 
 def train_paper(

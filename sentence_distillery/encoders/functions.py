@@ -32,6 +32,8 @@ from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import Floats, of_any_length
 
 CHUNK = 512  # texts that a function gets at a time
+PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
+SAME = 0.99  # least cosine of two vectors of it
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
@@ -83,7 +85,7 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
 
 
 def function_encoder(function: Callable[..., object], version: str | None, name: str | None = None) -> FunctionEncoder:
-    """Make a teacher of a function, and call it once.
+    """Make a teacher of a function, and call it twice.
 
     Args:
         function: Takes a list of texts, and returns a row of numbers for each.
@@ -91,7 +93,8 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
         name: Its name; None takes module:function.
 
     Raises:
-        InputError: The function has no source and no version, or does not return a row of numbers for a text.
+        InputError: The function has no source and no version, or does not return a row of numbers for a text, the same
+            one each time.
 
     Example:
         >>> def lengths(texts):
@@ -104,9 +107,15 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     )
     sha256 = _source_hash(function, version, called)
     embed = _checked(function, called)
-    dimension = embed([]).shape[1]
+    twice = [of_any_length(embed([PROBE])) for _ in range(2)]
+    dimension = twice[0].shape[1]
     if dimension == 0:
         raise InputError(f"{called} returns rows without numbers; return a vector for each text.")
+    if twice[0].shape == twice[1].shape and twice[0].any() and (twice[0] * twice[1]).sum() < SAME:
+        raise InputError(
+            f"{called} returns another vector when it gets {PROBE!r} again; switch off whatever is random in it, such "
+            "as dropout (model.eval())."
+        )
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
 
     def unit(texts: list[str]) -> Floats:
@@ -204,6 +213,8 @@ def _numbers(result: object) -> Floats:
     if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
         result = [_plain(each) for each in result]
     vectors = np.array(_plain(result))
+    if vectors.dtype == object and vectors.ndim == 2:  # a table of Python's own numbers
+        vectors = vectors.astype(np.float64)
     if vectors.dtype.kind not in "fiu":
         kind = type(result).__name__ if vectors.ndim == 0 else f"{type(result).__name__} of {vectors.dtype}"
         raise TypeError(f"it returns {kind}, not numbers")
