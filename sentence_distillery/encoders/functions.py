@@ -85,7 +85,7 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
 
 
 def function_encoder(function: Callable[..., object], version: str | None, name: str | None = None) -> FunctionEncoder:
-    """Make a teacher of a function, and call it twice.
+    """Make a teacher of a function, and call it twice, with a single text.
 
     Args:
         function: Takes a list of texts, and returns a row of numbers for each.
@@ -99,19 +99,21 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     Example:
         >>> def lengths(texts):
         ...     return [[len(text), 1.0] for text in texts]
-        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").round(3).tolist()
-        [[0.981, 0.196], [0.97, 0.243]]
+        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").round(3)
+        array([[0.981, 0.196],
+               [0.97 , 0.243]], dtype=float32)
     """
     called = (
         name or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
     sha256 = _source_hash(function, version, called)
     embed = _checked(function, called)
-    twice = [of_any_length(embed([PROBE])) for _ in range(2)]
-    dimension = twice[0].shape[1]
+    found = embed([PROBE])
+    dimension = found.shape[1]
     if dimension == 0:
         raise InputError(f"{called} returns rows without numbers; return a vector for each text.")
-    if twice[0].shape == twice[1].shape and twice[0].any() and (twice[0] * twice[1]).sum() < SAME:
+    one, again = of_any_length(found), of_any_length(embed([PROBE]))
+    if one.shape == again.shape and one.any() and (one * again).sum() < SAME:
         raise InputError(
             f"{called} returns another vector when it gets {PROBE!r} again; switch off whatever is random in it, such "
             "as dropout (model.eval())."
@@ -199,7 +201,7 @@ def _checked(function: Callable[..., object], reference: str) -> Embed:
 
     def embed(texts: list[str]) -> Floats:
         if not texts:
-            return rows(["-"])[:0]
+            return rows([PROBE])[:0]
         parts = [rows(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK)]
         if len(dimensions := {part.shape[1] for part in parts}) > 1:
             raise InputError(f"{reference} returns vectors of {' and of '.join(map(str, sorted(dimensions)))} numbers.")
@@ -210,6 +212,9 @@ def _checked(function: Callable[..., object], reference: str) -> Embed:
 
 def _numbers(result: object) -> Floats:
     """Copy what a function has returned, tensors too, into an array of floats, of its own precision or of 32 bits."""
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("it is asynchronous; give one that waits, such as lambda texts: asyncio.run(embed(texts))")
     if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
         result = [_plain(each) for each in result]
     vectors = np.array(_plain(result))
