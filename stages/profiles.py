@@ -28,7 +28,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 
 from sentence_distillery.corpus.readers import files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
-from sentence_distillery.encoders.options import MAXIMUM_LENGTH, AnyTeacher, FunctionTeacher, VectorTeacher
+from sentence_distillery.encoders.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
 from stages import paths
 from stages.params import PARAMS, read_params
@@ -201,7 +201,7 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
     from sentence_distillery.encoders.teachers import refuse_unfit
     from sentence_distillery.encoders.vectors import check_vectors
 
-    teacher = as_teacher(own.teacher, own.revision, MAXIMUM_LENGTH, own.prompt)
+    teacher = as_teacher(own.teacher, own.revision, None, own.prompt)
     refuse_unfit(teacher)
     if isinstance(teacher, FunctionTeacher):
         return teacher.model_dump() | {"sha256": load_function_encoder(teacher).sha256}
@@ -214,7 +214,7 @@ def _teacher(own: Own, name: str) -> dict[str, Any]:
         "reference": own.teacher,
         "revision": own.revision,
         "sha256": None,
-        "maximum_length": MAXIMUM_LENGTH,
+        "maximum_length": None,
     } | prompt
 
 

@@ -177,7 +177,7 @@ def test_a_profile_for_own_text(tiny: Path) -> None:
     assert (given.path, given.columns.text, given.columns.title) == ("data/external/mine", "body", None)
     assert (tiny / given.path / "a.csv").read_bytes() == (tiny / "mine/a.csv").read_bytes()
     assert isinstance(params.teacher, Teacher)
-    assert (params.teacher.reference, params.teacher.maximum_length) == ("teacher", 128)
+    assert (params.teacher.reference, params.teacher.maximum_length) == ("teacher", None)
     assert not params.fine_tuned_teacher.enabled
     written = Path("conf/profile/mine.yaml")
     assert len(written.read_text(encoding="utf-8").splitlines()) < 30

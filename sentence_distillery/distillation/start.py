@@ -14,8 +14,9 @@ sentence has gets the mean of the words that are cut into it, and m if there is 
 
 docs/how-to/choose-a-teacher.md has what came of it.
 
-With another student as the start, each token that both have starts from its vector there, x'_w, which may have another
-dimension and another teacher. Ridge regression on the corpus' sentences finds the map to this student's space:
+With another student as the start, its tokens join the vocabulary, so that the new one still knows words that its text
+lacks. Each starts from its vector there, x'_w, which may have another dimension and another teacher. Ridge regression
+on the corpus' sentences finds the map to this student's space:
 
     x_w = c x'_w M      M minimises sum_S || M^T u_S - t_S ||^2 + || M ||^2, with unit sums u_S and unit targets t_S
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, static_tokenizer
+from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, bare, is_term, is_word, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
@@ -48,6 +49,19 @@ def load_start(name: str) -> StaticEncoder:
     if student.linear is not None or student.hidden is not None:
         raise InputError(f"start_from = {name} has a layer after its sum of token vectors; give an encoder without.")
     return student
+
+
+def further_tokens(student: StaticEncoder, words: list[str]) -> list[str]:
+    """List the tokens of another student that are not among `words`, in its order, which is by frequency.
+
+    Example:
+        >>> other = StaticEncoder(static_tokenizer([UNKNOWN, "storm", "##s", "[PAD]"]), np.zeros((4, 2), np.float32))
+        >>> further_tokens(other, ["storm"])
+        ['##s']
+    """
+    known, vocabulary = set(words), student.tokenizer.get_vocab()
+    listed = sorted(vocabulary, key=vocabulary.__getitem__)
+    return [token for token in listed if token not in known and (is_word(bare(token)) or is_term(token))]
 
 
 def started_from(

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from torch import nn
 from sentence_distillery.benchmarks.data import BenchmarkData, PairSet, Split
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.corpus.text import STOP_WORDS
-from sentence_distillery.distillation.options import MlpHead, PaperStudentOptions, Student
+from sentence_distillery.distillation.normalizer import Normalizer
+from sentence_distillery.distillation.options import PaperStudentOptions, Student
 from sentence_distillery.distillation.paper_student import PaperLoss, PaperStudent
 from sentence_distillery.distillation.passages import READ
 from sentence_distillery.distillation.soft_labels import (
@@ -28,7 +30,13 @@ from sentence_distillery.distillation.soft_labels import (
     soft_label_schema,
     word_schema,
 )
-from sentence_distillery.distillation.start import initial_table, load_start, started_from, with_estimates
+from sentence_distillery.distillation.start import (
+    further_tokens,
+    initial_table,
+    load_start,
+    started_from,
+    with_estimates,
+)
 from sentence_distillery.distillation.static_student import StaticLoss, StaticStudent, principal_directions, project
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, content_tokenizer, static_tokenizer
@@ -47,6 +55,8 @@ from sentence_distillery.word_vectors.model import WordVectors
 
 PROBE = 512  # sentences whose cosines show a collapse
 DEVELOPMENT: tuple[tuple[str, Split], ...] = (("stsb", "dev"), ("samples", "dev"))
+
+log = logging.getLogger(__name__)
 
 Embed = Callable[[TokenIds], Floats]
 Watch = Callable[[], dict[str, float]]  # figures of the model as it is, for the curve
@@ -79,11 +89,46 @@ class LabelledCorpus:
 
 
 @dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words and pieces of a student, how often each occurs, and the teacher's embedding of each.
+
+    Counts are (words,) int64, embeddings (words, dimension) float16, a zero row where the teacher has none.
+    """
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    embeddings: NDArray[np.float16]
+
+    @classmethod
+    def of(cls, corpus: LabelledCorpus) -> "Vocabulary":
+        """Read that of a corpus; raises InputError if it cannot be read."""
+        table = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
+        return cls(table["word"].to_pylist(), table["count"].to_numpy(), embedding_array(table["embedding"]))
+
+    def with_words(self, further: list[str]) -> "Vocabulary":
+        """Add words that do not occur and that the teacher has not embedded."""
+        counts = np.zeros(len(further), self.counts.dtype)
+        embeddings = np.zeros((len(further), self.embeddings.shape[1]), self.embeddings.dtype)
+        return Vocabulary(
+            [*self.words, *further],
+            np.concatenate([self.counts, counts]),
+            np.concatenate([self.embeddings, embeddings]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Labelled:
     """Corpus sentences as token ids, and the soft label of each, (sentences, dimension) float16."""
 
     tokens: TokenIds
     targets: NDArray[np.float16]
+
+    def normalized(self) -> tuple["Labelled", Normalizer]:
+        """Return the sentences with normalized soft labels, and what normalizes others in the same way."""
+        normalizer = Normalizer.of(self.targets)
+        if normalizer.centre is not None:
+            log.info("the mean cosine of two sentences is %.2f: the soft labels are centred", normalizer.mean_cosine)
+        return Labelled(self.tokens, normalizer(self.targets)), normalizer
 
     def key(self, params: Section, table: Floats) -> str:
         """Hash everything that the trained student depends on; `table` has the token vectors that it starts from."""
@@ -128,9 +173,11 @@ def read_labelled(encoder: StaticEncoder, corpus: LabelledCorpus, counters: Coun
         tokens.append(part_tokens.take(rows))
         targets.append(embeddings[rows])
     if counters.kept < 2:
+        absent = counters.dropped["no vector"]
+        remedy = f"the teacher gives {absent:,} none, or one of zeros: check it" if absent else "give more text"
         raise InputError(
             f"{counters.kept} sentences of {corpus.sentences} have a known word and a vector, but a student needs 2; "
-            "give more text."
+            f"{remedy}."
         )
     return Labelled(TokenIds.concatenate(tokens), np.concatenate(targets))
 
@@ -194,16 +241,19 @@ def train_static(
         raise InputError(
             f"dimension = {params.dimension}, but the teacher has only {most}; lower it to {most} or less."
         )
-    words = read_table(corpus.soft_labels / WORDS, word_schema(corpus.dimension))
-    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words["word"].to_pylist()]), np.empty((0, 0), np.float32))
-    labelled = read_labelled(encoder, corpus, counters)
+    vocabulary = Vocabulary.of(corpus)
+    other = load_start(params.start_from) if params.start_from else None
+    if other is not None:
+        vocabulary = vocabulary.with_words(further_tokens(other, vocabulary.words))
+    words = vocabulary.words
+    encoder = StaticEncoder(static_tokenizer([UNKNOWN, *words]), np.empty((0, 0), np.float32))
+    labelled, normalizer = read_labelled(encoder, corpus, counters).normalized()
     directions = principal_directions(labelled.targets, params.dimension)
     targets = project(labelled.targets, directions)
-    vectors = embedding_array(words["embedding"]) @ directions
-    vectors = with_estimates(vectors, words["word"].to_pylist(), labelled.tokens, targets)
-    start = initial_table(vectors, words["count"].to_numpy())
-    if params.start_from:
-        start = started_from(load_start(params.start_from), words["word"].to_pylist(), start, labelled.tokens, targets)
+    vectors = with_estimates(normalizer(vocabulary.embeddings) @ directions, words, labelled.tokens, targets)
+    start = initial_table(vectors, vocabulary.counts)
+    if other is not None:
+        start = started_from(other, words, start, labelled.tokens, targets)
     key = labelled.key(params, start)  # before training, which may change `start` in place
     model = StaticStudent(start).to(device())
     loss = StaticLoss(
@@ -213,15 +263,15 @@ def train_static(
         params.relational_weight,
         params.temperature,
     )
-    optimizer = torch.optim.SparseAdam(model.parameters(), lr=params.learning_rate)
-    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
     epochs, batch_size = params.size(len(labelled.tokens))
     batches = Batches(np.arange(len(labelled.tokens)), batch_size, params.seed)
-    trainer = student_trainer(model, optimizer, batches, epochs, params.learning_rate, Saving(checkpoint, key), watch)
+    rate = params.rate(epochs * batches.steps)
+    optimizer = torch.optim.SparseAdam(model.parameters(), lr=rate)
+    watch = watching(encoder, lambda tokens: tokens.without(UNKNOWN_ID).means(model.table()), development)
+    trainer = student_trainer(model, optimizer, batches, epochs, rate, Saving(checkpoint, key), watch)
     curve = trainer.run(loss)
-    return TrainedStudent(
-        StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, relational_remedy(params)
-    )
+    remedy = relational_remedy(rate, params.relational_weight)
+    return TrainedStudent(StaticEncoder(encoder.tokenizer, model.table()), labelled.tokens, curve, remedy)
 
 
 def student_trainer(
@@ -247,12 +297,9 @@ def student_trainer(
     )
 
 
-def relational_remedy(params: Student | MlpHead) -> str:
+def relational_remedy(rate: float, relational_weight: float) -> str:
     """Name the remedy for a collapsed student that is trained with a relational loss."""
-    return (
-        f"Lower learning_rate, which is {params.learning_rate}, or raise relational_weight, which is "
-        f"{params.relational_weight}."
-    )
+    return f"Lower learning_rate, which is {rate:.3g}, or raise relational_weight, which is {relational_weight}."
 
 
 def train_paper(

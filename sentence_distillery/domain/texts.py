@@ -11,7 +11,6 @@ from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as
 from sentence_distillery.domain.measures import FEWEST, Reference
 from sentence_distillery.domain.options import Domain
 from sentence_distillery.domain.scoring import scored
-from sentence_distillery.encoders.options import MAXIMUM_LENGTH
 from sentence_distillery.encoders.teachers import load_teacher
 from sentence_distillery.evaluation.evaluate import Encoder, embed
 from sentence_distillery.evaluation.results import Result
@@ -36,7 +35,7 @@ def evaluate_on_texts(
     seed: int = DOMAIN.seed,
     text_column: str = "text",
     revision: str | None = None,
-    maximum_length: int = MAXIMUM_LENGTH,
+    maximum_length: int | None = None,
     show_progress: bool | None = None,
 ) -> list[Result]:
     """Measure how far an encoder agrees with its teacher on texts without labels.
@@ -53,7 +52,7 @@ def evaluate_on_texts(
         seed: Of that draw and of the random pairs, at least 0.
         text_column: The column that has the text, in files with columns.
         revision: The commit of a teacher that is a hub id.
-        maximum_length: Word pieces of a text that the teacher reads, at least 2.
+        maximum_length: Word pieces of a text that the teacher reads, at least 2; None is that of its files.
         show_progress: As for `distill`.
 
     Returns:
@@ -116,7 +115,9 @@ def distinct(texts: Iterable[str], maximum: int, seed: int) -> list[str]:
     return [given[row] for row in drawn.tolist()]
 
 
-def _vectors(teacher: AnyTeacher | Encoder, texts: list[str], revision: str | None, maximum_length: int) -> Floats:
+def _vectors(
+    teacher: AnyTeacher | Encoder, texts: list[str], revision: str | None, maximum_length: int | None
+) -> Floats:
     """Return the teacher's vectors of the texts, (texts, dimension) float32."""
     if hasattr(teacher, "encode") and not isinstance(teacher, str):
         return embed(teacher, texts)

@@ -56,7 +56,7 @@ NORMALIZER = Normalizers(
 )
 SPLITTER = BertPreTokenizer()
 
-_EMOJI: Final = "[\u2600-\u27bf\U0001f000-\U0001faff]"
+_EMOJI: Final = "[\u231a-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"  # single ones, and pictographs
 _PART: Final = r"[^\W_]+"
 _JOINED: Final = rf"{_PART}(?:[-./&+@:_]{_PART}|(?<=\d),(?=\d){_PART})*"  # covid-19, 3.14, 1,000
 _TERM: Final = re.compile(

@@ -22,15 +22,18 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sentence_distillery.encoders.options import FunctionTeacher, TeacherError
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, of_any_length
 
 CHUNK = 512  # texts that a function gets at a time
+PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
+SAME = 0.99  # least cosine of two vectors of it
 
 Embed = Callable[[list[str]], Floats]  # texts to (texts, dimension)
 
@@ -44,7 +47,7 @@ class FunctionEncoder:
         sha256: Of the source of its module.
         fingerprint: Of all that identifies its vectors.
         dimension: Of its vectors.
-        function: Checks what the function returns.
+        function: Checks what the function returns, and brings it to unit length.
         version: What its user calls this state of it.
         maximum_length: None; the function knows what it reads.
     """
@@ -58,7 +61,7 @@ class FunctionEncoder:
     maximum_length: None = None
 
     def vectors(self, texts: list[str], batch_tokens: int, precision: Precision) -> Floats:
-        """Embed texts, (texts, dimension) float32; the function chooses its batches and its precision."""
+        """Embed texts, (texts, dimension) float32 of unit length; the function chooses its batches and precision."""
         return self.function(texts)
 
 
@@ -82,7 +85,7 @@ def load_function_encoder(teacher: FunctionTeacher) -> FunctionEncoder:
 
 
 def function_encoder(function: Callable[..., object], version: str | None, name: str | None = None) -> FunctionEncoder:
-    """Make a teacher of a function, and call it once.
+    """Make a teacher of a function, and call it twice, with a single text.
 
     Args:
         function: Takes a list of texts, and returns a row of numbers for each.
@@ -90,24 +93,40 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
         name: Its name; None takes module:function.
 
     Raises:
-        InputError: The function has no source and no version, or does not return a row of numbers for a text.
+        InputError: The function has no source and no version, or does not return a row of numbers for a text, the same
+            one each time.
 
     Example:
         >>> def lengths(texts):
         ...     return [[len(text), 1.0] for text in texts]
-        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").tolist()
-        [[5.0, 1.0], [4.0, 1.0]]
+        >>> function_encoder(lengths, None).vectors(["storm", "port"], 0, "float32").round(3)
+        array([[0.981, 0.196],
+               [0.97 , 0.243]], dtype=float32)
     """
     called = (
         name or f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
     )
     sha256 = _source_hash(function, version, called)
     embed = _checked(function, called)
-    dimension = embed([]).shape[1]
+    found = embed([PROBE])
+    dimension = found.shape[1]
     if dimension == 0:
         raise InputError(f"{called} returns rows without numbers; return a vector for each text.")
+    one, again = of_any_length(found), of_any_length(embed([PROBE]))
+    if one.shape == again.shape and one.any() and (one * again).sum() < SAME:
+        raise InputError(
+            f"{called} returns another vector when it gets {PROBE!r} again; switch off whatever is random in it, such "
+            "as dropout (model.eval())."
+        )
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
-    return FunctionEncoder(called, sha256, fingerprint, dimension, embed, version)
+
+    def unit(texts: list[str]) -> Floats:
+        vectors = embed(texts)
+        if vectors.shape[1] != dimension:
+            raise InputError(f"{called} returns vectors of {dimension} and of {vectors.shape[1]} numbers.")
+        return of_any_length(vectors)
+
+    return FunctionEncoder(called, sha256, fingerprint, dimension, unit, version)
 
 
 def _source_hash(function: Callable[..., object], version: str | None, name: str) -> str:
@@ -140,7 +159,8 @@ def load_function(reference: str) -> Embed:
     Raises:
         InputError: the function cannot be imported; later, at a call, it fails or its result is not such an array.
     """
-    return _checked(_resolved(reference), reference)
+    checked = _checked(_resolved(reference), reference)
+    return lambda texts: checked(texts).astype(np.float32, copy=False)
 
 
 def _resolved(reference: str) -> Callable[..., object]:
@@ -161,13 +181,16 @@ def _resolved(reference: str) -> Callable[..., object]:
 
 
 def _checked(function: Callable[..., object], reference: str) -> Embed:
-    """Return the function, called in chunks, with its result checked."""
+    """Return the function, called in chunks, with its result checked; its own list and its buffer stay its own."""
 
     def rows(texts: list[str]) -> Floats:
+        given = f"{texts[0][:80]!r} and {len(texts) - 1} more"
         try:
-            vectors = np.asarray(function(texts), dtype=np.float32)
-        except (ValueError, TypeError) as error:
-            raise InputError(f"{reference} fails on {texts[0][:80]!r} and {len(texts) - 1} more: {error}") from error
+            vectors = _numbers(function(list(texts)))
+        except SystemExit as error:
+            raise InputError(f"{reference} ends the program on {given}: exit status {error.code}.") from error
+        except Exception as error:
+            raise InputError(f"{reference} fails on {given}: {type(error).__name__}: {error}") from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise InputError(f"{reference} returns an array of {vectors.shape} for {len(texts)} texts; a row for each.")
         if not (finite := np.isfinite(vectors).all(axis=1)).all():
@@ -178,7 +201,31 @@ def _checked(function: Callable[..., object], reference: str) -> Embed:
 
     def embed(texts: list[str]) -> Floats:
         if not texts:
-            return rows(["-"])[:0]
-        return np.concatenate([rows(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK)])
+            return rows([PROBE])[:0]
+        parts = [rows(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK)]
+        if len(dimensions := {part.shape[1] for part in parts}) > 1:
+            raise InputError(f"{reference} returns vectors of {' and of '.join(map(str, sorted(dimensions)))} numbers.")
+        return np.concatenate(parts)
 
     return embed
+
+
+def _numbers(result: object) -> Floats:
+    """Copy what a function has returned, tensors too, into an array of floats, of its own precision or of 32 bits."""
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("it is asynchronous; give one that waits, such as lambda texts: asyncio.run(embed(texts))")
+    if isinstance(result, list | tuple) and result and hasattr(result[0], "detach"):
+        result = [_plain(each) for each in result]
+    vectors = np.array(_plain(result))
+    if vectors.dtype == object and vectors.ndim == 2:  # a table of Python's own numbers
+        vectors = vectors.astype(np.float64)
+    if vectors.dtype.kind not in "fiu":
+        kind = type(result).__name__ if vectors.ndim == 0 else f"{type(result).__name__} of {vectors.dtype}"
+        raise TypeError(f"it returns {kind}, not numbers")
+    return vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
+
+
+def _plain(tensor: Any) -> Any:
+    """Return an array in place of a tensor of PyTorch, which may be on a GPU, in bfloat16, or require a gradient."""
+    return tensor.detach().cpu().double().numpy() if hasattr(tensor, "detach") else tensor

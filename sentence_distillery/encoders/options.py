@@ -14,7 +14,6 @@ from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, model_val
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Section
 
-MAXIMUM_LENGTH = 128  # word pieces, unless a teacher says otherwise
 FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 
@@ -24,8 +23,8 @@ class Teacher(Section):
     reference: str = Field(title="package:<name>, a local path, or a hub id")
     revision: str | None = Field(title="commit of a hub id")
     sha256: str | None = Field(title="SHA-256 of model.safetensors; null accepts any")
-    maximum_length: Annotated[int, Field(ge=2)] = Field(
-        title="maximum number of word pieces of a text, special ones included"
+    maximum_length: Annotated[int, Field(ge=2)] | None = Field(
+        title="maximum number of word pieces of a text, special ones included; null: that of the encoder's files"
     )
     prompt: str | None = Field(
         default=None, title="prompt before every text; '' for none, null for the default of the encoder's files"

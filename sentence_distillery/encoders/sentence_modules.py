@@ -98,6 +98,7 @@ class SentenceModules:
         prompts: The encoder's own prompts by name.
         include_prompt: Whether the prompt's tokens are pooled.
         lower_case: Whether texts are lower-cased.
+        max_seq_length: Word pieces of a text that it reads, or None if only the transformer's own files say.
         transformer: The folder of the transformer below that of the encoder.
         files: Files that shape an embedding, apart from those of the transformer.
     """
@@ -109,6 +110,7 @@ class SentenceModules:
     prompts: Mapping[str, str] = field(default_factory=dict)
     include_prompt: bool = True
     lower_case: bool = False
+    max_seq_length: int | None = None
     transformer: str = ""
     files: tuple[Path, ...] = ()
 
@@ -189,6 +191,7 @@ def read_modules(directory: Path) -> SentenceModules:
         prompts=dict(prompts.get("prompts") or {}),
         include_prompt=bool(pooled.get("include_prompt", True)),
         lower_case=bool(about.get("do_lower_case", False)),
+        max_seq_length=about.get("max_seq_length"),
         transformer=kinds[0][1],
         files=tuple(files),
     )

@@ -200,21 +200,33 @@ def load_encoder(given: AnyTeacher) -> Encoder:
         directory, modules, sha256 = _checked(teacher)
         check_directory(directory)
         model, tokenizer = _read(directory / modules.transformer)
-    if teacher.maximum_length > tokenizer.model_max_length:
-        raise TeacherError(
-            f"maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most "
-            f"{tokenizer.model_max_length} word pieces; lower it.",
-            teacher.reference,
-            "maximum_length",
-            teacher.maximum_length,
-        )
+    longest = _maximum_length(teacher, modules, model, tokenizer)
     model.train(False)
     model.to(device())  # type: ignore[arg-type]  # transformers' annotation leaves the device out
     modules.layers.to(device())
     fingerprint = _fingerprint(sha256, directory / modules.transformer, () if modules.plain else modules.files)
     if teacher.prompt is not None or teacher.prompt_name is not None:
         fingerprint = hashlib.sha256(f"{fingerprint} {modules.prompt}".encode()).hexdigest()
-    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, teacher.maximum_length, modules)
+    return Encoder(teacher.reference, sha256, fingerprint, tokenizer, model, longest, modules)
+
+
+def _maximum_length(
+    teacher: Teacher, modules: SentenceModules, model: "PreTrainedModel", tokenizer: "TokenizersBackend"
+) -> int:
+    """Return the word pieces of a text that are read: those asked for, or as many as sentence-transformers reads."""
+    most = tokenizer.model_max_length  # huge if the tokenizer's files do not say
+    if teacher.maximum_length is None:
+        places = getattr(model.config, "max_position_embeddings", None) or most
+        return int(modules.max_seq_length or min(most, places))
+    if teacher.maximum_length > most:
+        raise TeacherError(
+            f"maximum_length = {teacher.maximum_length}, but {teacher.reference} takes at most {most} word pieces; "
+            "lower it.",
+            teacher.reference,
+            "maximum_length",
+            teacher.maximum_length,
+        )
+    return teacher.maximum_length
 
 
 def refuse_unfit(teacher: Teacher) -> None:

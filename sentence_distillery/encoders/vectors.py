@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from sentence_distillery.encoders.options import TeacherError, VectorTeacher
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.ragged import Floats, of_any_length
 
 COLUMNS = ("text", "vector")
 BATCH = 10_000  # rows of the file in memory, next to those that are kept
+SAME = 0.99  # least cosine of two vectors of one text; an API's calls differ in the last digits
 SHOWN = 60  # characters of a text in a message
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class VectorTable:
         reference: The file.
         sha256: Of the file.
         rows: The row of each text.
-        table: (texts, dimension) float16, as soft labels have it.
+        table: (texts, dimension) float16 of unit length, as soft labels have it.
         maximum_length: None; the file does not say what was read.
     """
 
@@ -80,16 +81,17 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
     """Read a file of vectors.
 
     Args:
-        teacher: The file. If it has a text twice, the first vector counts.
+        teacher: The file. If it has a text twice, the first vector counts; the other may differ by rounding.
 
     Raises:
         InputError: the file is not there, is not Parquet with these columns, or a vector is null, of another length,
-            or not finite in float16.
+            or not finite; or a text is there twice with different vectors.
         TeacherError: another SHA-256 is pinned.
     """
     sha256 = check_vectors(teacher)
     rows: dict[str, int] = {}
     parts: list[NDArray[np.float16]] = []
+    repeated: list[tuple[int, int]] = []  # rows of the same text
     total = 0
     with pq.ParquetFile(teacher.vectors) as file:
         for batch in file.iter_batches(BATCH, columns=list(COLUMNS)):
@@ -104,14 +106,28 @@ def load_vectors(teacher: VectorTeacher) -> VectorTable:
             for place, text in enumerate(texts, start=total):
                 if text is None:
                     raise InputError(f"{teacher.vectors}, row {place + 1:,}: the text is null; leave the row out.")
-                rows.setdefault(_key(text), place)
+                if (first := rows.setdefault(_key(text), place)) != place:
+                    repeated.append((first, place))
             parts.append(part)
             total += len(texts)
     if not rows:
         raise InputError(f"{teacher.vectors} has no rows; write a text and its vector in each row.")
-    if repeated := total - len(rows):
-        log.info("%s repeats %s texts; the first vector of each is used", teacher.vectors, f"{repeated:,}")
-    return VectorTable(teacher.vectors, sha256, rows, np.concatenate(parts))
+    table = np.concatenate(parts)
+    if repeated:
+        _refuse_conflicts(teacher.vectors, table, np.array(repeated))
+        log.info("%s repeats %s texts; the first vector of each is used", teacher.vectors, f"{len(repeated):,}")
+    return VectorTable(teacher.vectors, sha256, rows, table)
+
+
+def _refuse_conflicts(file: str, table: NDArray[np.float16], repeated: NDArray[np.int64]) -> None:
+    """Raise InputError if the two rows of a text have different vectors."""
+    for start in range(0, len(repeated), BATCH):
+        pairs = repeated[start : start + BATCH]
+        first, second = table[pairs.T].astype(np.float32)
+        different = np.einsum("nd,nd->n", first, second) < SAME
+        if different.any():
+            one, other = pairs[different.argmax()] + 1
+            raise InputError(f"{file}: rows {one:,} and {other:,} have one text and different vectors; keep one.")
 
 
 def check_vectors(teacher: VectorTeacher) -> str:
@@ -147,7 +163,7 @@ def check_vectors(teacher: VectorTeacher) -> str:
 
 
 def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16]:
-    """Turn lists of equal length into (rows, dimension) float16; raises InputError that names the first wrong one."""
+    """Turn lists of equal length into (rows, dimension) float16 of unit length; InputError names a wrong one."""
 
     def shown(row: int) -> str:
         return f"{place}: the vector of {texts[row]!r:.{SHOWN}}"
@@ -160,7 +176,7 @@ def _array(column: pa.Array, texts: list[str], place: str) -> NDArray[np.float16
         row = int((lengths != lengths[0]).argmax())
         raise InputError(f"{shown(row)} has {lengths[row]} numbers, but the first one here has {lengths[0]}.")
     values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(texts), -1)
-    finite = (np.abs(values) <= np.finfo(np.float16).max).all(axis=1)  # NaN is not <= either
+    finite = np.isfinite(values).all(axis=1)
     if not finite.all():
-        raise InputError(f"{shown(int(finite.argmin()))} has a number that is not finite in float16.")
-    return np.asarray(values, dtype=np.float16)
+        raise InputError(f"{shown(int(finite.argmin()))} has a number that is not finite.")
+    return of_any_length(values).astype(np.float16)

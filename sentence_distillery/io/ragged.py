@@ -134,3 +134,16 @@ def unit_rows(vectors: Floats, out: Floats | None = None) -> Floats:
     scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     unit: Floats = np.multiply(vectors, scales[:, None], out=out)
     return unit
+
+
+def of_any_length(vectors: NDArray[np.floating]) -> Floats:
+    """Scale rows to length 1 whose squares may be too large or too small for their type; a zero row stays zero.
+
+    Example:
+        >>> of_any_length(np.array([[3e300, 4e300], [3e-300, 4e-300], [0, 0]])).round(6)
+        array([[0.6, 0.8],
+               [0.6, 0.8],
+               [0. , 0. ]], dtype=float32)
+    """
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    return unit_rows((vectors / np.where(largest > 0, largest, 1)).astype(np.float32))

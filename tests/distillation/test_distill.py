@@ -33,7 +33,7 @@ from sentence_distillery.distillation.passages import passages
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
 from sentence_distillery.encoder.files import WEIGHTS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoders.options import MAXIMUM_LENGTH, AbsentModelError, Teacher, TeacherError
+from sentence_distillery.encoders.options import AbsentModelError, Teacher, TeacherError
 from sentence_distillery.encoders.transformer import load_encoder
 from sentence_distillery.io.artifacts import InputError, table_parts, write_table
 from stages import paths
@@ -192,7 +192,6 @@ def test_the_defaults_are_those_of_the_base_configuration() -> None:
     assert SOFT_LABELS.model_dump() == base["soft_labels"]
     assert CLEAN.model_dump() == base["clean"]
     assert HELD_OUT.model_dump() == base["held_out"]
-    assert base["encoders"][base["teacher"]]["maximum_length"] == MAXIMUM_LENGTH
 
 
 def test_every_kind_of_texts(tiny: Path) -> None:

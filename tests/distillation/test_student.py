@@ -247,20 +247,31 @@ def test_started_from_the_released_encoder(workspace: Path) -> None:
     assert files(STUDENT) == started
 
 
-def test_a_collapsed_student(workspace: Path) -> None:
+def test_equal_soft_labels(workspace: Path) -> None:
     """fault 23: a teacher with equal embeddings of all sentences is refused; the earlier model stays."""
     student_params()
     student_stage.main()
     before = files(STUDENT)
     write_soft_labels(constant=True)
     student_params(epochs=60, relational_weight=0.0, dimension=2)
+    with pytest.raises(SystemExit, match=r"The teacher's vectors of all 288 sentences are the same"):
+        student_stage.main()
+    assert files(STUDENT) == before
+
+
+def test_a_collapsed_student(workspace: Path) -> None:
+    """fault 23: a rate that no vector survives is told, and the earlier model stays."""
+    student_params()
+    student_stage.main()
+    before = files(STUDENT)
+    student_params(epochs=60, relational_weight=0.0, dimension=2, learning_rate=1e5)
     with pytest.raises(
         SystemExit, match=r"The student has collapsed: the mean cosine of 288 different sentences is"
     ) as caught:
         student_stage.main()
     assert files(STUDENT) == before
     assert "relational_weight" in str(caught.value)
-    assert "Lower learning_rate, which is 0.0" in str(caught.value)
+    assert "Lower learning_rate, which is 1e+05" in str(caught.value)
 
 
 def test_a_collapsed_paper_student_is_told_what_it_has(workspace: Path) -> None:
