@@ -16,6 +16,7 @@ from sentence_distillery.benchmarks.data import BenchmarkData, Split
 from sentence_distillery.evaluation.results import Result
 from sentence_distillery.evaluation.tasks import TaskSet, Texts, figures_with_draws, own_task, read_task
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.ragged import Floats
 
 
@@ -114,7 +115,7 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
     if not isinstance(task, str):
         return own_task(task)
     if data is None:
-        raise InputError(f"Task '{task}' is a name: pass `benchmarks`, the directory that holds this set.")
+        raise InputError(f"Task '{task}' is a name: give {option('benchmarks')}, the directory that holds this set.")
     return read_task(data, task, split)
 
 
