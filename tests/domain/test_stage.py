@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_ratings_that_are_nearly_all_equal(run: Path) -> None:
     paths.SAMPLES.symlink_to(ROOT / paths.SAMPLES)
     file = paths.EXTERNAL / "mine/ratings.csv"
     file.parent.mkdir(parents=True)
-    pairs = zip(SENTENCES[:50], SENTENCES[1:51], strict=True)
+    pairs = pairwise(SENTENCES[:51])
     lines = [f"{one},{other},{5 if number < 45 else 1}" for number, (one, other) in enumerate(pairs)]
     file.write_text("\n".join(["question,answer,stars", *lines]), encoding="utf-8")
     columns = {"sentence1": "question", "sentence2": "answer", "score": "stars"}
