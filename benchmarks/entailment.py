@@ -39,7 +39,7 @@ def entailment(
         return [replace(row, value=encoder)], None
     correct = _correct(train, scored, encoder)
     draws = bootstrap.means(correct, bootstrap.counts(len(correct)))
-    low, high = bootstrap.interval(draws)
+    low, high, _ = bootstrap.interval(draws)
     return [replace(row, value=float(correct.mean()), low=low, high=high)], draws
 
 

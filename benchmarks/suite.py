@@ -179,7 +179,7 @@ def differences(kept: Sequence[Kept], against: str) -> Iterator[Result]:
             continue
         low, high = None, None
         if one.draws is not None and other.draws is not None:
-            low, high = bootstrap.interval(one.draws - other.draws)
+            low, high, _ = bootstrap.interval(one.draws - other.draws)
         row = replace(first, system=f"{against} - {other.system}", value=first.number - second.number)
         yield replace(row, low=low, high=high)
 

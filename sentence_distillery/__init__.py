@@ -6,6 +6,7 @@
 True
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,7 @@ def load(
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is asked for; an ImportError names the extra that it needs."""
+    """Import a public name when it is asked for; an error names the extra that it needs."""
     if name == "__version__":
         return import_module("importlib.metadata").version("sentence-distillery")
     if name not in _HOMES:
@@ -94,7 +95,10 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if not extra or (error.name or "").startswith(__name__):
             raise
-        raise ImportError(
+        # Whatever walks through the names (hasattr, inspect, pydoc) expects an AttributeError, of which `from
+        # sentence_distillery import distill` would drop the message.
+        imports = sys._getframe(1).f_code.co_name == "_handle_fromlist"
+        raise (ImportError if imports else AttributeError)(
             f"sentence_distillery.{name} needs {error.name}; run `pip install 'sentence-distillery[{extra}]'`."
         ) from error
 

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import options_from
 
 if TYPE_CHECKING:
     from sentence_distillery.benchmarks.data import PairSet
+    from sentence_distillery.crawl.options import Web
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.results import Result
 
@@ -149,6 +151,8 @@ def _print(result: "Result") -> None:
     value = to_text(result.value) if isinstance(result.value, Unavailable) else f"{result.value:.4f}"
     if result.low is not None and result.high is not None:
         value += f" [{result.low:.4f}, {result.high:.4f}]"
+    if result.left_out:
+        value += f" ({result.left_out:,} draws without a figure are left out)"
     metric = result.metric if result.protocol == "mean" else f"{result.protocol} {result.metric}"
     print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
 
@@ -246,11 +250,28 @@ def explore(options: argparse.Namespace) -> None:
 
 def crawl(options: argparse.Namespace) -> None:
     """Collect articles from news sites; respects robots.txt, and resumes an interrupted crawl."""
-    from urllib.parse import urlsplit
+    from pydantic import ValidationError
 
     from sentence_distillery.crawl.collect import collect
-    from sentence_distillery.crawl.options import Crawl, Site, Web
+    from sentence_distillery.crawl.options import Crawl
     from sentence_distillery.io.counters import Counters
+    from sentence_distillery.io.options import problems
+
+    counters = Counters("articles")
+    try:
+        web = _web(options)
+    except ValidationError as error:
+        names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL", "hosts": "URL"}
+        raise InputError(problems(error, {}, names)) from error
+    collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
+    log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
+
+
+def _web(options: argparse.Namespace) -> "Web":
+    """Return the options of the crawler; raises pydantic's ValidationError if one is out of its range."""
+    from urllib.parse import urlsplit
+
+    from sentence_distillery.crawl.options import Site, Web
 
     hosts = list(dict.fromkeys(urlsplit(url).netloc.lower() for url in options.sections))
     sites = [
@@ -264,7 +285,7 @@ def crawl(options: argparse.Namespace) -> None:
         )
         for host in hosts
     ]
-    web = Web(
+    return Web(
         snapshot=options.snapshot,
         contact=options.contact,
         sites=sites,
@@ -283,9 +304,6 @@ def crawl(options: argparse.Namespace) -> None:
         extraction_megabytes=1_000,
         private_hosts=options.private_host,
     )
-    counters = Counters("articles")
-    collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
-    log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 
 def clean(options: argparse.Namespace) -> None:
@@ -375,15 +393,18 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         help="released, or the directory of an encoder, whose token vectors training starts from; released keeps more "
         "general English (default: the teacher's embeddings of words)",
     )
-    parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors (256)")
+    parser.add_argument("--dimension", type=int, default=256, help="dimension of the vectors, at least 1 (256)")
     parser.add_argument(
         "--megabytes",
         type=float,
-        help="size limit of the encoder's files; held-out texts decide how many tokens and dimensions are kept, up "
-        "to --dimension; prints the trials",
+        help="size limit of the encoder's files, above 0; held-out texts decide how many tokens and dimensions are "
+        "kept, up to --dimension; prints the trials",
     )
     parser.add_argument(
-        "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces (all)"
+        "--vocabulary",
+        type=int,
+        metavar="TOKENS",
+        help="tokens to keep, at least 1; rare words are cut into pieces (all)",
     )
     _precision_argument(parser, "default: float32; with --megabytes the better of int8 and levels")
     parser.add_argument(
@@ -391,8 +412,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="train further on passages and add a lexical channel: better for search, worse for rating similarity",
     )
-    parser.add_argument("--epochs", type=int, help="passes over the text (default: 5 to 20, by its size)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the training's random draws (1)")
+    parser.add_argument("--epochs", type=int, help="passes over the text, at least 1 (default: 5 to 20, by its size)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random draws, from 0 to 4,294,967,295 (1)")
     parser.add_argument(
         "--working-directory", type=Path, help="directory that keeps finished steps, so that a run can resume"
     )
@@ -401,7 +422,8 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="share of the texts that training leaves out and the working directory keeps, for `evaluate --texts` (0)",
+        help="share of the texts, from 0 to 0.5, that training leaves out and the working directory keeps, for "
+        "`evaluate --texts` (0)",
     )
 
 
@@ -419,7 +441,9 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--teacher", help="with --texts, the encoder to compare with; given as for distill")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
     _text_column_argument(parser)
-    parser.add_argument("--maximum", type=int, default=2_000, help="maximum number of texts to compare (2,000)")
+    parser.add_argument(
+        "--maximum", type=int, default=2_000, help="maximum number of texts to compare, at least 3 (2,000)"
+    )
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
     parser.add_argument(
         "--benchmarks", type=Path, help="directory of the benchmark sets, which the stage `benchmarks` writes"
@@ -436,12 +460,14 @@ def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _compress_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="directory of the smaller encoder")
-    parser.add_argument("--dimension", type=int, help="dimensions to keep")
+    parser.add_argument("--dimension", type=int, help="dimensions to keep, from 1 to the encoder's")
     parser.add_argument(
         "--vocabulary", type=int, metavar="TOKENS", help="tokens to keep; rare words are cut into pieces"
     )
     parser.add_argument(
-        "--megabytes", type=float, help="search on --texts for the best encoder of this size, and print the trials"
+        "--megabytes",
+        type=float,
+        help="above 0; search on --texts for the best encoder of this size, and print the trials",
     )
     _precision_argument(parser, "default: levels")
     parser.add_argument(
@@ -473,7 +499,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         "has the teacher's vectors",
     )
     _text_column_argument(parser)
-    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts (100,000)")
+    parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts, at least 1 (100,000)")
     parser.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1; 0: any free port (8000)")
     parser.add_argument(
         "--key", help="key that requests must have; safer in the environment variable SENTENCE_DISTILLERY_KEY"
@@ -489,9 +515,12 @@ def _crawl_arguments(parser: argparse.ArgumentParser) -> None:
         "--snapshot", default="1", help="name of the snapshot; a new name crawls again and fetches only new pages"
     )
     parser.add_argument("--articles", help="regular expression that matches in the URL of an article")
-    parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages (10,000)")
+    parser.add_argument("--pages", type=int, default=10_000, help="maximum number of pages, at least 1 (10,000)")
     parser.add_argument(
-        "--requests-per-second", type=float, default=1.0, help="maximum rate of requests to one host (1)"
+        "--requests-per-second",
+        type=float,
+        default=1.0,
+        help="maximum rate of requests to one host, above 0, at most 100 (1)",
     )
     parser.add_argument("--language", default="en", help="ISO 639-1 code of the articles that are kept (en)")
     parser.add_argument(
@@ -553,7 +582,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("MKL_CBWR", "AUTO")  # the same bits wherever an array begins in memory
     run, _, extra = COMMANDS[options.command]
     try:
-        run(options)
+        with options_from("command line"):
+            run(options)
     except (InputError, ValueError) as error:  # ValueError: an option out of its range
         sys.exit(f"{options.command}: {error}")
     except KeyboardInterrupt:

@@ -20,6 +20,7 @@ from sentence_distillery.io.artifacts import InputError, read_json, write_json
 from sentence_distillery.io.checksums import Ledger, ledger
 from sentence_distillery.io.contents import SEAL, Counted, seal
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.errors import options_from
 from sentence_distillery.io.places import of_a_place, open_standard_streams
 from sentence_distillery.runtime import cache
 from sentence_distillery.runtime.process import HeldError, end_with_caller, held
@@ -70,7 +71,7 @@ def stage(name: str, unit: str) -> Iterator[tuple[Params, Counters]]:
         with held(paths.COUNTERS / f".{name}.lock", f"process {os.getpid()}"):
             target.unlink(missing_ok=True)  # a failed stage must not leave the counts of an earlier run
             params = load_params()
-            with ledger(written_before()) as files:
+            with ledger(written_before()) as files, options_from("params.yaml"):
                 yield params, counters
                 counted = counters.summary() | {"files": of_run(files)}
                 write_json(target, counted | {SEAL: seal(counted)})

@@ -121,7 +121,7 @@ def test_it_is_the_installed_one_and_loads_no_heavy_library(python: Path, tmp_pa
 
 
 def test_what_needs_an_extra_says_which(python: Path, tmp_path: Path) -> None:
-    code = "import sentence_distillery as s\ntry:\n    s.distill\nexcept ImportError as error:\n    print(error)"
+    code = "import sentence_distillery as s\ntry:\n    s.distill\nexcept AttributeError as error:\n    print(error)"
     message = run(python, code, tmp_path)
     assert re.fullmatch(
         r"sentence_distillery\.distill needs \w+; run `pip install 'sentence-distillery\[distill\]'`\.\n", message

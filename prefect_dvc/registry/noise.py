@@ -18,7 +18,8 @@ LOW, HIGH = "low", "high"
 SHARE = 0.95  # of the draws within an interval
 
 Interval = tuple[float, float]
-Draws = Mapping[str, Sequence[float]]
+Draw = float | None  # null in the file: a draw without a figure, such as a correlation of equal ratings
+Draws = Mapping[str, Sequence[Draw]]
 
 
 def read_draws(text: str) -> Draws:
@@ -27,16 +28,21 @@ def read_draws(text: str) -> Draws:
     return draws
 
 
-def of_draws(promoted: Sequence[float], new: Sequence[float]) -> Interval | None:
+def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
     """Return the interval of the middle 95 % of the differences, or None if the draws are not of the same items.
+
+    A draw in which one of the models has no figure is left out; if most are, there is no interval.
 
     Example:
         >>> of_draws([0.5, 0.6, 0.7], [0.6, 0.7, 0.8])
         (0.1, 0.1)
     """
-    if not promoted or len(promoted) != len(new):
+    if len(promoted) != len(new):
         return None
-    differences = sorted(round(after - before, 9) for before, after in zip(promoted, new, strict=True))
+    both = ((before, after) for before, after in zip(promoted, new, strict=True))
+    differences = sorted(round(after - before, 9) for before, after in both if before is not None and after is not None)
+    if not differences or 2 * len(differences) < len(new):
+        return None
     tail = (1 - SHARE) / 2
     return _quantile(differences, tail), _quantile(differences, 1 - tail)
 

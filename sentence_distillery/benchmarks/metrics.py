@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure as Figure
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.protocols.similarity import correlations as correlations
 from sentence_distillery.protocols.similarity import cosines as cosines
 
@@ -34,8 +35,10 @@ def as_printed(cosines: Floats) -> Floats:
     return 2.5 * (cosines + 1.0)
 
 
-def calibration(cosines: Floats, ratings: NDArray[np.float32]) -> Calibration:
+def calibration(cosines: Floats, ratings: NDArray[np.float32]) -> Calibration | Unavailable:
     """Fit a monotone function from training cosines to their ratings on 0-5; it is constant beyond its ends."""
+    if not len(cosines) or not np.isfinite(cosines).all():
+        return Unavailable("the training pairs have no finite cosines")
     from sklearn.isotonic import IsotonicRegression  # takes half a second, needed only to calibrate
 
     fitted: Calibration = IsotonicRegression(y_min=0.0, y_max=5.0, out_of_bounds="clip").fit(cosines, ratings).predict
@@ -43,17 +46,23 @@ def calibration(cosines: Floats, ratings: NDArray[np.float32]) -> Calibration:
 
 
 def similarity_figures(
-    predicted: Floats, ratings: NDArray[np.float32], scale: tuple[float, float], calibrated: Calibration | None = None
+    predicted: Floats,
+    ratings: NDArray[np.float32],
+    scale: tuple[float, float],
+    calibrated: Calibration | Unavailable | None = None,
 ) -> dict[str, Figure]:
     """Compute Pearson, Spearman and MAE of `predicted` cosines, and the calibrated MAE if there is a calibration.
 
     `ratings` are on `scale` = (lowest, highest).
     """
     figures = correlations(predicted, ratings)
-    mappings = {"mae": as_printed} | ({"mae_calibrated": calibrated} if calibrated else {})
-    finite = len(ratings) > 0 and bool(np.isfinite(predicted).all())
+    mappings: dict[str, Calibration | Unavailable] = {"mae": as_printed}
+    mappings |= {"mae_calibrated": calibrated} if calibrated else {}
+    finite = len(ratings) > 0 and bool(np.isfinite(predicted).all() and np.isfinite(ratings).all())
     for name, mapping in mappings.items():
-        if finite:
+        if isinstance(mapping, Unavailable):
+            figures[name] = mapping
+        elif finite:
             figures[name] = float(np.abs(mapping(predicted) - on_five(ratings, scale)).mean())
         else:
             figures[name] = figures["pearson"]  # for the same reason

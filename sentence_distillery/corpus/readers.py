@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def _check_columns(path: Path, names: set[str], present: Iterable[str]) -> None:
     if missing:
         raise InputError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name the right one by --text-column (in Python text_column, in params.yaml `columns`)."
+            f"name the right one by {option('text_column', params='`columns` in params.yaml')}."
         )
 
 

@@ -9,9 +9,10 @@ A sentence may end at one of . ! ? … and the quotes or brackets that close aft
     any     no space, but a common first word: "it.The"       it ends
 
 The word before a full stop, if it is an abbreviation: after a title (Dr.) and before a number (Dec. 15, No. 3) it
-goes on; after another one (Inc., U.S., a.m., an initial) it ends only before a word that often begins sentences (The,
-He). A number or a letter at the beginning of a sentence numbers it (1. The). A citation after the full stop belongs to
-the sentence that it follows (in 1805.[6] The), except in a list of references, whose first one begins with its number.
+goes on, and so does any short word before a number that ends a reference in brackets (Phil. 4:8); after another one
+(Inc., U.S., a.m., an initial) it ends only before a word that often begins sentences (The, He). A number or a letter at
+the beginning of a sentence numbers it (1. The). A citation after the full stop belongs to the sentence that it follows
+(in 1805.[6] The), except in a list of references, whose first one begins with its number.
 
 Inner sentence ends of the paragraphs of UD English EWT: the corpus report compares these rules with other
 splitters. The rules were written on its training and development splits; most of the ends that they miss have no mark.
@@ -24,6 +25,8 @@ import sentencex
 # sentencex takes quadratic time if many quotation marks stay open (half a megabyte of them: 8 s), so it gets pieces of
 # this size at most; no sentence that is kept is nearly as long.
 LONGEST_PIECE = 20_000
+LONGEST_ABBREVIATION = 6  # letters, of one that is in no list
+LONGEST_REFERENCE = 200  # characters, in brackets
 
 # In lower case, without their last full stop: titles, ranks, references, months, states and companies. Compared with
 # the lists of sentencex (Wikimedia) and CLDR 44, whose ordinary words (act, hat) are left out. After these none ends.
@@ -67,6 +70,7 @@ _END = re.compile(
     r"(?: +([\"'“‘(\[]*+)(?P<first>[^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
 _NUMERAL = re.compile(r"(?:[A-Z]|[IVXLC]++)(?![\w'’.])")
+_PLACE = re.compile(r"\d[\d:.,–-]*+[a-z]{0,2}+ ?[;)\]]")
 _FIRST_WORD = re.compile(r"[A-Za-z']++")
 
 
@@ -105,6 +109,8 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
         return not small or not (closing or marks[0] in ".…")
     word = text[text.rfind(" ", begin, stop) + 1 or begin : stop]
     ordinary = len(word) > 2 and word.isalpha() and word.lower() not in _KNOWN
+    if first.isdigit() and len(word.lstrip(_OPENING)) <= LONGEST_ABBREVIATION and _is_reference(text, begin, match):
+        return False
     if small:
         return bool(opening) or (ordinary and not closing and word.islower())
     return ordinary or _ends_after(word.lstrip(_OPENING), match, begin)
@@ -127,6 +133,15 @@ def _ends_after(word: str, match: re.Match[str], begin: int) -> bool:
         follows = _FIRST_WORD.match(match.string, match.start("first"))
         return follows is not None and follows[0] in STARTERS
     return True
+
+
+def _is_reference(text: str, begin: int, match: re.Match[str]) -> bool:
+    """Tell whether a number that ends a reference in brackets follows the full stop: (Phil. 4:8; Rom. 12:2)."""
+    if not _PLACE.match(text, match.start("first")):
+        return False
+    before = text[max(begin, match.start() - LONGEST_REFERENCE) : match.start()]
+    opened, closed = (max(map(before.rfind, brackets)) for brackets in ("([", ")]"))
+    return opened > closed
 
 
 def _is_numeral(word: str, match: re.Match[str]) -> bool:

@@ -3,6 +3,7 @@
 A wrongly labelled body is refused with a reason, not guessed: half-decoded text would train a model.
 """
 
+import codecs
 import re
 import zlib
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_co
 LOST_CHARACTERS = 1 / 200
 _NO_TEXT = re.compile(r"^(?:image|audio|video|font)/|^application/(?!xhtml|xml|rss|atom|(?:x-)?gzip|octet)")
 _GZIP_MAGIC = b"\x1f\x8b"
+# Codecs of Python that are no character sets; a page that names one is read as one that names nothing.
+_OF_PYTHON = {"base64", "bz2", "hex", "idna", "punycode", "quopri", "raw-unicode-escape", "rot-13", "undefined"}
+_OF_PYTHON |= {"unicode-escape", "uu", "zlib"}
 
 
 class Unreadable(Exception):  # noqa: N818 - an answer, not an error
@@ -95,13 +99,25 @@ def decoded(body: bytes, content_type: str | None) -> str:
     """
     if not body.strip():
         raise Unreadable("empty body")
-    named = read_bom(body)[0] or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+    marked, labelled = read_bom(body)[0], character_set(http_content_type_encoding(content_type))
+    declared = character_set(html_body_declared_encoding(body))
+    named = marked or labelled or declared
     # A page that names no set, or one that nobody knows, is read as UTF-8 if its bytes are valid UTF-8.
-    text = html_to_unicode(content_type, body, auto_detect_fun=_utf8_or_western)[1]
+    used = labelled or (None if marked else declared or _utf8_or_western(body))
+    text = html_to_unicode(f"text/html; charset={used}" if used else None, body)[1]
     lost = text.count("\ufffd") + text.count("\x00")
     if lost > LOST_CHARACTERS * len(text):
         raise Unreadable(f"character set: not {named}" if named else "character set: unknown")
     return text
+
+
+def character_set(name: str | None) -> str | None:
+    """Return the name of a character set as Python has it; None if it is none, or nobody knows it."""
+    try:
+        known = codecs.lookup(name or "").name
+    except (LookupError, ValueError):  # ValueError: a NUL in the name
+        return None
+    return None if known in _OF_PYTHON else known
 
 
 def _utf8_or_western(body: bytes) -> str:

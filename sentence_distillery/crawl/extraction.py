@@ -22,7 +22,14 @@ from trafilatura.settings import Document
 from trafilatura.utils import load_html
 
 from sentence_distillery.crawl.dates import MONTHS, parse_date
-from sentence_distillery.crawl.decoding import Unreadable, check_type, decoded, decompressed, gunzipped
+from sentence_distillery.crawl.decoding import (
+    Unreadable,
+    character_set,
+    check_type,
+    decoded,
+    decompressed,
+    gunzipped,
+)
 from sentence_distillery.io.unicode import whole_surrogates
 
 # A paragraph of prose has this many characters outside its links; a heading, a teaser's title or a caption has fewer.
@@ -55,6 +62,7 @@ _ARTICLE_TYPE = re.compile(r"^(?:\w*Article|(?:Live|)Blog(?:Posting|)|Report)$")
 _AMPERSAND = re.compile(r"&(?!#?\w{1,32};)")
 _ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""")
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>\s*")
+_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,]?\s*url\s*=\s*["']?([^"']+)""", re.IGNORECASE)
 _JSON_LD = "application/ld+json"
 _CDATA = re.compile(r"^\s*(?:/[/*])?\s*(?:<!\[CDATA\[|<!--)(?:\s*\*/)?|(?:/[/*])?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*$")
@@ -96,8 +104,10 @@ def _xml_text(body: bytes) -> str:
     """Decode an XML file; a declaration of its encoding counts only if the bytes are neither marked nor UTF-8."""
     declared = _ENCODING.search(body[:200])
     marked = "utf-16" if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    for encoding in (marked, declared[1].decode("ascii") if declared else "cp1252"):
-        with suppress(UnicodeDecodeError, LookupError):
+    for encoding in (marked, character_set(declared[1].decode("ascii")) if declared else "cp1252"):
+        with suppress(UnicodeDecodeError):
+            if encoding is None:
+                break
             return _DECLARATION.sub("", body.decode(encoding))
     return _DECLARATION.sub("", body.decode("cp1252", "replace"))
 
@@ -124,10 +134,18 @@ def _sitemap(root: Any) -> Iterator[list[str | None]]:
 def _feed(root: Any) -> Iterator[list[str | None]]:
     """List the entries of an RSS 1, RSS 2 or Atom feed."""
     for entry in root.iter("{*}item", "{*}entry"):
-        atom = next((node.get("href") for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
+        main = next((node for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
+        atom = None if main is None else main.get("href")
         if location := _child(entry, "link") or atom or _permanent_link(entry):
             day = _day(_child(entry, "pubDate") or _child(entry, "published") or _child(entry, "date"))
-            yield [location, "page", day, None]
+            yield [_based(entry if main is None else main, location), "page", day, None]
+
+
+def _based(node: Any, location: str) -> str:
+    """Resolve an address in a feed by the xml:base of its element and of those around it (XML Base, 4.2)."""
+    for each in (node, *node.iterancestors()):
+        location = _resolved((each.get(_XML_BASE) or "").strip(), location)
+    return location
 
 
 def _permanent_link(entry: Any) -> str | None:
@@ -163,13 +181,15 @@ def _page(html: str, url: str) -> Result:
         raise Unreadable("not HTML")
     result: Result = {"links": [*_links(tree)], "canonical": _canonical(tree), "article": False}
     headings = ["".join(node.itertext()) for node in tree.iter("h1")]
-    block = prose_block(tree)
-    article = block is not None or _is_marked(tree)
+    block, aside = prose_block(tree), prose_block(tree, _SKIPPED - {"aside"})
+    marked = _is_marked(tree)
     document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
     if not isinstance(document, Document) or not document.text:
         return result | {"reason": "no text"}
     obstacle = _obstacle([document.title or "", *headings, *document.text.split("\n")])
-    article = article and obstacle is None
+    if block is None and aside is not None and _has_most(aside, document.text):
+        block = aside  # some sites have the article itself in an <aside>
+    article = (block is not None or marked) and obstacle is None
     return result | {
         "article": article,
         "reason": None if article else obstacle or "list of links",
@@ -323,8 +343,15 @@ def _type_name(name: str) -> str:
     return re.split(r"[/#:]", name.strip().rstrip("/#"))[-1]
 
 
-def prose_block(tree: HtmlElement) -> Any:
-    """Return the block with the most prose; None if no block has several paragraphs.
+def _has_most(block: Any, text: str) -> bool:
+    """Tell whether a block has most of the text that was extracted from its page."""
+    inside = _squeezed("".join(block.itertext()))
+    lines = [_squeezed(line) for line in text.split("\n")]
+    return 2 * sum(len(line) for line in lines if line in inside) > sum(map(len, lines))
+
+
+def prose_block(tree: HtmlElement, skipped: frozenset[str] = _SKIPPED) -> Any:
+    """Return the block with the most prose; None if no block outside the `skipped` elements has several paragraphs.
 
     A list of teasers has one paragraph in each of its blocks. <p>s count for their parent, text between <br>s for the
     block that contains it.
@@ -333,15 +360,15 @@ def prose_block(tree: HtmlElement) -> Any:
     for node in tree.iter():  # comments, too: text may follow them
         own = node.text if isinstance(node.tag, str) else None
         for text, owner in ((own, node), (node.tail, node.getparent())):
-            if text and len(text.strip()) >= PROSE and owner is not None and not _is_skipped(owner):
+            if text and len(text.strip()) >= PROSE and owner is not None and not _is_skipped(owner, skipped):
                 paragraphs[_block(owner)] += 1 if len(text) < LONG_PROSE else PROSE_PARAGRAPHS
     block, count = max(paragraphs.items(), key=lambda item: item[1], default=(None, 0))
     return block if count >= PROSE_PARAGRAPHS else None
 
 
-def _is_skipped(node: Any) -> bool:
+def _is_skipped(node: Any, skipped: frozenset[str]) -> bool:
     return node.tag == "a" or any(
-        parent.tag in _SKIPPED or parent.tag == "a" for parent in [node, *node.iterancestors()]
+        parent.tag in skipped or parent.tag == "a" for parent in [node, *node.iterancestors()]
     )
 
 

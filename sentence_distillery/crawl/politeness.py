@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -215,7 +215,7 @@ class RobotsMiddleware:
         return Robots(Ruling.UNREACHABLE)
 
     def _target(self, url: str, answer: Response) -> str:
-        target = normalise(urljoin(url, _header(answer, b"Location")))
+        target = normalise(_header(answer, b"Location"), url)
         host = host_of(target)
         if is_private_literal(host) and host not in self._web.private_hosts:
             raise Refused("private address")

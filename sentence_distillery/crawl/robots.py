@@ -1,7 +1,8 @@
 """robots.txt according to RFC 9309; Protego parses the rules, this module interprets the answers.
 
     2xx                   the rules of the first 500 KiB; bytes that are not UTF-8 spoil their own line only (2.2, 2.5);
-                          marked UTF-16 is read, too; of a name with a version the product token counts (2.2.1)
+                          marked UTF-16 is read, too; of a name with a version the product token counts (2.2.1),
+                          as in "name/1.0", "name 1.0" and "name (a note)"
     3xx                   followed, at least five times, to other hosts too (2.3.1.2)
     4xx                   "unavailable": all is allowed (2.3.1.3); 429 is excluded, it asks to come back later
     5xx, no answer        "unreachable": nothing is allowed (2.3.1.4)
@@ -10,6 +11,7 @@ An answer holds for 24 hours at most (2.4). Beyond the RFC, Crawl-delay and Requ
 """
 
 import codecs
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -28,7 +30,8 @@ LARGEST_PACKED = 20 * LARGEST
 LONGEST_CACHED = 24 * 3600.0
 MOST_REDIRECTS = 10
 AGENT = "sentence-distillery"
-_VERSION = re.compile(r"(?im)^(\s*user-agent\s*:\s*[\w-]+)/[^#\r\n]*")
+# A name of a group, and what follows its product token on the line.
+_VERSION = re.compile(r"(?i)(?<![^\r\n])([^\S\r\n]*user[- ]?agent[^\S\r\n]*:[^\S\r\n]*[\w-]++)[^\r\n]+")
 
 
 class Ruling(StrEnum):
@@ -61,8 +64,11 @@ class Robots:
         if self.ruling is not Ruling.RULES:
             return 0.0
         rate = self._rules.request_rate(AGENT)
-        asked = (self._rules.crawl_delay(AGENT) or 0.0, rate.seconds / rate.requests if rate and rate.requests else 0.0)
-        return max((delay for delay in asked if delay > 0), default=0.0)  # no number is above nothing
+        try:
+            pause = rate.seconds / rate.requests if rate and rate.requests else 0.0
+        except OverflowError:  # a number of hundreds of digits
+            pause = math.inf
+        return max((delay for delay in (self._rules.crawl_delay(AGENT) or 0.0, pause) if delay > 0), default=0.0)
 
     def expired(self, now: float) -> bool:
         """Tell whether it must be fetched again; a clock that was set back counts as expired."""

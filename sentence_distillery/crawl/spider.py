@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import Any
@@ -240,13 +241,14 @@ def header_pairs(headers: Headers) -> list[tuple[str, str]]:
 def retry_after(answer: Answer) -> float:
     """Return the seconds of Retry-After (RFC 9110, 10.2.3), an hour at most; 0 if there is none."""
     value = (answer.header("retry-after") or "").strip()
-    if value.isdigit():
+    if value.isascii() and value.isdigit():
         return min(float(value), LONGEST_PAUSE)
     try:
-        when = parsedate_to_datetime(value).timestamp()
-    except ValueError:
+        when = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):  # OverflowError: a year that no calendar has
         return 0.0
-    return min(max(when - time.time(), 0.0), LONGEST_PAUSE)
+    known = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return min(max((known - datetime.now(UTC)).total_seconds(), 0.0), LONGEST_PAUSE)
 
 
 def run(work: Work) -> None:

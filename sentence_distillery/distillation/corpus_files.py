@@ -19,6 +19,7 @@ from sentence_distillery.corpus.readers import SUFFIXES, WHOLE, files_in, format
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.unicode import whole_surrogates
 
 CLEAN = Clean(
@@ -66,7 +67,10 @@ def write_sentences(
         if fingerprints is not None:
             raise InputError("fingerprints need clean=True, since cleaning compares them.")
         if held_out is not None:
-            raise InputError("held_out needs clean=True: cleaning removes repeated texts from the training text.")
+            raise InputError(
+                f"{option('held_out')} needs cleaning, which removes repeated texts from the training text; leave out "
+                f"{option('clean=False', '--no-clean')}."
+            )
         _write_as_they_stand(texts, text_column, directory, counters)
         return
     articles = directory.with_name("articles")

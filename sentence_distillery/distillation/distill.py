@@ -33,7 +33,8 @@ from sentence_distillery.encoders.options import FUNCTION, FunctionTeacher, Teac
 from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts
 from sentence_distillery.io.counters import Counters
-from sentence_distillery.io.options import Precision, Section
+from sentence_distillery.io.errors import option, setting
+from sentence_distillery.io.options import Precision, Section, problems
 from sentence_distillery.runtime.options import Shards
 from sentence_distillery.runtime.progress import progress
 
@@ -66,11 +67,6 @@ SIZE = Size(megabytes=None, vocabulary=None, precision=None)
 HELD_OUT = HeldOut(share=0.05, maximum_sentences=2000, seed=1)
 HERE = Shards(processes=1, dask=None)
 FEWEST = 2  # sentences; cosines are of pairs
-REMEDIES = {  # by the reason for which most sentences were dropped
-    "duplicate": "; it must differ, since repeated text counts once",
-    "short": f"; sentences below {CLEAN.minimum_tokens} words are dropped, but distill(clean=False) keeps them",
-    "long": f"; sentences above {CLEAN.maximum_tokens} words are dropped, but distill(clean=False) keeps them",
-}
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +217,8 @@ def distill(
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
-        raise InputError(f"held_out = {held_out} needs a working_directory, which keeps these texts; name one.")
+        place = option("a working_directory", "--working-directory")
+        raise InputError(f"{setting('held_out', held_out)} needs {place}, which keeps these texts; name one.")
     for each in teachers:
         refuse_unfit(each)  # before the texts are cleaned, which may take minutes
     if student.start_from:
@@ -375,7 +372,9 @@ def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | Vector
 
 def _refuse_prompt(prompt: str | None, kind: str) -> None:
     if prompt is not None:
-        raise InputError(f"prompt {prompt!r} is given, but the teacher is {kind}; put it before the texts yourself.")
+        raise InputError(
+            f"{setting('prompt', repr(prompt))} is given, but the teacher is {kind}; put it before the texts yourself."
+        )
 
 
 def _options(section: AnySection, **changes: Any) -> AnySection:
@@ -383,10 +382,8 @@ def _options(section: AnySection, **changes: Any) -> AnySection:
     try:
         return type(section).model_validate(section.model_dump() | changes)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, detail['loc']))} = {detail['input']!r}: {detail['msg']}" for detail in error.errors()
-        ]
-        raise InputError("; ".join(problems)) from error
+        names = {"share": "held_out"} | ({"precision": "table_precision"} if isinstance(section, Size) else {})
+        raise InputError(problems(error, names, {"table_precision": "--precision"})) from error
 
 
 @contextmanager
@@ -398,7 +395,7 @@ def _working(given: str | Path | None) -> Iterator[Path]:
         return
     directory = Path(given)
     if directory.exists() and not directory.is_dir():
-        raise InputError(f"working_directory = {directory} is not a directory; name another one.")
+        raise InputError(f"{setting('working_directory', directory)} is not a directory; name another one.")
     directory.mkdir(parents=True, exist_ok=True)
     yield directory
 
@@ -416,8 +413,13 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     total = counters.kept + counters.dropped.total()
     remedy = ""
     if cleaning and counters.dropped:
-        remedies = REMEDIES | {
-            "language": f"; or set the language of your text (--language, now '{cleaning.language}')"
+        kept = f"words are dropped, but {option('clean=False', '--no-clean')} keeps them"
+        language = setting("language", repr(cleaning.language))
+        remedies = {
+            "duplicate": "; it must differ, since repeated text counts once",
+            "short": f"; sentences below {cleaning.minimum_tokens} {kept}",
+            "long": f"; sentences above {cleaning.maximum_tokens} {kept}",
+            "language": f"; or set the language of your text, now {language}",
         }
         remedy = remedies.get(counters.dropped.most_common(1)[0][0], "")
     raise InputError(

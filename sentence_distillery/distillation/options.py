@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from sentence_distillery.encoder.lexical import GREATEST_DIMENSION, GREATEST_WEIGHT, PLACES
 from sentence_distillery.encoders.options import AnyTeacher
+from sentence_distillery.io.errors import setting
 from sentence_distillery.io.options import Count, Positive, Precision, Section, Seed, Switchable
 from sentence_distillery.pairs.options import ScoredTraining
 
@@ -85,8 +86,8 @@ class Size(Section):
     def _megabytes_choose_the_vocabulary(self) -> Self:
         if self.megabytes is not None and self.vocabulary is not None:
             raise ValueError(
-                f"megabytes = {self.megabytes:g} chooses the vocabulary itself, but vocabulary = {self.vocabulary} is "
-                "given; leave one of them out"
+                f"{setting('megabytes', f'{self.megabytes:g}')} chooses the vocabulary itself, but "
+                f"{setting('vocabulary', self.vocabulary)} is given; leave one of them out"
             )
         return self
 

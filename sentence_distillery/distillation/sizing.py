@@ -29,6 +29,7 @@ from sentence_distillery.encoder.compression import (
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_file
+from sentence_distillery.io.errors import setting
 from sentence_distillery.protocols.neighbours import recalls
 
 SHARES = (1.0, 0.75, 0.5, 0.35, 0.25)  # of the vocabulary
@@ -116,7 +117,8 @@ def fit_to_size(
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
         trials.append(Trial(len(smaller.stored), smaller.token_dimension, precision, size, recall))
     if not trials:
-        raise InputError(f"megabytes is {megabytes:g}, too small for a student of {LEAST} dimensions; raise it.")
+        size = setting("megabytes", f"{megabytes:g}")
+        raise InputError(f"{size} is too small for a student of {LEAST} dimensions; raise it.")
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
     smaller = compress(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed

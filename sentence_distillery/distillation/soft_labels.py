@@ -48,6 +48,7 @@ from sentence_distillery.encoders.vectors import VectorTable
 from sentence_distillery.io.artifacts import InputError, read_table, table_parts, write_json, write_table
 from sentence_distillery.io.checksums import is_there
 from sentence_distillery.io.counters import Counters
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.ragged import unit_rows
 from sentence_distillery.runtime.options import Shards
@@ -297,9 +298,9 @@ def refuse_absent(encoder: TextEncoder, sources: Sequence[Source], words: Iterab
         message = f"{absent:,} of {total:,} sentences have no vector in {encoder.reference}, such as {such}"
         if absent > ABSENT * total:
             raise InputError(
-                f"{message}; at most {ABSENT:.0%} may lack one. `sentence-distillery distill ... --list-texts FILE` "
-                "lists the texts to embed. If the vectors are of whole texts, skip the cleaning: --no-clean, or "
-                "distill(clean=False)."
+                f"{message}; at most {ABSENT:.0%} may lack one. {option('texts_to_embed', '--list-texts FILE')} lists "
+                "the texts to embed. If the vectors are of whole texts, skip the cleaning: "
+                f"{option('clean=False', '--no-clean')}."
             )
         log.warning("%s; the student is not trained on these", message)
     listed = list(words)

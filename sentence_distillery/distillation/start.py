@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, UNKNOWN_ID, bare, is_term, is_word, static_tokenizer
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import option, setting
 from sentence_distillery.io.ragged import Floats, TokenIds, unit_rows
 
 SMOOTHING = 1e-3  # a of the initial weights
@@ -47,7 +48,9 @@ def load_start(name: str) -> StaticEncoder:
     """Load the encoder to start from; raises InputError if it cannot be read, or its vectors are not plain sums."""
     student = StaticEncoder.load(name)
     if student.linear is not None or student.hidden is not None:
-        raise InputError(f"start_from = {name} has a layer after its sum of token vectors; give an encoder without.")
+        raise InputError(
+            f"{setting('start_from', name)} has a layer after its sum of token vectors; give an encoder without."
+        )
     return student
 
 
@@ -101,7 +104,7 @@ def started_from(
     mapped = found @ np.linalg.solve(sums.T @ sums + np.eye(sums.shape[1], dtype=np.float32), sums.T @ wanted)
     compared = mapped.any(axis=1) & (np.bincount(tokens.ids, minlength=len(start)) > 0)
     if not compared.any():
-        raise InputError("The text has no token of the encoder of start_from; give another one, or none.")
+        raise InputError(f"The text has no token of the encoder of {option('start_from')}; give another one, or none.")
     before, after = (np.median(np.linalg.norm(each[compared], axis=1)) for each in (start, mapped))
     return np.where(shared[:, None], mapped * (before / after), start).astype(np.float32)
 

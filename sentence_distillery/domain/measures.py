@@ -37,7 +37,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure with the ends of its interval, None if it has none; `n` is the number of pairs or texts."""
+    """A figure with the ends of its interval and the draws that are left out of it; None if it has none.
+
+    `n` is the number of pairs or texts.
+    """
 
     protocol: str
     metric: str
@@ -45,6 +48,7 @@ class Measure:
     n: int
     low: float | None = None
     high: float | None = None
+    left_out: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +92,10 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
         few texts for k neighbours.
     """
     count = len(reference.texts)
-    if not np.isfinite(vectors).all():
-        yield from unavailable(Unavailable("some vectors are not finite"), count)
-        return
+    for whose, each in (("", vectors), (" of the teacher", reference.vectors)):
+        if not np.isfinite(each).all():
+            yield from unavailable(Unavailable(f"some vectors{whose} are not finite"), count)
+            return
     yield _correlation("random pairs", vectors, reference, reference.random)
     yield _correlation("near pairs", vectors, reference, reference.near)
     depths = [depth for depth in DEPTHS if depth < count]
@@ -98,8 +103,9 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
     for depth in DEPTHS:
         place = ("neighbours", f"recall_at_{depth}")
         if depth in found:
-            bounds = bootstrap.interval(bootstrap.means(found[depth].astype(np.float32), reference.drawn))
-            yield Measure(*place, float(found[depth].mean()), count, *bounds)
+            interval = bootstrap.interval(bootstrap.means(found[depth].astype(np.float32), reference.drawn))
+            value: Figure = float(found[depth].mean())
+            yield Measure(*place, value, count, *interval)
         else:
             yield Measure(*place, Unavailable(f"{count} texts, but recall@{depth} needs {depth + 1}"), count)
     yield Measure("words", "words_cut", words_cut(tokenizer, reference.texts), count)

@@ -38,4 +38,4 @@ def scored(
 def as_result(name: str, measure: Measure, dataset: str) -> Result:
     """Return a measure as a row of the table of figures."""
     place = (name, dataset, "", measure.protocol, measure.metric)
-    return Result(*place, measure.value, measure.n, low=measure.low, high=measure.high)
+    return Result(*place, measure.value, measure.n, low=measure.low, high=measure.high, left_out=measure.left_out)

@@ -33,6 +33,7 @@ from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import setting
 from sentence_distillery.io.ragged import Floats
 
 LARGEST = 2.0  # a power of two above the largest level in float16, which is 127 / 64, so every level is exact
@@ -186,7 +187,7 @@ def compress(
     full = encoder.token_dimension
     kept = full if dimension is None else dimension
     if not 1 <= kept <= full:
-        raise InputError(f"dimension is {kept}; the token vectors have {full}, so give 1 to {full}.")
+        raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
     listed = None if texts is None else list(texts)
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
@@ -272,7 +273,7 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
     ]
     least = sum(needed)
     if not least <= size <= len(tokens):
-        raise InputError(f"vocabulary is {size}; give {least}, which are pieces of words, to {len(tokens)}.")
+        raise InputError(f"{setting('vocabulary', size)}; give {least}, which are pieces of words, to {len(tokens)}.")
     order = np.lexsort((np.arange(len(tokens)), -counts, ~np.array(needed)))
     kept = np.sort(order[:size])
     places = {int(old): new for new, old in enumerate(kept)}

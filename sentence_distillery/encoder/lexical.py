@@ -26,7 +26,7 @@ LEXICAL_WEIGHT = 1.2  # of the channel relative to the rest, for search
 GREATEST_WEIGHT = 1_000.0  # above it nothing is left of the rest
 GREATEST_DIMENSION = 2**16  # of 250 MB for a thousand texts
 
-_NO_CHANNEL = (
+_NO_CHANNEL = (  # these options are of Python alone
     "but this model has no lexical channel (another library that saves a model leaves it out): leave the option out, "
     "or make a model that has one with distill(for_search=True)."
 )

@@ -57,6 +57,7 @@ from sentence_distillery.encoder.lexical import (
 from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.ragged import Floats
 
 RELEASED = "released"  # the name of a model that comes with the library
@@ -151,9 +152,13 @@ def _hint(name: str) -> str:
     if len(name.split("/")) == 2 and not name.startswith((".", "/", "~")):
         return (
             ". If it is the name of a model on a hub, download the model first: this library reads only "
-            f'directories. load("{RELEASED}") loads its own model.'
+            f"directories. {_own()} loads its own model."
         )
-    return f'. Give the path of a directory that save_pretrained wrote, or load("{RELEASED}").'
+    return f". Give the path of a directory that holds a saved model, or {_own()}."
+
+
+def _own() -> str:
+    return option(f'load("{RELEASED}")', f"`{RELEASED}`")
 
 
 def read_model(directory: Path) -> Parts:

@@ -29,7 +29,7 @@ import numpy as np
 from sentence_distillery.encoders.options import FunctionTeacher, TeacherError
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.options import Precision
-from sentence_distillery.io.ragged import Floats, of_any_length
+from sentence_distillery.io.ragged import Floats, unit_rows
 
 CHUNK = 512  # texts that a function gets at a time
 PROBE = "A storm closed the port."  # what a teacher embeds first, to know its dimension
@@ -112,7 +112,7 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     dimension = found.shape[1]
     if dimension == 0:
         raise InputError(f"{called} returns rows without numbers; return a vector for each text.")
-    one, again = of_any_length(found), of_any_length(embed([PROBE]))
+    one, again = unit_rows(found), unit_rows(embed([PROBE]))
     if one.shape == again.shape and one.any() and (one * again).sum() < SAME:
         raise InputError(
             f"{called} returns another vector when it gets {PROBE!r} again; switch off whatever is random in it, such "
@@ -124,7 +124,7 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
         vectors = embed(texts)
         if vectors.shape[1] != dimension:
             raise InputError(f"{called} returns vectors of {dimension} and of {vectors.shape[1]} numbers.")
-        return of_any_length(vectors)
+        return unit_rows(vectors).astype(np.float32)
 
     return FunctionEncoder(called, sha256, fingerprint, dimension, unit, version)
 

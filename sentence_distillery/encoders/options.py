@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, model_validator
 
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import setting
 from sentence_distillery.io.options import Section
 
 FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
@@ -35,7 +36,8 @@ class Teacher(Section):
     def _one_prompt(self) -> Self:
         if self.prompt is not None and self.prompt_name is not None:
             raise ValueError(
-                f"prompt = {self.prompt!r} and prompt_name = {self.prompt_name!r} are both given; keep one"
+                f"{setting('prompt', repr(self.prompt))} and {setting('prompt_name', repr(self.prompt_name))} are both "
+                "given; keep one"
             )
         return self
 

@@ -31,6 +31,7 @@ from sentence_distillery.encoders.pooling import length_batches, weighted_mean
 from sentence_distillery.encoders.sentence_modules import SentenceModules, read_modules
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.checksums import check_directory
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.options import Precision
 from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.runtime.device import autocast, device
@@ -251,7 +252,7 @@ def _prompted(modules: SentenceModules, teacher: Teacher) -> SentenceModules:
     if teacher.prompt_name not in modules.prompts:
         choice = f"choose one of {', '.join(modules.prompts)}, or" if modules.prompts else "its files name none:"
         raise TeacherError(
-            f"{teacher.reference} has no prompt '{teacher.prompt_name}'; {choice} give its text as `prompt`.",
+            f"{teacher.reference} has no prompt '{teacher.prompt_name}'; {choice} give its text as {option('prompt')}.",
             teacher.reference,
             "prompt_name",
             teacher.prompt_name,
@@ -357,8 +358,8 @@ def _inside_package(name: str) -> Path:
 def _from_hub(repository: str, revision: str | None) -> Path:
     if revision is None:
         raise TeacherError(
-            f"{repository} is not a directory here, so it counts as a hub id: put the model there, or give the "
-            "revision, a commit of the hub.",
+            f"{repository} is not a directory here, so it counts as a hub id: put the model there, or give "
+            f"{option('revision')}, a commit of the hub.",
             repository,
             "revision",
         )

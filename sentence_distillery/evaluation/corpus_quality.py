@@ -110,11 +110,15 @@ def inner_ends(text: str, sentences: Sequence[str]) -> set[int]:
 
 
 def figures(right: int, found: int, expected: int) -> Row:
-    """Compute precision, recall and F1, in [0, 1], with n = `expected`."""
-    precision, recall = right / found, right / expected
-    f1 = 2 * precision * recall / (precision + recall)
-    shares = {"precision": precision, "recall": recall, "f1": f1}
-    return {name: f"{share:.4f}" for name, share in shares.items()} | {"n": str(expected), "note": ""}
+    """Compute precision, recall and F1, in [0, 1], with n = `expected`; an empty figure has its reason as the note.
+
+    >>> figures(right=0, found=0, expected=4)
+    {'precision': '', 'recall': '0.0000', 'f1': '0.0000', 'n': '4', 'note': 'none was found'}
+    """
+    parts = {"precision": (right, found), "recall": (right, expected), "f1": (2 * right, found + expected)}
+    shares = {name: f"{share / whole:.4f}" if whole else "" for name, (share, whole) in parts.items()}
+    note = "there are none" if not expected else "none was found" if not found else ""
+    return shares | {"n": str(expected), "note": note}
 
 
 def score_splitter(split: Splitter, paragraphs: Sequence[Paragraph]) -> Row:

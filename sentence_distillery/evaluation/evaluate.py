@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import BenchmarkData, Split
 from sentence_distillery.evaluation.results import Result
-from sentence_distillery.evaluation.tasks import TaskSet, Texts, figures, own_task, read_task
+from sentence_distillery.evaluation.tasks import TaskSet, Texts, figures_with_draws, own_task, read_task
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import option
 from sentence_distillery.io.ragged import Floats
 
 
@@ -67,6 +69,9 @@ def evaluate(
         A figure for each task and metric, in the order of the tasks: Pearson and Spearman in [-1, 1], MAE in [0, 5],
         all others in [0, 1]; `n` is the number of pairs, test documents or queries. A figure that is undefined,
         such as the correlation of predictions that are all alike, has an `Unavailable` with the reason as its value.
+        `low` and `high` are the ends of a 95 % interval of Spearman, average precision, the accuracy of `full`, nDCG@10
+        and the MAP of `rerank`, from 2,000 draws of the pairs, test documents or queries. `left_out` of the draws have
+        no figure, such as one of pairs with equal ratings; if most have none, there is no interval.
         Pairs of the same words in another order have cosine 1 up to the last bit of a float32, which decides their
         ranks: Spearman may differ by as much between two ways of computing the same vectors.
 
@@ -97,7 +102,9 @@ def evaluate(
     results: list[Result] = []
     for task in tasks:
         scored = _read(task, data, split)
-        results += [Result(name, *row) for row in figures(lambda texts: embed(encoder, texts), scored)]
+        for row, draw in figures_with_draws(lambda texts: embed(encoder, texts), scored):
+            low, high, left_out = bootstrap.interval(draw()) if draw else (None, None, None)
+            results.append(Result(name, *row, low=low, high=high, left_out=left_out))
     return results
 
 
@@ -108,7 +115,7 @@ def _read(task: Task, data: BenchmarkData | None, split: Split) -> TaskSet:
     if not isinstance(task, str):
         return own_task(task)
     if data is None:
-        raise InputError(f"Task '{task}' is a name: pass `benchmarks`, the directory that holds this set.")
+        raise InputError(f"Task '{task}' is a name: give {option('benchmarks')}, the directory that holds this set.")
     return read_task(data, task, split)
 
 
@@ -131,9 +138,9 @@ def embed(encoder: Encoder, texts: list[str]) -> Floats:
         (1, 256)
     """
     vectors = np.asarray(encoder.encode(texts), dtype=np.float32)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise InputError(
             f"encode returned an array of shape {vectors.shape} for {len(texts)} sentences; "
-            "it must return one row for each sentence."
+            "it must return one row of numbers for each sentence."
         )
     return vectors

@@ -55,11 +55,13 @@ def read_probes(path: Path) -> list[Probe]:
 
 
 def cosine_pairs(encode: Encode, probes: list[Probe]) -> list[tuple[float, float]]:
-    """Return the cosine of each sentence with its paraphrase and with its distractor."""
+    """Return the cosine of each sentence with its paraphrase and with its distractor; raises InputError for NaN."""
     sentence, paraphrase, distractor = (
         np.asarray(encode([getattr(probe, column) for probe in probes]), dtype=np.float32) for column in COLUMNS[1:]
     )
     near, far = cosines(sentence, paraphrase), cosines(sentence, distractor)
+    if not (np.isfinite(near).all() and np.isfinite(far).all()):
+        raise InputError("the encoder gives vectors that are not finite; train it again, or use another one.")
     return list(zip(near.tolist(), far.tolist(), strict=True))
 
 

@@ -11,6 +11,7 @@ place of the value, as `undefined: <reason>`.
 """
 
 import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -50,6 +51,11 @@ class Result:
         seed: The one seed of the training, or MODEL_SOUP; None if the value is a mean over seeds.
         low: The lower end of the value's 95% interval, if it has one.
         high: The upper end.
+        left_out: Draws of the bootstrap that have no figure, such as a correlation of equal ratings, and so are not in
+            the interval; None if nothing was drawn.
+
+    Raises:
+        ValueError: If a number is NaN or infinite: what has no meaning is `Unavailable`, with the reason.
     """
 
     system: str
@@ -72,6 +78,13 @@ class Result:
     seed: int | str | None = None
     low: float | None = None
     high: float | None = None
+    left_out: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "published", "spread", "low", "high"):
+            number = getattr(self, name)
+            if isinstance(number, float) and not math.isfinite(number):
+                raise ValueError(f"{self.system} on {self.dataset}: {self.metric} has the {name} {number}")
 
     @property
     def number(self) -> float | None:
@@ -83,7 +96,8 @@ REASON = "reason"
 EXPORTED = ["paper", "table", "system", "dataset", "split", "protocol", "metric", "value", "published", "n", "seeds"]
 EXPORTED += ["spread"]
 COLUMNS = ["system", "encoder", "pooling", "strategy", "start", "weight", "seed", "dataset", "split", "protocol"]
-COLUMNS += ["metric", "value", "low", "high", "n", "seeds", "spread", "paper", "table", "published", REASON]
+COLUMNS += ["metric", "value", "low", "high", "left_out", "n", "seeds", "spread", "paper", "table", "published", REASON]
+FORMER = [column for column in COLUMNS if column != "left_out"]  # of tables that earlier versions wrote
 assert set(COLUMNS) == {field.name for field in fields(Result)} | {REASON}
 
 
@@ -158,7 +172,8 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
     """Read a table of figures, former names of systems and sets under today's.
 
     Args:
-        path: A CSV file with the columns COLUMNS or EXPORTED, in any order; lines that start with # are comments.
+        path: A CSV file with the columns COLUMNS, EXPORTED or FORMER, in any order; lines that start with # are
+            comments.
         may_be_empty: Whether a table without rows is right.
 
     Returns:
@@ -167,7 +182,7 @@ def read_results(path: Path, may_be_empty: bool = False) -> list[Result]:
     Raises:
         InputError: If the file cannot be read, lacks a column or has others, has no rows, or a row does not fit.
     """
-    rows = read_rows(path, {}, (EXPORTED, COLUMNS))
+    rows = read_rows(path, {}, (EXPORTED, COLUMNS, FORMER))
     if not (rows or may_be_empty):
         raise InputError(f"{path} has no rows, so there is no figure to show; make it again.")
     return [_result(row, f"{path}, row {place}") for place, row in enumerate(rows, start=1)]
@@ -203,6 +218,7 @@ def _named(read: type[int] | type[float]) -> Any:
     return reader
 
 
-READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), finite) | {"n": int, "seeds": int}
+READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), finite)
+READERS |= dict.fromkeys(("n", "seeds", "left_out"), int)
 NEEDED = ("n", "seeds")
 READERS |= {"weight": _named(float), "seed": _named(int)}

@@ -48,7 +48,7 @@ def pair_cosines(system: System, schemes: list[Scheme], pairs: PairSet) -> list[
     return [cosines(vectors[left], vectors[right]) for vectors in embed(system, schemes, texts)]
 
 
-def calibrations(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Calibration]:
+def calibrations(system: System, schemes: list[Scheme], pairs: PairSet) -> list[Calibration | Unavailable]:
     """Fit a calibration for each weighting on training pairs."""
     assert pairs.scores is not None and pairs.scale is not None
     ratings = on_five(pairs.scores, pairs.scale)
@@ -59,7 +59,7 @@ def similarity_results(
     system: System,
     schemes: list[Scheme],
     pairs: PairSet,
-    calibrated: Sequence[Calibration | None] = (None,) * len(Weighting),
+    calibrated: Sequence[Calibration | Unavailable | None] = (None,) * len(Weighting),
     seen: Seen = unseen,
 ) -> Iterator[Result]:
     """Yield Pearson, Spearman and MAE under each weighting, and the calibrated MAE if there are calibrations."""

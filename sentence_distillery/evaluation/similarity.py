@@ -66,7 +66,7 @@ def scores(encode: Encode, benchmarks: BenchmarkData) -> dict[str, float]:
     return figures
 
 
-def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float]]:
+def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float | None]]:
     """Compute a system's figures on rated test pairs in each of 1,000 draws of the pairs (Efron 1979).
 
     Sets of equal size have equal draws. So the draws of two versions of a student differ by the model alone, and the
@@ -77,9 +77,10 @@ def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float]]:
         benchmarks: The sets.
 
     Returns:
-        1,000 values of five digits for each figure, by "<system>/<set>/<metric>".
+        1,000 values of five digits for each figure, by "<system>/<set>/<metric>"; None for a draw without a figure,
+        such as one of pairs with equal ratings. A figure that no draw has is left out.
     """
-    found = dict[str, list[float]]()
+    found = dict[str, list[float | None]]()
     for pairs in pair_sets(benchmarks, "pairs"):
         if pairs.split != "test" or pairs.scores is None or pairs.scale is None:
             continue
@@ -92,5 +93,7 @@ def draws(system: System, benchmarks: BenchmarkData) -> dict[str, list[float]]:
             "mae": bootstrap.means(errors, drawn),
         }
         for metric, values in figures.items():
-            found[f"{system.name}/{pairs.name}/{metric}"] = [round(float(value), DIGITS) for value in values]
+            known = [round(float(value), DIGITS) if np.isfinite(value) else None for value in values]
+            if any(value is not None for value in known):
+                found[f"{system.name}/{pairs.name}/{metric}"] = known
     return found

@@ -14,19 +14,25 @@ vectors of a set, so that those of one task embed its texts once. Adding one is 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sentence_distillery.benchmarks import bootstrap
 from sentence_distillery.benchmarks.data import BenchmarkData, DocumentSet, PairSet, QuerySet, Split, TaskType
 from sentence_distillery.benchmarks.metrics import cosines, similarity_figures
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import Floats
-from sentence_distillery.io.unavailable import Figure
+from sentence_distillery.io.unavailable import Figure, Unavailable
 from sentence_distillery.protocols.classification import Classification, Labelled, few_shot, full
 from sentence_distillery.protocols.clustering import Clustering, clustering
-from sentence_distillery.protocols.pair_classification import PairClassification, pair_classification
+from sentence_distillery.protocols.pair_classification import (
+    PairClassification,
+    pair_classification,
+    precisions_of_draws,
+)
 from sentence_distillery.protocols.reranking import Reranking, reranking
 from sentence_distillery.protocols.retrieval import Retrieval, retrieval
 from sentence_distillery.protocols.sgd import PROTOCOL as SGD
@@ -40,6 +46,7 @@ Two = tuple[Floats, Floats]
 Documents = tuple[DocumentSet, DocumentSet]  # to train a classifier on, and to test it on
 Texts = PairSet | Documents | DocumentSet | QuerySet
 Row = tuple[str, str, str, str, Figure, int]  # dataset, split, protocol, metric, value, n
+Draw = Callable[[], Floats]  # the figure of each draw of a bootstrap, (draws,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +113,25 @@ class TaskSet:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """Figures by name; the main one of most protocols can be drawn again, for its interval."""
+
+    figures: Mapping[str, Figure]
+    draws: Mapping[str, Draw] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Protocol:
     """Figures of the vectors of a set.
 
     Attributes:
         metrics: The names of the figures, in order.
-        score: A function from the vectors and the texts of a set to the figures by name.
+        score: A function from the vectors and the texts of a set to the figures.
         standard: Whether a set of this type has it unless it names others.
     """
 
     metrics: tuple[str, ...]
-    score: Callable[[Any, Any], Mapping[str, Figure]]
+    score: Callable[[Any, Any], Scored]
     standard: bool = True
 
 
@@ -161,6 +176,34 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
         Muennighoff, Tazi, Magne and Reimers 2023, MTEB: Massive Text Embedding Benchmark,
         https://arxiv.org/abs/2210.07316
     """
+    yield from (row for row, _ in figures_with_draws(embed, task))
+
+
+def figures_with_draws(embed: Embed, task: TaskSet) -> Iterator[tuple[Row, Draw | None]]:
+    """Score an encoder on a set, as `figures`, for intervals.
+
+    Args:
+        embed: As of `figures`.
+        task: The set.
+
+    Yields:
+        Each row of `figures`; and for the main figure of its protocol, if it is a number, a function that computes it
+        for each of 2,000 draws of pairs, test texts or queries: (draws,), NaN where a draw has no figure. They are
+        Spearman, average precision, the accuracy of `full`, nDCG@10 and the MAP of `rerank`.
+
+    Raises:
+        InputError: As of `figures`.
+        ImportError: As of `figures`.
+
+    Example:
+        >>> pairs = PairSet("mine", "test", ["1 0", "1 0"], ["1 0", "1 5"], None, ["1", "0"], None)
+        >>> embed = lambda texts: np.array([text.split() for text in texts], np.float32)
+        >>> [draw().shape for _, draw in figures_with_draws(embed, own_task(pairs)) if draw]
+        [(2000,)]
+
+    Reference:
+        Efron 1979, Bootstrap Methods: Another Look at the Jackknife, https://doi.org/10.1214/aos/1176344552
+    """
     check(task)
     vectors = TASKS[task.type].embed(embed, task.texts)
     for name, protocol in task.chosen:
@@ -172,7 +215,9 @@ def figures(embed: Embed, task: TaskSet) -> Iterator[Row]:
                 "run `pip install 'sentence-distillery[distill]'`."
             ) from error
         for metric in protocol.metrics:
-            yield task.tested.name, task.tested.split, name, metric, found[metric], task.size
+            value = found.figures[metric]
+            draw = None if isinstance(value, Unavailable) else found.draws.get(metric)
+            yield (task.tested.name, task.tested.split, name, metric, value, task.size), draw
 
 
 def read_task(data: BenchmarkData, name: str, split: Split) -> TaskSet:
@@ -335,47 +380,71 @@ def _embed_queries(embed: Embed, texts: QuerySet) -> Two:
     return embed(texts.queries), embed(texts.documents)
 
 
-def _similarity(vectors: Two, pairs: PairSet) -> Mapping[str, Figure]:
-    return similarity_figures(cosines(*vectors), *checked_scores(pairs))
+def _similarity(vectors: Two, pairs: PairSet) -> Scored:
+    predicted, (scores, scale) = cosines(*vectors), checked_scores(pairs)
+
+    def spearman() -> Floats:
+        from scipy.stats import rankdata  # takes a second, needed only to correlate
+
+        ranks = rankdata(predicted), rankdata(scores)  # those of all pairs, in every draw
+        return bootstrap.of_draws(lambda drawn: bootstrap.pearson(*ranks, drawn), len(scores))
+
+    return Scored(similarity_figures(predicted, scores, scale), {"spearman": spearman})
 
 
-def _pair_classification(vectors: Two, pairs: PairSet) -> Mapping[str, Figure]:
-    return vars(
-        pair_classification(*vectors, np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool))
-    )
+def _pair_classification(vectors: Two, pairs: PairSet) -> Scored:
+    positive = np.array([label == POSITIVE for label in pairs.labels or ()], dtype=bool)
+
+    def ap() -> Floats:
+        predicted = cosines(*vectors)
+        return bootstrap.of_draws(lambda drawn: precisions_of_draws(predicted, positive, drawn), len(positive))
+
+    return Scored(vars(pair_classification(*vectors, positive)), {"ap": ap})
 
 
-def _few_shot(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
-    return vars(few_shot(*_labelled(vectors, texts)))
+def _few_shot(vectors: Two, texts: Documents) -> Scored:
+    return Scored(vars(few_shot(*_labelled(vectors, texts))))
 
 
-def _full(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
-    return vars(full(*_labelled(vectors, texts)))
+def _full(vectors: Two, texts: Documents) -> Scored:
+    found = full(*_labelled(vectors, texts))
+    return Scored(vars(found), _means("accuracy", found.right))
 
 
 def _labelled(vectors: Two, texts: Documents) -> tuple[Labelled, Labelled]:
     return Labelled(vectors[0], texts[0].labels), Labelled(vectors[1], texts[1].labels)
 
 
-def _sgd(vectors: Two, texts: Documents) -> Mapping[str, Figure]:
+def _sgd(vectors: Two, texts: Documents) -> Scored:
     train, test = texts
-    return classify(vectors[0], train.labels, vectors[1], test.labels, SEED)
+    return Scored(classify(vectors[0], train.labels, vectors[1], test.labels, SEED))
 
 
-def _clustering(vectors: Floats, texts: DocumentSet) -> Mapping[str, Figure]:
-    return vars(clustering(vectors, texts.labels))
+def _clustering(vectors: Floats, texts: DocumentSet) -> Scored:
+    return Scored(vars(clustering(vectors, texts.labels)))
 
 
-def _retrieval(vectors: Two, texts: QuerySet) -> Mapping[str, Figure]:
-    return vars(retrieval(*vectors, texts.ids, texts.judgements))
+def _retrieval(vectors: Two, texts: QuerySet) -> Scored:
+    found = retrieval(*vectors, texts.ids, texts.judgements)
+    return Scored(vars(found), _means("ndcg_at_10", found.ranked.ndcg_at_10 if found.ranked else None))
 
 
-def _reranking(vectors: Two, texts: QuerySet) -> Mapping[str, Figure]:
-    return vars(reranking(*vectors, texts.ids, texts.judgements))
+def _reranking(vectors: Two, texts: QuerySet) -> Scored:
+    found = reranking(*vectors, texts.ids, texts.judgements)
+    return Scored(vars(found), _means("map", found.ranked.ap if found.ranked else None))
+
+
+def _means(metric: str, values: NDArray[Any] | None) -> dict[str, Draw]:
+    """Return the draws of a mean over (items,) values."""
+    if values is None:
+        return {}
+    items = values.astype(np.float32)
+    return {metric: lambda: bootstrap.of_draws(lambda drawn: bootstrap.means(items, drawn), len(items))}
 
 
 def _names(result: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(result))
+    """Return the names of a protocol's figures; a field that is not compared has what they are made of."""
+    return tuple(field.name for field in fields(result) if field.compare)
 
 
 TASKS: dict[TaskType, TaskKind] = {
@@ -393,5 +462,11 @@ TASKS: dict[TaskType, TaskKind] = {
     ),
     "clustering": TaskKind(_embed_documents, {"k-means": Protocol(_names(Clustering), _clustering)}),
     "retrieval": TaskKind(_embed_queries, {"search": Protocol(_names(Retrieval), _retrieval)}),
-    "reranking": TaskKind(_embed_queries, {"rerank": Protocol(_names(Reranking), _reranking)}),
+    "reranking": TaskKind(
+        _embed_queries,
+        {
+            "rerank": Protocol(_names(Reranking), _reranking),
+            "search": Protocol(_names(Retrieval), _retrieval, standard=False),
+        },
+    ),
 }

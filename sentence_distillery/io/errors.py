@@ -1,6 +1,11 @@
 """The error for wrong input of a user, or for a damaged output of a run."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
+
+Place = Literal["python", "command line", "params.yaml"]
 
 RESTORE = "Restore or rebuild it."
 
@@ -14,6 +19,50 @@ class InputError(Exception):
     def __init__(self, message: str = "", path: Path | None = None) -> None:
         super().__init__(message)
         self.path = path
+
+
+_given_in: list[Place] = ["python"]  # the last one counts; of the process, since threads raise errors, too
+
+
+@contextmanager
+def options_from(place: Place) -> Iterator[None]:
+    """Let messages name options as the user of `place` typed them, until the block ends."""
+    _given_in.append(place)
+    try:
+        yield
+    finally:
+        _given_in.pop()
+
+
+def option(python: str, command_line: str = "", params: str = "") -> str:
+    """Name an option as the user typed it.
+
+    Args:
+        python: The argument of a function, such as text_column.
+        command_line: The option of a command; by default that of the same name, such as --text-column.
+        params: The key in params.yaml; by default the same as in Python.
+
+    Returns:
+        The name in the place that `options_from` says.
+
+    Example:
+        >>> with options_from("command line"):
+        ...     print(option("text_column"), option("distill(clean=False)", "--no-clean"))
+        --text-column --no-clean
+    """
+    match _given_in[-1]:
+        case "command line":
+            return command_line or f"--{python.replace('_', '-')}"
+        case "params.yaml":
+            return params or python
+        case _:
+            return python
+
+
+def setting(name: str, value: object, command_line: str = "") -> str:
+    """Return an option and its value: `epochs = 0`, or `--epochs 0` on the command line; arguments as of `option`."""
+    between = " " if _given_in[-1] == "command line" else " = "
+    return f"{option(name, command_line)}{between}{value}"
 
 
 def unreadable(path: Path, reason: object) -> InputError:

@@ -1,9 +1,11 @@
 """Typed options: frozen models without defaults that refuse unknown keys."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sentence_distillery.io.errors import setting
 from sentence_distillery.io.unavailable import Unavailable
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -22,6 +24,25 @@ Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """Say in one line which options are wrong, as the user typed them.
+
+    Args:
+        error: Of a model of options.
+        names: The argument of the user's function, by the name of an option, where they differ.
+        options: The option of the command line, by the argument, where they differ.
+    """
+    found = []
+    for detail in error.errors():
+        if not detail["loc"]:  # of several options, which the message names
+            found.append(str(detail["ctx"]["error"]))
+            continue
+        field = str(detail["loc"][0])
+        name = names.get(field, field)
+        found.append(f"{setting(name, repr(detail['input']), options.get(name, ''))}: {detail['msg']}")
+    return "; ".join(found)
 
 
 class Switchable(Section):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+SHORTEST = 1e-18  # length of a vector whose squares float32 has in full
 FEW_SENTENCES, FEW_TOKENS = 8, 1_000  # up to these, NumPy is faster than a sparse product
 
 
@@ -128,22 +129,25 @@ class TokenIds:
         return np.asarray(sums, dtype=np.float32)
 
 
-def unit_rows(vectors: Floats, out: Floats | None = None) -> Floats:
-    """Scale rows to length 1, in `out` if it is given; a zero row stays zero."""
+def unit_rows(vectors: NDArray[Any], out: Floats | None = None) -> Floats:
+    """Scale rows to length 1, in `out` if it is given; a zero row stays zero, one that is not finite becomes NaN."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    unit: Floats = np.multiply(vectors, scales[:, None], out=out)
+    if norms.min(initial=1) > SHORTEST and norms.max(initial=1) < np.inf:
+        return np.asarray(np.multiply(vectors, (1 / norms)[:, None], out=out))
+    extreme = np.flatnonzero(~((norms > SHORTEST) & (norms < np.inf)))  # zero, not finite, or their squares are
+    scaled = _scaled(vectors[extreme])
+    norms[extreme] = np.inf
+    with np.errstate(invalid="ignore"):  # of rows that are replaced below
+        unit: Floats = np.multiply(vectors, (1 / norms)[:, None], out=out)
+    unit[extreme] = scaled
     return unit
 
 
-def of_any_length(vectors: NDArray[np.floating]) -> Floats:
-    """Scale rows to length 1 whose squares may be too large or too small for their type; a zero row stays zero.
-
-    Example:
-        >>> of_any_length(np.array([[3e300, 4e300], [3e-300, 4e-300], [0, 0]])).round(6)
-        array([[0.6, 0.8],
-               [0.6, 0.8],
-               [0. , 0. ]], dtype=float32)
-    """
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    return unit_rows((vectors / np.where(largest > 0, largest, 1)).astype(np.float32))
+def _scaled(rows: Floats) -> Floats:
+    """Scale rows to length 1 whose squares are too small or too large for float32."""
+    largest = np.abs(rows).max(axis=1, initial=0)
+    with np.errstate(invalid="ignore"):
+        rows = np.divide(rows, largest[:, None], out=np.zeros_like(rows), where=largest[:, None] > 0)
+    rows[~np.isfinite(largest)] = np.nan
+    norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
+    return np.asarray(np.divide(rows, norms[:, None], out=rows, where=norms[:, None] > 0))

@@ -62,11 +62,13 @@ def best_threshold(scores: Floats, labels: Labels) -> float:
 def even_odds(scores: Floats, labels: Labels) -> float:
     """Return the score at which logistic regression gives both labels the same odds.
 
-    If high scores are evidence against a paraphrase, there is no such score; then the threshold of the best accuracy is
-    returned.
+    If high scores are evidence against a paraphrase, or all pairs have one label, there is no such score; then the
+    threshold of the best accuracy is returned.
     """
     from sklearn.linear_model import LogisticRegression  # takes a second, and few need it
 
+    if len(np.unique(labels)) < 2:
+        return best_threshold(scores, labels)
     middle, width = float(scores.mean()), float(scores.std()) or 1.0
     fitted = LogisticRegression().fit(((scores - middle) / width)[:, None], labels)
     slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
@@ -80,7 +82,7 @@ def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
     """Choose a threshold by cross-validation; each fold has its share of both labels.
 
     Args:
-        scores: (pairs,) float32, higher for paraphrases.
+        scores: (pairs,) float32, higher for paraphrases; at least one.
         labels: (pairs,) int8 of 0 and 1.
         folds: how many, the seed, and the rule.
 
@@ -93,6 +95,9 @@ def cross_validated(scores: Floats, labels: Labels, folds: Folds) -> Threshold:
         rows = generator.permutation(np.flatnonzero(labels == label))
         fold[rows] = np.arange(len(rows)) % folds.count
     choose = RULES[folds.rule]
+    if not fold.any():  # one pair of each label: there is no other fold to choose on
+        value = choose(scores, labels)
+        return Threshold(value, accuracy(scores, labels, value))
     values, accuracies = [], []
     for number in np.unique(fold):
         inside = fold == number

@@ -13,7 +13,7 @@ left them in, are shuffled by a generator that starts from the same seed, and th
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -34,10 +34,13 @@ class Classification:
     Attributes:
         accuracy: The share of right labels, in [0, 1], or `Unavailable`.
         f1: The macro-F1, in [0, 1], or `Unavailable`.
+        right: Whether each test text got its label, (texts,) float32 of 0 and 1, for a bootstrap; None if several
+            classifiers are averaged, or there is no figure.
     """
 
     accuracy: Figure
     f1: Figure
+    right: Floats | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +85,8 @@ def few_shot(
     """
     if unavailable := why_unavailable(train, test):
         return Classification(unavailable, unavailable)
-    figures = [_fitted(train, rows, test, seed) for rows in draws(train.labels, samples, experiments, seed)]
-    accuracy, f1 = np.mean(figures, axis=0).tolist()
+    found = [_fitted(train, rows, test, seed)[:2] for rows in draws(train.labels, samples, experiments, seed)]
+    accuracy, f1 = np.mean(found, axis=0).tolist()
     return Classification(accuracy, f1)
 
 
@@ -143,12 +146,14 @@ def draws(labels: Sequence[str], samples: int, experiments: int, seed: int) -> I
         yield drawn
 
 
-def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tuple[float, float]:
-    """Train on some rows, and return accuracy and macro-F1 on the test texts."""
+def _fitted(train: Labelled, rows: list[int], test: Labelled, seed: int) -> tuple[float, float, Floats]:
+    """Train on some rows, and return accuracy, macro-F1, and whether each test text got its label."""
     from sklearn.metrics import accuracy_score, f1_score
 
     expected, predicted = list(test.labels), predictions(train, rows, test.vectors, seed)
-    return float(accuracy_score(expected, predicted)), float(f1_score(expected, predicted, average="macro"))
+    right = np.array([one == other for one, other in zip(predicted, expected, strict=True)], dtype=np.float32)
+    f1 = float(f1_score(expected, predicted, average="macro"))
+    return float(accuracy_score(expected, predicted)), f1, right
 
 
 def predictions(train: Labelled, rows: Sequence[int], vectors: Floats, seed: int = SEED) -> list[str]:
@@ -197,6 +202,8 @@ def why_unavailable(train: Labelled, test: Labelled) -> Unavailable | None:
         >>> why_unavailable(texts, texts)
         Unavailable(reason='all training documents have one label')
     """
+    if not len(test.labels):
+        return Unavailable("no test documents")
     if len(set(train.labels)) < 2:
         return Unavailable("all training documents have one label")
     if not (np.isfinite(train.vectors).all() and np.isfinite(test.vectors).all()):

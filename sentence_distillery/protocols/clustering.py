@@ -44,12 +44,13 @@ def clustering(
     Args:
         vectors: (texts, dimension) float32, of any length.
         labels: The true cluster of each text, (texts,) str.
-        texts: Size of a draw, at least the number of different labels; 16,384 in MTEB.
+        texts: Size of a draw, at least 1; 16,384 in MTEB.
         experiments: Number of draws, at least 1; 10 in MTEB.
         seed: Of the draws and of k-means, from 0 to 2^32 - 1; 42 in MTEB.
 
     Returns:
-        The mean, in [0, 1]; `Unavailable` if all texts have one label, or a vector is not finite.
+        The mean, in [0, 1]; `Unavailable` if all texts have one label, there are more labels than texts of a draw, or a
+        vector is not finite.
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -63,7 +64,7 @@ def clustering(
         https://aclanthology.org/D07-1043/; mini-batch k-means: Sculley 2010, Web-Scale K-Means Clustering,
         https://doi.org/10.1145/1772690.1772862
     """
-    if unavailable := _why_unavailable(vectors, labels):
+    if unavailable := _why_unavailable(vectors, labels, texts):
         return Clustering(unavailable)
     from sklearn.cluster import MiniBatchKMeans  # these take a second, and only such sets need them
     from sklearn.exceptions import ConvergenceWarning
@@ -80,9 +81,12 @@ def clustering(
     return Clustering(float(np.mean(values)))
 
 
-def _why_unavailable(vectors: Floats, labels: Sequence[str]) -> Unavailable | None:
-    if len(set(labels)) < 2:
+def _why_unavailable(vectors: Floats, labels: Sequence[str], texts: int) -> Unavailable | None:
+    clusters = len(set(labels))
+    if clusters < 2:
         return Unavailable("all documents have one label")
+    if clusters > texts:
+        return Unavailable(f"{clusters} labels, but a draw has {texts} texts")
     if not np.isfinite(vectors).all():
         return Unavailable("some vectors are not finite")
     return None

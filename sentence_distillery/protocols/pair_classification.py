@@ -76,11 +76,11 @@ def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: F
 
     Args:
         predicted: The cosines, (pairs,) float32 in [-1, 1].
-        positive: (pairs,) bool, whether the texts belong together; at least one is positive.
+        positive: (pairs,) bool, whether the texts belong together.
         drawn: How often each pair is in each draw, (draws, pairs) float32, whole numbers from 0.
 
     Returns:
-        That of each draw that has a positive pair, (at most draws,) float32 in [0, 1].
+        That of each draw, (draws,) float32 in [0, 1]; NaN if all pairs of the draw have one label.
 
     Example:
         >>> once = np.ones((1, 3), np.float32)
@@ -93,9 +93,9 @@ def precisions_of_draws(predicted: Floats, positive: NDArray[np.bool_], drawn: F
     for rows in np.array_split(drawn, max(1, drawn.size // DRAWN_AT_ONCE)):
         hits = np.cumsum(rows[:, order] * positive[order], axis=1, dtype=np.float64)[:, ends]
         counts = np.cumsum(rows[:, order], axis=1, dtype=np.float64)[:, ends]
-        has = hits[:, -1] > 0
-        precisions = hits[has] / np.maximum(counts[has], 1)
-        found.append((np.diff(hits[has], axis=1, prepend=0) * precisions).sum(axis=1) / hits[has, -1])
+        sums = (np.diff(hits, axis=1, prepend=0) * hits / np.maximum(counts, 1)).sum(axis=1)
+        both = (hits[:, -1] > 0) & (hits[:, -1] < counts[:, -1])
+        found.append(np.divide(sums, hits[:, -1], out=np.full(len(sums), np.nan), where=both))
     return np.concatenate(found).astype(np.float32)
 
 

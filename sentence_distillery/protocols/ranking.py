@@ -163,8 +163,8 @@ def measured(rankings: Sequence[Integers], judgements: Judgements, documents: in
     figures = []
     for ranking, (_, judged, grades) in zip(rankings, judgements.by_query(), strict=True):
         present = judged >= 0
-        grades_of[judged[present]] = grades[present]
-        figures.append(_measure(grades_of[ranking], grades))
+        grades_of[judged[present]] = np.maximum(grades[present], 0)
+        figures.append(_measure(grades_of[ranking], np.maximum(grades, 0)))
         grades_of[judged[present]] = 0
     return Ranked(*np.array(figures, dtype=np.float64).reshape(-1, 4).T)
 

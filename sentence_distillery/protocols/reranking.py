@@ -5,7 +5,7 @@ query (`map_at_1000` and `mrr_at_1000`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unavailable import Figure
@@ -20,10 +20,12 @@ class Reranking:
     Attributes:
         map: The mean average precision, in [0, 1], or `Unavailable`.
         mrr: The mean reciprocal rank, in [0, 1], or `Unavailable`.
+        ranked: The figures of each judged query, for a bootstrap; None if there is no figure.
     """
 
     map: Figure
     mrr: Figure
+    ranked: Ranked | None = field(default=None, repr=False, compare=False)
 
 
 def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Reranking:
@@ -52,7 +54,7 @@ def reranking(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     if unavailable := why_unavailable(queries, documents, judgements):
         return Reranking(unavailable, unavailable)
     ranked = reordered(queries, documents, ids, judgements)
-    return Reranking(float(ranked.ap.mean()), float(ranked.rr.mean()))
+    return Reranking(float(ranked.ap.mean()), float(ranked.rr.mean()), ranked)
 
 
 def reordered(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:

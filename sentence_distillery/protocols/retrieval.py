@@ -6,7 +6,7 @@ the collection lacks counts as relevant, and a query without a judgement is left
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,11 +23,13 @@ class Retrieval:
         ndcg_at_10: The normalised gain of the first ten documents, in [0, 1], or `Unavailable`.
         recall_at_100: The share of the right documents among the first hundred, in [0, 1], or `Unavailable`.
         map: The mean average precision, in [0, 1], or `Unavailable`.
+        ranked: The figures of each judged query, for a bootstrap; None if there is no figure.
     """
 
     ndcg_at_10: Figure
     recall_at_100: Figure
     map: Figure
+    ranked: Ranked | None = field(default=None, repr=False, compare=False)
 
 
 def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Retrieval:
@@ -55,7 +57,8 @@ def retrieval(queries: Floats, documents: Floats, ids: Sequence[str], judgements
     if unavailable := why_unavailable(queries, documents, judgements):
         return Retrieval(unavailable, unavailable, unavailable)
     ranked = searched(queries, documents, ids, judgements)
-    return Retrieval(float(ranked.ndcg_at_10.mean()), float(ranked.recall_at_100.mean()), float(ranked.ap.mean()))
+    ndcg, recall, ap = (float(each.mean()) for each in (ranked.ndcg_at_10, ranked.recall_at_100, ranked.ap))
+    return Retrieval(ndcg, recall, ap, ranked)
 
 
 def searched(queries: Floats, documents: Floats, ids: Sequence[str], judgements: Judgements) -> Ranked:

@@ -8,6 +8,7 @@ scaled to mean 0 and variance 1 on the training documents.
 with the positive reviews, label 1, as the class to find.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 PROTOCOL = "sgd"
-POSITIVE = "1"
+NEGATIVE, POSITIVE = "0", "1"
 SENTIMENT_METRICS = ("precision", "recall", "f1")
 
 
@@ -36,7 +37,8 @@ def classify(
         seed: Of the classifier's order of documents, from 0 to 2^32 - 1.
 
     Returns:
-        "precision", "recall" and "f1" in [0, 1]; `Unavailable` if a split has one class only.
+        "precision", "recall" and "f1" in [0, 1]; `Unavailable` if a split has one class only, a label is neither "1"
+        nor "0", or a feature is not finite.
 
     Raises:
         ImportError: If scikit-learn is not installed.
@@ -50,10 +52,8 @@ def classify(
         Han and Yang 2024, Sentence Embedding Generation Framework Based on Kullback-Leibler Divergence Optimization
         and RoBERTa Knowledge Distillation, https://doi.org/10.3390/math12243990
     """
-    for name, labels in (("training", train_labels), ("test", test_labels)):
-        if len(set(labels)) < 2:
-            reason = Unavailable(f"all {name} documents have one label")
-            return dict.fromkeys(SENTIMENT_METRICS, reason)
+    if unavailable := _why_unavailable((train, test), (train_labels, test_labels)):
+        return dict.fromkeys(SENTIMENT_METRICS, unavailable)
     from sklearn.linear_model import SGDClassifier  # takes a second, and only sets of documents need it
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.pipeline import make_pipeline
@@ -66,3 +66,16 @@ def classify(
         test_labels, predicted, pos_label=POSITIVE, average="binary", zero_division=0.0
     )
     return dict(zip(SENTIMENT_METRICS, map(float, figures), strict=False))
+
+
+def _why_unavailable(
+    features: "Sequence[Floats | csr_array]", labels: tuple[list[str], list[str]]
+) -> Unavailable | None:
+    for name, each in zip(("training", "test"), labels, strict=True):
+        if len(set(each)) < 2:
+            return Unavailable(f"all {name} documents have one label")
+        if other := sorted(set(each) - {NEGATIVE, POSITIVE}):
+            return Unavailable(f"the label {other[0]!r} is neither {NEGATIVE} nor {POSITIVE}")
+    if not all(np.isfinite(each if isinstance(each, np.ndarray) else each.data).all() for each in features):
+        return Unavailable("some vectors are not finite")
+    return None

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from sentence_distillery.io.ragged import Floats, unit_rows
 from sentence_distillery.io.unavailable import Figure, Unavailable
 
+FEWEST = 3  # pairs: of two the correlation is 1 or -1 whatever they are
+ALIKE = 1e-5  # cosines of equal vectors differ in their last bits
+
 
 @dataclass(frozen=True)
 class Similarity:
@@ -91,17 +94,19 @@ def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, F
         return {"pearson": unavailable, "spearman": unavailable}
     from scipy.stats import pearsonr, spearmanr  # takes a second, needed only to correlate
 
-    return {
-        "pearson": float(pearsonr(predicted, ratings).statistic),
-        "spearman": float(spearmanr(predicted, ratings).statistic),
-    }
+    both = predicted.astype(np.float64), ratings.astype(np.float64)  # squares of float32 may overflow
+    return {"pearson": float(pearsonr(*both).statistic), "spearman": float(spearmanr(*both).statistic)}
 
 
 def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavailable | None:
     if unavailable := why_not_predicted(predicted):
         return unavailable
+    if not np.isfinite(ratings).all():
+        return Unavailable("some human ratings are not finite")
     if np.ptp(ratings) == 0:
         return Unavailable("all human ratings are equal")
+    if len(predicted) < FEWEST:
+        return Unavailable(f"{len(predicted)} pairs, but a correlation needs {FEWEST}")
     return None
 
 
@@ -122,6 +127,6 @@ def why_not_predicted(predicted: Floats) -> Unavailable | None:
         return Unavailable(f"{len(predicted)} pairs")
     if not np.isfinite(predicted).all():
         return Unavailable("some predictions are not finite")
-    if np.ptp(predicted) <= 1e-5:  # cosines of equal vectors differ in their last bits
+    if np.ptp(predicted) <= ALIKE:
         return Unavailable("all predictions are alike")
     return None

@@ -136,7 +136,10 @@ def _difference(kind: str, tasks: Sequence[TaskSet], old: StaticEncoder, new: St
     before, after = (float(np.mean([value for value, _ in scores])) for scores in both)
     drawn_before, drawn_after = (np.mean([drawn for _, drawn in scores], axis=0) for scores in both)
     names = tuple(task.tested.name for task in tasks)
-    return Difference(kind, names, before, after, *bootstrap.interval(drawn_after - drawn_before))
+    low, high, left_out = bootstrap.interval(drawn_after - drawn_before)
+    if low is None or high is None:
+        raise InputError(f"{left_out:,} of {len(drawn_after):,} draws of {', '.join(names)} have no figure.")
+    return Difference(kind, names, before, after, low, high)
 
 
 def _scored(encoder: StaticEncoder, tasks: Sequence[TaskSet]) -> Iterator[tuple[float, Floats]]:

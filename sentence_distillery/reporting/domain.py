@@ -30,7 +30,7 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure x 100 with its interval and its spread over seeds; `note` says why there is none."""
+    """A figure x 100 with its interval and its spread over seeds; `note` is the number of a note on it."""
 
     text: str
     interval: str = ""
@@ -119,7 +119,7 @@ def domain_table(
     columns = list(dict.fromkeys((row.protocol, row.metric) for row in rows))
     cells = {(row.system, row.protocol, row.metric): row for row in rows}
     best = {column: _best([row for row in rows if (row.protocol, row.metric) == column]) for column in columns}
-    notes = unique(row.value.reason for row in rows if isinstance(row.value, Unavailable))
+    notes = unique(filter(None, map(note_of, rows)))
     lines = [
         (
             system,
@@ -184,13 +184,24 @@ def _cell(
     spreads: Mapping[tuple[str, str, str, str], float | None],
     notes: Sequence[str],
 ) -> Cell:
+    note = note_of(row)
+    number = str(notes.index(note) + 1) if note else ""
     if isinstance(row.value, Unavailable):
-        return Cell("—", note=str(notes.index(row.value.reason) + 1))
+        return Cell("—", note=number)
     interval = "" if row.low is None or row.high is None else f"{_hundredfold(row.low)} to {_hundredfold(row.high)}"
     spread = spreads.get((row.system, row.dataset, row.protocol, row.metric))
     return Cell(
-        _hundredfold(row.value), interval, "" if spread is None else _hundredfold(spread), best=row.value == best
+        _hundredfold(row.value), interval, "" if spread is None else _hundredfold(spread), number, row.value == best
     )
+
+
+def note_of(row: Result) -> str:
+    """Say why there is no figure, or which draws are not in its interval; nothing if there is nothing to say."""
+    if isinstance(row.value, Unavailable):
+        return row.value.reason
+    if not row.left_out:
+        return ""
+    return f"{row.left_out:,} draws of the interval are left out: they have no figure, since their labels are all equal"
 
 
 def _best(rows: Sequence[Result]) -> float | None:

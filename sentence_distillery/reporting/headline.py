@@ -93,7 +93,7 @@ def _interval(row: Result | None, draws: Mapping[str, Sequence[float]]) -> Ends 
     if row is None or row.number is None:
         return None
     if drawn := draws.get(f"{row.system}/{row.dataset}/{row.metric}"):
-        low, high = np.percentile(drawn, (2.5, 97.5))
+        low, high = np.percentile([value for value in drawn if value is not None], (2.5, 97.5))
         return 100 * float(low), 100 * float(high)
     ends = spearman_interval(row.number, row.n)
     return None if ends is None else (100 * ends[0], 100 * ends[1])

@@ -63,7 +63,7 @@ def read_run(params: Params) -> RunReport:
         pareto=read_pareto(paths.PARETO),
         cleaning=read_cleaning(paths.CORPUS_QUALITY),
         trials=read_trials(paths.CURVES / "student_size.csv"),
-        draws=read_json(paths.DRAWS, dict[str, list[float]]),
+        draws=read_json(paths.DRAWS, dict[str, list[float | None]]),
     )
 
 

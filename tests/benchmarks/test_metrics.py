@@ -89,6 +89,7 @@ def test_nothing_is_nan(predicted: list[float], reason: str) -> None:
 def test_calibration_by_hand() -> None:
     """Two scores in the wrong order share their mean; in between it is a line, beyond the ends it stays."""
     fitted = calibration(np.array([0.1, 0.2, 0.3], np.float32), np.array([1, 3, 2], np.float32))
+    assert not isinstance(fitted, Unavailable)
     found = fitted(np.array([0.1, 0.2, 0.3, 0.15, -1, 1], np.float32))
     np.testing.assert_allclose(found, [1, 2.5, 2.5, 1.75, 1, 2.5], atol=1e-5)
 

@@ -380,3 +380,25 @@ def test_a_megabyte_costs_no_more_than_news_by_far(piece: str, news_cost: float)
 def test_citations(text: str, expected: list[str]) -> None:
     """A citation belongs to the sentence that it follows, in a list of references to the one that it begins."""
     assert split_sentences(text, "en") == expected
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He learnt to be content (Phil. 4:8).",
+        "They agree (Phil. 4:8; Rom. 12:2, and others) on this.",
+        "The clause [Const. 14] is older (cap. 3, fol. 12b) than that.",
+        "It was lost (Matt. 5:3-12) and found.",
+    ],
+)
+def test_abbreviations_before_a_number_in_brackets(sentence: str) -> None:
+    """fault 48."""
+    assert split_sentences(f"{sentence} The rest follows.", "en") == [sentence, "The rest follows."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["He went to Rome. 45 others followed.", "(He went to Rome. 45 others followed.)", "It ended (in Rome). 45 came."],
+)
+def test_numbers_that_begin_a_sentence(text: str) -> None:
+    assert len(split_sentences(text, "en")) == 2

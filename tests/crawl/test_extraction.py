@@ -66,6 +66,17 @@ def test_an_article_and_its_links() -> None:
     assert ["/world/", "page", None, None] in found["links"]
 
 
+def test_an_article_in_an_aside() -> None:
+    """regression: the article itself is an article in an <aside>, and an aside next to a list is not."""
+    article = stories()[0]
+    prose = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
+    found = page(f"<html><body><aside><article><h1>{article.title}</h1>{prose}</article></aside></body></html>")
+    assert found["article"] and article.paragraphs[0] in found["text"]
+    teasers = "".join(f"<div><h2>{other.title}</h2><p>{other.paragraphs[0]}</p></div>" for other in stories()[:20])
+    about = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs[:2])
+    assert not page(f"<html><body><main>{teasers}</main><aside>{about}</aside></body></html>")["article"]
+
+
 def test_links() -> None:
     """<base> and rel=nofollow are respected; each link is listed once."""
     html = """<base href="/b/"><a href="1">1</a><a href="1">1</a><a rel="nofollow" href="2">2</a><a>3</a>
@@ -118,6 +129,19 @@ LOCATION = "<urlset><url><loc>{}</loc></url></urlset>"
         pytest.param("feed", "<rss><item><guid>https://a.example/1</guid></item></rss>", [1], id="only a guid"),
         pytest.param(
             "feed", "<rss><item><guid isPermaLink='false'>https://a.example/1</guid></item></rss>", [], id="no"
+        ),
+        pytest.param(
+            "feed",
+            "<feed xml:base='https://a.example/en/'><entry><link href='11'/></entry>"
+            "<entry xml:base='../fr/'><link xml:base='x/' href='12'/></entry><entry><link href='/13'/></entry></feed>",
+            ["https://a.example/en/11", "https://a.example/fr/x/12", 13],
+            id="xml:base",
+        ),
+        pytest.param(
+            "feed",
+            "<rss xml:base='http://['><channel xml:base='https://a.example/'><item><link>1</link></item></channel></rss>",
+            [1],
+            id="xml:base of RSS, and one that is no address",
         ),
         pytest.param("feed", "<rss><item><guid>tag:a,2024:1</guid></item></rss>", [], id="a guid that is no address"),
     ],

@@ -1,6 +1,7 @@
 """robots.txt: one host for each case of RFC 9309, all crawled at once; and cases that need no server."""
 
 import gzip
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -171,7 +172,15 @@ def test_rules_by_longest_match(path: str, allowed: bool) -> None:
 
 @pytest.mark.parametrize(
     "agent",
-    ["sentence-distillery", "sentence-distillery/1.0", "Sentence-Distillery/2 (+mailto:a@a.example)", "* # all"],
+    [
+        "sentence-distillery",
+        "sentence-distillery/1.0",
+        "Sentence-Distillery/2 (+mailto:a@a.example)",
+        "sentence-distillery 1.0",
+        "sentence-distillery\tbot",
+        "sentence-distillery*",
+        "* # all",
+    ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_the_product_token_counts(agent: str, encoding: str) -> None:
@@ -179,6 +188,14 @@ def test_the_product_token_counts(agent: str, encoding: str) -> None:
     text = f"User-agent: {agent}\nDisallow: /x\n\nUser-agent: other/1.0\nDisallow: /\n"
     robots = ruling(200, text.encode(encoding))
     assert (robots.allows("http://a.example/x"), robots.allows("http://a.example/y")) == (False, True)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_a_name_ends_with_its_line(end: str) -> None:
+    """fault 29: an empty name does not take the rule of the next line; other names are not ours."""
+    lines = ["User-agent:", "Disallow: /x", "User-agent: sentence 1.0", "Disallow: /", "User-agent: *", "Disallow: /y"]
+    robots = ruling(200, end.join(lines).encode())
+    assert [robots.allows(f"http://a.example/{path}") for path in "xyz"] == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +206,7 @@ def test_the_product_token_counts(agent: str, encoding: str) -> None:
         (b"Crawl-delay: nan", 0.0),
         (b"Crawl-delay: soon", 0.0),
         (b"Request-rate: 1/20", 20.0),
+        (b"Request-rate: 1/" + b"9" * 400, math.inf),
         (b"Request-rate: 0/5", 0.0),
     ],
 )

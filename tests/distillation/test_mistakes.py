@@ -75,7 +75,7 @@ def unknown_pooling() -> None:
 
 MISTAKES = {
     "column": Mistake(
-        r"texts\.csv has no column 'text' \(it has body\); name the right one by --text-column",
+        r"texts\.csv has no column 'text' \(it has body\); name the right one by text_column\.",
         content=b"body\nThe storm closed the port.\n",
     ),
     "separator": Mistake(

@@ -92,7 +92,7 @@ def test_all_of_it_fits() -> None:
 @pytest.mark.parametrize(
     ("megabytes", "given", "message"),
     [
-        (0.2, texts(), r"megabytes is 0\.2, too small for a student of 16 dimensions"),
+        (0.2, texts(), r"megabytes = 0\.2 is too small for a student of 16 dimensions"),
         (4.0, ["one", "one", "two"], "2 different texts; give at least 22"),
     ],
 )

@@ -153,6 +153,7 @@ def gains(found: Cosines, pairs: PairSet) -> Iterator[Gain]:
         for system, weighting in found:
             if system == one and (other, weighting) in draws:
                 difference = draws[one, weighting] - draws[other, weighting]
-                low, high = bootstrap.interval(difference[1:])
+                low, high, _ = bootstrap.interval(difference[1:])
+                assert low is not None and high is not None, "STS-B test has ratings of every kind"
                 figures = (round(float(value), 5) for value in (difference[0], low, high))
                 yield Gain(one, other, weighting, weighting, "pearson", *figures)

@@ -20,6 +20,7 @@ from sentence_distillery.benchmarks.data import PairSet, Split
 from sentence_distillery.benchmarks.metrics import as_printed, on_five
 from sentence_distillery.io.artifacts import read_json, unreadable
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.protocols.similarity import why_not_predicted
 
 SET: tuple[str, Split] = ("stsb", "test")
 METRICS = ("pearson", "spearman", "mae")
@@ -49,8 +50,8 @@ class Cosines:
         self.by_key: dict[Key, Floats] = {}
 
     def see(self, system: str, weighting: str, pairs: PairSet, predicted: Floats) -> None:
-        """Take the cosines of a system if they are of STS-B test and finite."""
-        if (pairs.name, pairs.split) == SET and weighting in PROTOCOLS and np.isfinite(predicted).all():
+        """Take the cosines of a system if they are of STS-B test, and can be compared with ratings."""
+        if (pairs.name, pairs.split) == SET and weighting in PROTOCOLS and not why_not_predicted(predicted):
             self.pairs = pairs
             self.by_key[system, weighting] = predicted
 
@@ -61,8 +62,7 @@ class Cosines:
         draws = figures_of_draws(self.by_key, self.pairs)
         for first, second in combinations(self.by_key, 2):
             if (first[0] == second[0]) != (first[1] == second[1]):
-                for metric in METRICS:
-                    yield gain(first, second, metric, draws)
+                yield from (each for metric in METRICS if (each := gain(first, second, metric, draws)))
 
     def content(self) -> list[dict[str, Any]]:
         """Return the content of paper1_gains.json."""
@@ -85,10 +85,12 @@ def figures_of_draws(cosines: Mapping[Key, Floats], pairs: PairSet) -> dict[tupl
     return found
 
 
-def gain(first: Key, second: Key, metric: str, draws: Mapping[tuple[Key, str], Floats]) -> Gain:
-    """Compare two systems or weightings."""
+def gain(first: Key, second: Key, metric: str, draws: Mapping[tuple[Key, str], Floats]) -> Gain | None:
+    """Compare two systems or weightings; None if one of them has no such figure."""
     difference = draws[first, metric] - draws[second, metric]
-    low, high = bootstrap.interval(difference[1:])
+    low, high, _ = bootstrap.interval(difference[1:])
+    if low is None or high is None or not np.isfinite(difference[0]):
+        return None
     rounded = (round(float(value), 5) for value in (difference[0], low, high))
     return Gain(first[0], second[0], first[1], second[1], metric, *rounded)
 

@@ -49,7 +49,7 @@ def rows(cell: Cell, dataset: str, each: Sequence[Tried], pairs: tuple[int, int]
     for one in sorted(each, key=lambda one: one.rate):
         yield _row(cell, dataset, "validation", one, "accuracy", pairs[0])
     if chosen := best(each):
-        low, high = bootstrap.interval(bootstrap.means(chosen.right.astype(np.float32), bootstrap.counts(pairs[1])))
+        low, high, _ = bootstrap.interval(bootstrap.means(chosen.right.astype(np.float32), bootstrap.counts(pairs[1])))
         yield replace(_row(cell, dataset, "test", chosen, "accuracy", pairs[1]), low=low, high=high)
         yield _row(cell, dataset, "test", chosen, "f1", pairs[1])
 

@@ -144,7 +144,7 @@ def rows_of(part: Cell, test: TestPairs, table: str = "") -> list[Result]:
     def first(metric: str, value: Figure, dataset: str = test.dataset) -> Result:
         return replace(row(metric, [value], dataset), seeds=len(runs))
 
-    low, high = bootstrap.interval(bootstrap.means(right(part), test.counts))
+    low, high, _ = bootstrap.interval(bootstrap.means(right(part), test.counts))
     rows = [replace(mean("accuracy", "accuracy"), low=low, high=high), mean("f1", "f1")]
     rows.append(mean("accuracy", "validation", "validation"))
     if (cell.start, cell.strategy) == ("", "cosine"):  # no pair was trained on

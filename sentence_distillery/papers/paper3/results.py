@@ -38,6 +38,7 @@ from sentence_distillery.io.artifacts import read_json
 from sentence_distillery.io.contents import Absent, Content, Cosine, Natural, Share
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.ragged import Floats
+from sentence_distillery.io.unavailable import Unavailable
 from sentence_distillery.papers.grid.axes import Place
 from sentence_distillery.papers.grid.cell import TEST, Cell, Run, table_of
 from sentence_distillery.papers.grid.results import over_runs
@@ -46,6 +47,7 @@ from sentence_distillery.syntax.trees import Tree
 
 SHOWN = 6  # trees in the report
 SHORT = 14  # words of a tree that fits on the page
+ALIKE = Unavailable("all predictions of a seed are alike")
 FOLDS, TRAIN = "ten folds, penalty within", "trained on train"  # protocols
 
 
@@ -159,9 +161,10 @@ def gains(base: Cell, cell: Cell, counts: Floats) -> list[Result]:
         differences["accuracy"] = bootstrap.means(better, draws)
     measured = []
     for name, values in differences.items():
-        low, high = bootstrap.interval(values[1:])
-        row = row_of(cell, GAIN.format(name), [float(values[0])])
-        measured.append(replace(row, low=low, high=high, seeds=len(both)))
+        low, high, left_out = bootstrap.interval(values[1:])
+        gain = float(values[0]) if np.isfinite(values[0]) else ALIKE
+        row = row_of(cell, GAIN.format(name), [gain])
+        measured.append(replace(row, low=low, high=high, left_out=left_out, seeds=len(both)))
     return measured
 
 
