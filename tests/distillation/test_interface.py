@@ -132,8 +132,8 @@ def test_what_holds_no_texts(value: Any) -> None:
 
 def test_unknown_options_are_refused() -> None:
     encode: Callable[..., Any] = static_encoder().encode
-    with pytest.raises(TypeError, match="unexpected keyword argument 'prompt_name'"):
-        encode(TEXTS, prompt_name="query")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'output_value'"):
+        encode(TEXTS, output_value="token_embeddings")
     for option, message in (
         ({"truncate_dim": 0}, r"truncate_dim is 0; .* Give 1 to 8"),
         ({"truncate_dim": 9}, "truncate_dim is 9"),
@@ -141,6 +141,8 @@ def test_unknown_options_are_refused() -> None:
         ({"batch_size": 0}, "batch_size is 0"),
         ({"precision": "int4"}, "precision is 'int4'; it is one of float32, int8"),
         ({"on_unknown": "drop"}, "on_unknown is 'drop'"),
+        ({"prompt_name": "no"}, "prompt_name is 'no'; this model has 'query', 'document'"),
+        ({"max_length": 0}, "max_length is 0"),
     ):
         with pytest.raises(ValueError, match=message):
             encode(TEXTS, **option)
