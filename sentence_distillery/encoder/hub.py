@@ -46,9 +46,9 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
         InputError: If it is neither on the hub nor in the cache, which the message names.
 
     Example:
-        >>> download("no-such/model", "0" * 40, None)
+        >>> download("no--such/model", "0" * 40, None)
         Traceback (most recent call last):
-        sentence_distillery.io.errors.InputError: 'no-such/model' is not a directory on this machine, and ...
+        sentence_distillery.io.errors.InputError: 'no--such/model' is not a directory on this machine, and ...
     """
     from huggingface_hub import HfApi, constants, snapshot_download
 
