@@ -278,6 +278,11 @@ class _Source:
     def texts(self) -> _Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
         if self.ours and TEXT_RULES not in self.config:
+            if self.config.get("max_length") is not None:
+                raise InputError(
+                    f"{self.directory / CONFIG}: max_length is {self.config['max_length']!r}, but a student reads texts "
+                    "to their end. Set it to null, and give encode a max_length."
+                )
             return self._own_paper() if self.paper else self._own()
         cut = self.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
         if self.paper or self.ours or cut is not None:
@@ -319,10 +324,11 @@ def _home(directory: Path, modules: list[tuple[str, str]] | None) -> Path:
 
 
 def _read_card(directory: Path) -> str | None:
-    """Read README.md, which may be in any encoding; a model needs none."""
+    """Read README.md, in any encoding; a model needs none."""
     path = directory / CARD
-    check_file(path, LARGEST_CARD)
-    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+    if not path.is_file() or path.stat().st_size > LARGEST_CARD:
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass
