@@ -9,6 +9,7 @@ form, as every other error.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -21,27 +22,51 @@ ANSWER_SECONDS = 60.0
 CONNECTIONS = 256
 
 
+class Clock:
+    """A call after some seconds, unless the clock is stopped before."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float, call: Callable[[], None]) -> None:
+        """Start; a clock that runs goes on as it is."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(seconds, call)
+
+    def stop(self) -> None:
+        """Stop, if it runs."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def deadline(self) -> float | None:
+        """The loop's time of the call; None if it does not run."""
+        return None if self._timer is None else self._timer.when()
+
+
 class Connection(H11Protocol):
     """A connection of uvicorn with bounds."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._header: asyncio.TimerHandle | None = None  # runs while a header is awaited
-        self._answer: asyncio.TimerHandle | None = None  # runs while nobody reads
+        self.header, self._answer = Clock(self.loop), Clock(self.loop)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Await a first header, and make room."""
         super().connection_made(transport)
         self._watch()
         if len(self.connections) > CONNECTIONS:
-            waiting = [each for each in self.connections if isinstance(each, Connection) and each._header]
-            min(waiting, key=lambda each: each._deadline, default=self).timeout_keep_alive_handler()
+            clocks = [(each.header.deadline, each) for each in self.connections if isinstance(each, Connection)]
+            waiting = [(deadline, id(each), each) for deadline, each in clocks if deadline is not None]
+            min(waiting)[-1].timeout_keep_alive_handler()  # at least this one waits
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
         super().connection_lost(exc)
-        self._header = _stopped(self._header)
-        self._answer = _stopped(self._answer)
+        self.header.stop()
+        self._answer.stop()
 
     def data_received(self, data: bytes) -> None:
         """Read on; the clock goes on until the header is whole."""
@@ -56,37 +81,25 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         """Bound the time in which the client reads what is written."""
         super().pause_writing()
-        self._answer = self._answer or self.loop.call_later(ANSWER_SECONDS, self.transport.abort)
+        self._answer.start(ANSWER_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop that clock: the client has read."""
         super().resume_writing()
-        self._answer = _stopped(self._answer)
+        self._answer.stop()
 
     def _watch(self) -> None:
         """Start the clock if a header is awaited, or stop it."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self._header = _stopped(self._header)
+            self.header.stop()
         elif not self.transport.is_closing():
-            self._header = self._header or self.loop.call_later(HEADER_SECONDS, self.timeout_keep_alive_handler)
-
-    @property
-    def _deadline(self) -> float:
-        return self._header.when() if self._header else float("inf")
+            self.header.start(HEADER_SECONDS, self.timeout_keep_alive_handler)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
         answer = refused(400, msg)
         headers = [*answer.raw_headers, (b"connection", b"close")]
-        for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=bytes(answer.body)),
-            h11.EndOfMessage(),
-        ):
+        start = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (start, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
-
-
-def _stopped(clock: asyncio.TimerHandle | None) -> None:
-    if clock is not None:
-        clock.cancel()
