@@ -278,10 +278,10 @@ class _Source:
     def texts(self) -> _Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
         if self.ours and TEXT_RULES not in self.config:
-            if self.config.get("max_length") is not None:
+            if (length := self.config.get("max_length")) is not None:
                 raise InputError(
-                    f"{self.directory / CONFIG}: max_length is {self.config['max_length']!r}, but a student reads texts "
-                    "to their end. Set it to null, and give encode a max_length."
+                    f"{self.directory / CONFIG}: max_length is {length!r}, but a student reads texts to their end. Set "
+                    "it to null, and give encode a max_length."
                 )
             return self._own_paper() if self.paper else self._own()
         cut = self.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
