@@ -89,7 +89,7 @@ def trained(name: str, module: str, read: Callable[[Any, str], Any]) -> Load:
     return load
 
 
-def released(name: str, task: TaskSet, **options: int) -> Encoder:
+def released(name: str, task: TaskSet, **options: Any) -> Encoder:
     """Load an encoder of this library, cut to `truncate_dim` or with another `lexical_dimension`."""
     return StaticEncoder.load(name, **options)
 

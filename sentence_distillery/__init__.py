@@ -48,25 +48,31 @@ def load(
     truncate_dim: int | None = None,
     lexical_weight: float | None = None,
     lexical_dimension: int | None = None,
+    revision: str | None = None,
+    token: str | bool | None = None,
 ) -> "StaticEncoder":
-    """Load the model that comes with the library, or one from a directory.
+    """Load the model that comes with the library, one from a directory, or one of a hub.
 
     Args:
         directory: "released", or "released-search" for the same with its lexical channel, for search; or a directory
-            that this library, sentence-transformers or model2vec saved.
+            that this library, sentence-transformers or model2vec saved; or the id of a model on a hub, such as
+            "minishlab/potion-base-8M", which is downloaded into the cache of huggingface_hub.
         truncate_dim: The dimensions to keep, the first ones, from 1 to the model's; None keeps as many as the model was
             saved with.
         lexical_weight: The length of the lexical channel relative to the rest, from 0 to 1,000: the greater, the more
             shared words count. 0 leaves the channel out; None takes what the model was saved with.
         lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells words
             apart. None takes what the model was saved with.
+        revision: The commit, branch or tag of a hub id; None takes its main branch.
+        token: A token of the hub, for a private model; None takes the one that `hf auth login` keeps.
 
     Returns:
         The encoder. Its `encode` takes texts and returns (texts, dimension) float32, rows of unit length: their
         products are cosines. A text without a known word is a zero row.
 
     Raises:
-        InputError: If the directory or one of its files is missing or broken, or holds another kind of model.
+        InputError: If the directory or one of its files is missing or broken, or holds another kind of model, or if a
+            hub cannot be reached and its cache has no such model.
         ValueError: If `truncate_dim`, `lexical_weight` or `lexical_dimension` is out of its range, or the model has no
             lexical channel.
 
@@ -79,7 +85,12 @@ def load(
     from sentence_distillery.encoder.static_encoder import StaticEncoder
 
     return StaticEncoder.from_pretrained(
-        directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
+        directory,
+        truncate_dim=truncate_dim,
+        lexical_weight=lexical_weight,
+        lexical_dimension=lexical_dimension,
+        revision=revision,
+        token=token,
     )
 
 

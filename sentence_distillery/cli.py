@@ -81,7 +81,7 @@ def distill(options: argparse.Namespace) -> None:
         text_column=options.text_column,
         held_out=options.held_out,
         megabytes=options.megabytes,
-        vocabulary=options.vocabulary,
+        vocabulary=_own_vocabulary(options) or options.vocabulary,
         table_precision=options.precision,
         for_search=options.for_search,
         start_from=options.start_from,
@@ -99,10 +99,29 @@ def _list_texts(options: argparse.Namespace) -> None:
     from sentence_distillery.io.artifacts import write_table
 
     found = texts_to_embed(
-        _texts(options.texts), language=options.language, clean=not options.no_clean, text_column=options.text_column
+        _texts(options.texts),
+        language=options.language,
+        clean=not options.no_clean,
+        text_column=options.text_column,
+        vocabulary=_own_vocabulary(options),
     )
     write_table(options.list_texts, pa.table({"text": found}))
     log.info("wrote %s texts to embed to %s: add the column vector", f"{len(found):,}", options.list_texts)
+
+
+def _own_vocabulary(options: argparse.Namespace) -> list[str]:
+    """Read the tokens of --vocabulary-file, one on each line; none if it is not given."""
+    from sentence_distillery.encoder.encode_file import read_lines
+
+    if options.vocabulary_file is None:
+        return []
+    if options.vocabulary is not None:
+        raise InputError("--vocabulary and --vocabulary-file are given; give one: how many tokens, or which.")
+    with _opened(options.vocabulary_file) as stream:
+        listed = [line.strip() for line, _ in read_lines(stream, options.vocabulary_file)]
+    if tokens := [token for token in listed if token]:
+        return tokens
+    raise InputError(f"{options.vocabulary_file} has no token; give one on each line.")
 
 
 def evaluate(options: argparse.Namespace) -> None:
@@ -337,7 +356,7 @@ def _listed(dropped: "dict[str, int]") -> str:
 def _encoder(options: argparse.Namespace) -> "StaticEncoder":
     from sentence_distillery import load
 
-    return load(options.model)
+    return load(options.model, revision=options.model_revision)
 
 
 @contextmanager
@@ -405,6 +424,11 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="TOKENS",
         help="tokens to keep, at least 1; rare words are cut into pieces (all)",
+    )
+    parser.add_argument(
+        "--vocabulary-file",
+        metavar="FILE",
+        help="tokens that get a vector however rare they are, one on each line: words, terms such as c++, emoji",
     )
     _precision_argument(parser, "default: float32; with --megabytes the better of int8 and levels")
     parser.add_argument(
@@ -491,7 +515,8 @@ def _precision_argument(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def _explore_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="directory of an encoder, or released, or released-search")
+    parser.add_argument("model", help="directory or hub id of an encoder, or released, or released-search")
+    _model_revision_argument(parser)
     parser.add_argument(
         "texts",
         nargs="+",
@@ -538,7 +563,14 @@ def _text_column_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", default="released", help="released, released-search or a directory (released)")
+    parser.add_argument(
+        "--model", default="released", help="released, released-search, a directory, or a hub id (released)"
+    )
+    _model_revision_argument(parser)
+
+
+def _model_revision_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model-revision", metavar="COMMIT", help="commit, branch or tag of a hub id (main)")
 
 
 # Command -> (its function, the function that adds its arguments, the extra that it needs)

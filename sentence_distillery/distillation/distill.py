@@ -27,7 +27,7 @@ from sentence_distillery.distillation.start import load_start
 from sentence_distillery.distillation.student import LabelledCorpus, card, train_static
 from sentence_distillery.encoder.lexical import LEXICAL_WEIGHT
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import bare
+from sentence_distillery.encoder.tokenizer import bare, own_tokens
 from sentence_distillery.encoders.functions import FunctionEncoder, function_encoder
 from sentence_distillery.encoders.options import FUNCTION, FunctionTeacher, Teacher, VectorTeacher
 from sentence_distillery.encoders.teachers import GivenTeacher, refuse_unfit
@@ -90,7 +90,7 @@ def distill(
     fingerprints: NDArray[np.uint64] | None = None,
     held_out: float = 0.0,
     megabytes: float | None = SIZE.megabytes,
-    vocabulary: int | None = SIZE.vocabulary,
+    vocabulary: int | Iterable[str] | None = SIZE.vocabulary,
     table_precision: Literal["float32", "float16", "int8", "levels"] | None = SIZE.precision,
     additional_teachers: Sequence[AnyTeacher] = (),
     revision: str | None = None,
@@ -142,7 +142,9 @@ def distill(
             searched, as `fit_to_size` does, on the held-out texts if there are some; what was tried is logged, and
             written to `<working_directory>/sizes.csv`. `dimension` is the most that it may have.
         vocabulary: How many tokens are kept, at least all pieces of words, then the most frequent words; others are cut
-            into pieces. Not with `megabytes`.
+            into pieces. Not with `megabytes`. Or tokens of your own, which get a vector whether the texts have them
+            often or not at all: words, terms with signs such as c++, and single emoji; `megabytes` may leave rare ones
+            out.
         table_precision: How the student's numbers are stored, see `compress`; None is "float32", and with `megabytes`
             the better one of "int8" and "levels".
         additional_teachers: More teachers; the student then learns the mean of their cosines.
@@ -213,7 +215,8 @@ def distill(
         passages=PASSAGES if for_search else 0,
         precision=precision,
     )
-    size = _options(SIZE, megabytes=megabytes, vocabulary=vocabulary, precision=table_precision)
+    number, own = _vocabulary(vocabulary)
+    size = _options(SIZE, megabytes=megabytes, vocabulary=number, precision=table_precision)
     cleaning = _options(CLEAN, language=language) if clean else None
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
@@ -228,7 +231,7 @@ def distill(
         write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
-        corpus = _labelled(teachers, labelling, directory)
+        corpus = _labelled(teachers, labelling, directory, own)
         used = Counters("sentences")
         trained = train_static(student, corpus, used, directory / "student.safetensors")
         trained.refuse_collapsed("student")
@@ -262,6 +265,7 @@ def texts_to_embed(
     text_column: str = "text",
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
+    vocabulary: Iterable[str] = (),
 ) -> list[str]:
     """List the texts that a teacher embeds if `distill` gets the same arguments: sentences, words, pieces of words.
 
@@ -275,6 +279,7 @@ def texts_to_embed(
         text_column: The column that has the text, in files with columns.
         minimum_count: Words that occur at least this often, from 1, are listed.
         additional_words: The number of further frequent English words, from 0.
+        vocabulary: Tokens of your own.
 
     Returns:
         Different texts, the sentences first.
@@ -287,6 +292,7 @@ def texts_to_embed(
         >>> texts_to_embed(["The storm closed the port.", "The storm closed it."], clean=False, minimum_count=2)[:5]
         ['The storm closed the port.', 'The storm closed it.', 'the', 'closed', 'storm']
     """
+    _, own = _vocabulary(vocabulary)
     settings = _options(SOFT_LABELS, minimum_count=minimum_count, additional_words=additional_words)
     cleaning = _options(CLEAN, language=language) if clean else None
     with _working(None) as directory:
@@ -296,7 +302,7 @@ def texts_to_embed(
         log.info("%s", _summary(counters))
         parts = table_parts(sentences)
         listed = [text for part in parts for text in part_texts(part)]
-        return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings))]))
+        return list(dict.fromkeys([*listed, *map(bare, Counted.of(parts).vocabulary(None, settings, own))]))
 
 
 def as_teacher(
@@ -348,6 +354,18 @@ def as_teacher(
         return VectorTeacher(vectors=str(teacher), sha256=None)
     start = Teacher(reference=str(teacher), revision=None, sha256=None, maximum_length=None)
     return _options(start, revision=revision, maximum_length=maximum_length, prompt=prompt, prompt_name=prompt_name)
+
+
+def _vocabulary(given: int | Iterable[str] | None) -> tuple[int | None, list[str]]:
+    """Return a number of tokens, or tokens of the user's own; raises InputError for one that cannot be a token."""
+    if isinstance(given, str):
+        raise InputError(f"vocabulary is the text {given!r}; give a list of tokens, or their number.")
+    if not isinstance(given, Iterable):
+        return given, []
+    try:
+        return None, own_tokens(given)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"vocabulary: {error}") from error
 
 
 def kind_of_reference(reference: str) -> type[Teacher | FunctionTeacher | VectorTeacher]:
@@ -428,10 +446,12 @@ def _refuse_few(counters: Counters, cleaning: Clean | None) -> None:
     )
 
 
-def _labelled(teachers: list[GivenTeacher], settings: SoftLabels, directory: Path) -> LabelledCorpus:
+def _labelled(
+    teachers: list[GivenTeacher], settings: SoftLabels, directory: Path, own: Sequence[str]
+) -> LabelledCorpus:
     """Write the soft labels of the sentences in `directory`; shards that an interrupted call made are kept there."""
     sentences, soft_labels, shards = (directory / name for name in ("sentences", "soft_labels", "shards"))
     shards.mkdir(exist_ok=True)
     with atomic_directory(soft_labels) as partial:
-        label(teachers, settings, HERE, LabelDirectories(sentences, partial, shards), Counters("sentences"))
+        label(teachers, settings, HERE, LabelDirectories(sentences, partial, shards), Counters("sentences"), own)
     return LabelledCorpus(sentences, soft_labels)

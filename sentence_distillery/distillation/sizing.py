@@ -26,6 +26,7 @@ from sentence_distillery.encoder.compression import (
     stored_as,
     token_counts,
     with_fewer_words,
+    without_cut_dimensions,
 )
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_file
@@ -98,6 +99,7 @@ def fit_to_size(
         True
     """
     refuse_layers(encoder)
+    encoder = without_cut_dimensions(encoder)
     listed, apart = list(dict.fromkeys(texts)), list(dict.fromkeys(held_out))
     if len(listed) < FEWEST:
         raise InputError(

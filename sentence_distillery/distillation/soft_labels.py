@@ -33,6 +33,7 @@ from sentence_distillery.encoder.tokenizer import (
     choose_terms,
     count_terms,
     count_words,
+    is_term,
     is_word,
     with_terms,
     word_pieces,
@@ -218,7 +219,7 @@ class Counted:
             bytes_of += sizes(texts)
         return cls(words, signed, bytes_of)
 
-    def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels) -> dict[str, int]:
+    def vocabulary(self, tokenizer: Tokenizer | None, settings: SoftLabels, own: Sequence[str] = ()) -> dict[str, int]:
         """Count each frequent word or term, each word piece and each additional word: they get soft labels, too.
 
         Words come first, most frequent first, additional ones last; an entry that no text has counts 0. An additional
@@ -227,11 +228,18 @@ class Counted:
         Args:
             tokenizer: The teacher's, or None if it is not known; then pieces are learnt from the words.
             settings: Which words are frequent, and how many are added.
+            own: Words and terms that count as frequent, as `own_tokens` returns them.
         """
         terms = choose_terms(self.signed, self.words, settings.minimum_count)
+        terms |= {token: self.signed[token] for token in own if is_term(token)}
         counts = with_terms(self.words, terms)
-        frequent = [word for word in counts if word in terms or self.words[word] >= settings.minimum_count]
-        frequent.sort(key=lambda word: (-counts[word], word))
+        wanted = set(own)
+        frequent = [
+            word
+            for word in (*counts, *wanted.difference(counts))
+            if word in terms or word in wanted or self.words[word] >= settings.minimum_count
+        ]
+        frequent.sort(key=lambda word: (-counts.get(word, 0), word))
         known = dict.fromkeys([*frequent, *word_pieces(tokenizer, self.words)])
         added = additional_words(known, settings.additional_words)
         return {word: counts.get(word, 0) for word in (*known, *added)}
@@ -334,6 +342,7 @@ def label(
     where: Shards,
     directories: LabelDirectories,
     counters: Counters,
+    own: Sequence[str] = (),
 ) -> None:
     """Write the soft labels of a corpus, of its passages, of its held-out sentences and of its words.
 
@@ -347,6 +356,7 @@ def label(
         where: whether a cluster embeds.
         directories: the directories to read and write.
         counters: counts the sentences, those without a vector as dropped.
+        own: further words and terms that get their own soft label.
 
     Raises:
         TeacherError: a teacher does not exist, or does not match its options.
@@ -356,13 +366,13 @@ def label(
     parts = table_parts(directories.sentences)
     counted = Counted.of(parts)
     tokenizer = tokenizer_file(teachers[0])
-    words = counted.vocabulary(tokenizer, settings)
+    words = counted.vocabulary(tokenizer, settings, own)
     joint = passages(parts, settings.passages)
     log.info("%s", expectation(teachers, [*counted.sizes, *sizes(joint)], sizes(map(bare, words))))
     shelves = [Shelf(load_teacher(teacher), settings.precision, directories.shards) for teacher in teachers]
     loaded = tokenizer_of(shelves[0].encoder)
     if loaded and (tokenizer is None or loaded.get_vocab() != tokenizer.get_vocab()):
-        words = counted.vocabulary(loaded, settings)
+        words = counted.vocabulary(loaded, settings, own)
     held_out = [path for path in (directories.sentences / HELD_OUT,) if is_there(path) and part_texts(path)]
     sources: list[Source] = [partial(part_texts, part) for part in (*parts, *held_out)]
     groups = [joint[start : start + CHUNK] for start in range(0, len(joint), CHUNK)]

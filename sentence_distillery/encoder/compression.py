@@ -30,12 +30,15 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.files import LEVELS
+from sentence_distillery.encoder.lexical import LexicalChannel
+from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import setting
 from sentence_distillery.io.ragged import Floats
 
+_NOTE = "> Made smaller by sentence-distillery:"
 LARGEST = 2.0  # a power of two above the largest level in float16, which is 127 / 64, so every level is exact
 STEP = LARGEST / (LEVELS + 1)
 
@@ -162,7 +165,8 @@ def compress(
     """Make a static student smaller: fewer dimensions, fewer bits, fewer words.
 
     Args:
-        encoder: The student. It must not have layers after the sum of its token vectors; a lexical channel is kept.
+        encoder: The student. It must not have layers after the sum of its token vectors; a lexical channel, prompts and
+            the model card are kept. Dimensions that its `truncate_dim` cuts off stay off.
         dimension: Of the new token vectors, from 1 to that of the student's; None keeps all.
         vocabulary: How many tokens are kept, at least all pieces of words; None keeps all. The words that are rarest in
             `texts` go, and are cut into pieces from then on.
@@ -184,7 +188,8 @@ def compress(
         (64, dtype('int8'))
     """
     refuse_layers(encoder)
-    full = encoder.token_dimension
+    encoder = without_cut_dimensions(encoder)
+    full, cut = encoder.token_dimension, encoder.truncate_dim
     kept = full if dimension is None else dimension
     if not 1 <= kept <= full:
         raise InputError(f"{setting('dimension', kept)}; the token vectors have {full}, so give 1 to {full}.")
@@ -192,7 +197,64 @@ def compress(
     if vocabulary is not None:
         encoder = with_fewer_words(encoder, vocabulary, token_counts(encoder, listed))
     counts = token_counts(encoder, listed)
-    return compressed(encoder, principal_directions(encoder.table, counts), kept, Precision(precision))
+    smaller = compressed(encoder, principal_directions(encoder.table, counts), kept, Precision(precision))
+    if cut is not None:  # within the lexical channel, which follows the table
+        smaller.truncate_dim = kept + cut - full
+    return smaller
+
+
+def without_cut_dimensions(encoder: StaticEncoder) -> StaticEncoder:
+    """Remove the dimensions of the table that `truncate_dim` cuts off, and a lexical channel behind them.
+
+    Args:
+        encoder: A student without layers after its sum.
+
+    Returns:
+        A student with the same vectors; the same one if its table has no such dimensions.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> without_cut_dimensions(load("released-search", truncate_dim=64)).stored.shape
+        (54142, 64)
+    """
+    cut = encoder.truncate_dim
+    if cut is None or cut > encoder.token_dimension:
+        return encoder
+    return _changed(encoder, encoder.tokenizer, encoder.stored[:, :cut], encoder.step, None)
+
+
+def _changed(
+    encoder: StaticEncoder,
+    tokenizer: Tokenizer,
+    stored: NDArray[Any],
+    step: float | None,
+    lexical: LexicalChannel | None,
+) -> StaticEncoder:
+    """Return a student with another table, and the origin, the prompts and the card of `encoder`."""
+    smaller = StaticEncoder(
+        tokenizer,
+        stored,
+        step=step,
+        made_from={key: value for key, value in encoder.made_from.items() if key != "figures"},
+        lexical=lexical,
+        lexical_weight=encoder.lexical_weight if lexical else 0.0,
+        rules=encoder.rules,
+        prompts=Prompts(encoder.prompts, encoder.default_prompt_name),
+    )
+    smaller.card = None if encoder.card is None else _noted(encoder.card, smaller)
+    return smaller
+
+
+def _noted(card: str, smaller: StaticEncoder) -> str:
+    """Say in a model card, after its metadata, what is smaller; an earlier note goes."""
+    tokens, dimension = smaller.stored.shape
+    precision = smaller.stored.dtype.name
+    note = f"{_NOTE} {dimension} dimensions, {tokens:,} tokens, {precision}; what follows describes it before."
+    lines = [line for line in card.split("\n") if not line.startswith(_NOTE)]
+    ends = [place for place, line in enumerate(lines) if line.rstrip() == "---"][:2]
+    place = ends[1] + 1 if lines[:1] and lines[0].rstrip() == "---" and len(ends) == 2 else 0
+    before, after = lines[:place], lines[place:]
+    return "\n".join([*before, *([""] if before else []), note, *([] if after[:1] == [""] else [""]), *after])
 
 
 def refuse_layers(encoder: StaticEncoder) -> None:
@@ -263,6 +325,11 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
         Abdaoui, Pradel and Sigel 2020, Load What You Need: Smaller Versions of Multilingual BERT,
         https://arxiv.org/abs/2010.05609
     """
+    if encoder.rules is not None:
+        raise InputError(
+            f"vocabulary is {size}, but this encoder's tokenizer is that of another library, whose tokens are not "
+            "words and their pieces; leave the vocabulary out, and give fewer dimensions or bits."
+        )
     content = json.loads(encoder.tokenizer.to_str())
     tokens: dict[str, int] = content["model"]["vocab"]
     prefix = content["model"].get("continuing_subword_prefix") or "##"
@@ -282,14 +349,8 @@ def with_fewer_words(encoder: StaticEncoder, size: int, counts: NDArray[np.int64
         {**token, "id": places[token["id"]]} for token in content["added_tokens"] if token["id"] in places
     ]
     tokenizer = Tokenizer.from_str(json.dumps(content))
-    return StaticEncoder(
-        tokenizer,
-        encoder.stored[kept],
-        step=encoder.step,
-        made_from=encoder.made_from,
-        lexical=None if encoder.lexical is None else encoder.lexical.take(kept),
-        lexical_weight=encoder.lexical_weight,
-    )
+    lexical = None if encoder.lexical is None else encoder.lexical.take(kept)
+    return _changed(encoder, tokenizer, encoder.stored[kept], encoder.step, lexical)
 
 
 def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, precision: Precision) -> StaticEncoder:
@@ -313,17 +374,12 @@ def compressed(encoder: StaticEncoder, directions: Floats, dimension: int, preci
         (32, dtype('float16'))
     """
     table = encoder.table if dimension == encoder.token_dimension else encoder.table @ directions[:, :dimension]
-    assert not table[UNKNOWN_ID].any()
+    assert encoder.rules is not None or not table[UNKNOWN_ID].any()
     if precision in (Precision.FLOAT32, Precision.FLOAT16):
         stored: NDArray[Any] = table.astype(precision.value)
     elif precision == Precision.INT8:
         stored = levels(table)
     else:
         stored = (levels(table) * np.float32(STEP)).astype(np.float16)
-    return StaticEncoder(
-        encoder.tokenizer,
-        stored,
-        step=STEP if precision == Precision.LEVELS else None,
-        lexical=encoder.lexical,
-        lexical_weight=encoder.lexical_weight,
-    )
+    step = STEP if precision == Precision.LEVELS else None
+    return _changed(encoder, encoder.tokenizer, stored, step, encoder.lexical)

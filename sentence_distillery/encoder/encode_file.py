@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sentence_distillery.encoder.static_encoder import BATCH, StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats
 
@@ -81,8 +80,9 @@ def batches(lines: Iterator[tuple[str, int]]) -> Iterator[list[str]]:
 
 def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Floats:
     """Encode to (texts, dimension) float32 rows of unit length; zero for a text without a known word."""
-    tokens = encoder.token_ids(texts)
-    unknown = tokens.without(UNKNOWN_ID).lengths == 0
+    prompt = encoder.prompts.get(encoder.default_prompt_name or "", "")
+    tokens = encoder.token_ids([prompt + text for text in texts] if prompt else texts)
+    unknown = encoder.known(tokens).lengths == 0
     blank = sum(not text.strip() for text in texts)
     totals.lines += len(texts)
     totals.blank += blank

@@ -10,6 +10,7 @@ MODULES: Final = "modules.json"  # sentence-transformers: which modules, in whic
 SETTINGS: Final = "config_sentence_transformers.json"
 TOKENIZER: Final = "tokenizer.json"
 WEIGHTS: Final = "model.safetensors"
+CARD: Final = "README.md"  # the model card
 DENSE: Final = "1_Dense"
 NARROW: Final = "2_Dense"
 NESTED: Final = "0_StaticEmbedding"  # a folder in which other libraries may keep table and tokenizer
@@ -22,6 +23,7 @@ ROWS: Final = "mapping"  # model2vec's row of each token, if tokens share rows
 STEMS: Final = "lexical.stems"  # the lexical channel: the hash of each token's stem,
 IDF: Final = "lexical.idf"  # and its inverse document frequency
 
+TEXT_RULES: Final = "text_rules"  # in config.json: how the library that made the model turns texts into tokens
 SHA256: Final = "weights_sha256"  # in config.json, by file below the model's directory
 
 LEVELS: Final = 127  # of int8, on either side of zero

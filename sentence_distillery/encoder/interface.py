@@ -1,12 +1,15 @@
 """The names under which other libraries look for an encoder; each one leads to `encode`.
 
     sentence-transformers   encode_query, encode_document, similarity, similarity_pairwise, get_*_dimension
-    LangChain               embed_documents, embed_query
+    model2vec               encode_as_sequence, of static encoders alone
+    LangChain               embed_documents, embed_query, aembed_documents, aembed_query, isinstance(…, Embeddings)
+    asyncio                 aencode
     scikit-learn            fit, transform, get_params, set_params, clone
 
 None of these libraries is imported here.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal, Self, TypedDict, Unpack
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sentence_distillery.encoder.precision import Precision
+from sentence_distillery.encoder.prompts import DOCUMENT, QUERY
 from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
 from sentence_distillery.io.ragged import Floats
 
@@ -32,6 +36,9 @@ class EncodeOptions(TypedDict, total=False):
     convert_to_tensor: bool
     precision: Precision
     on_unknown: OnUnknown
+    prompt: str | None
+    prompt_name: str | None
+    max_length: int | None
 
 
 class Interface(ABC):
@@ -82,7 +89,7 @@ class Interface(ABC):
         return self.encode(texts, **options)
 
     def encode_query(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
-        """Encode questions. A static encoder has no prompts, so this is `encode` under another name.
+        """Encode questions, with the prompt "query" if the model has one; this library's models do not.
 
         Args:
             texts: As for `encode`.
@@ -99,10 +106,10 @@ class Interface(ABC):
             >>> load("released").encode_query(["Where is the port?"]).shape
             (1, 256)
         """
-        return self.encode(texts, **options)
+        return self.encode(texts, **_prompted(options, QUERY))
 
     def encode_document(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
-        """Encode documents. A static encoder has no prompts, so this is `encode` under another name.
+        """Encode documents, with the prompt "document" if the model has one; this library's models do not.
 
         Args:
             texts: As for `encode`.
@@ -119,7 +126,86 @@ class Interface(ABC):
             >>> load("released").encode_document(["The port is closed.", "Shares fell."]).shape
             (2, 256)
         """
-        return self.encode(texts, **options)
+        return self.encode(texts, **_prompted(options, DOCUMENT))
+
+    async def aencode(self, texts: str | Iterable[str], **options: Unpack[EncodeOptions]) -> Any:
+        """Encode in a thread, so that an event loop goes on with other tasks.
+
+        Args:
+            texts: As for `encode`.
+            **options: As for `encode`.
+
+        Returns:
+            What `encode` returns: (texts, dimension) float32, or (dimension,) for one str.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> import asyncio
+            >>> from sentence_distillery import load
+            >>> asyncio.run(load("released").aencode(["The port is closed.", "Shares fell."])).shape
+            (2, 256)
+        """
+        from asyncio import to_thread  # few programs have an event loop
+
+        return await to_thread(self.encode, texts, **options)
+
+    async def aembed_documents(self, texts: Iterable[str]) -> list[list[float]]:
+        """Do as `embed_documents`, in a thread.
+
+        Args:
+            texts: As for `embed_documents`.
+
+        Returns:
+            What `embed_documents` returns.
+
+        Raises:
+            TypeError: As `encode` does.
+
+        Example:
+            >>> import asyncio
+            >>> from sentence_distillery import load
+            >>> [len(vector) for vector in asyncio.run(load("released").aembed_documents(["The port."]))]
+            [256]
+        """
+        from asyncio import to_thread  # few programs have an event loop
+
+        return await to_thread(self.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Do as `embed_query`, in a thread.
+
+        Args:
+            text: One str.
+
+        Returns:
+            What `embed_query` returns.
+
+        Raises:
+            TypeError: If `text` is not a str.
+
+        Example:
+            >>> import asyncio
+            >>> from sentence_distillery import load
+            >>> len(asyncio.run(load("released").aembed_query("Where is the port?")))
+            256
+        """
+        from asyncio import to_thread  # few programs have an event loop
+
+        return await to_thread(self.embed_query, text)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Self]:
+        """The class, which `isinstance` asks for; LangChain is told of it if a program has imported it.
+
+        LangChain's Embeddings then count it as one of theirs, and it need not be imported here.
+        """
+        kind = type(self)
+        embeddings = getattr(sys.modules.get("langchain_core.embeddings.embeddings"), "Embeddings", None)
+        if embeddings is not None and not issubclass(kind, embeddings):
+            embeddings.register(kind)
+        return kind
 
     def embed_documents(self, texts: Iterable[str]) -> list[list[float]]:
         """Encode documents for LangChain and for vector stores with the same interface.
@@ -138,7 +224,7 @@ class Interface(ABC):
             >>> [len(vector) for vector in load("released").embed_documents(["The port.", "Shares fell."])]
             [256, 256]
         """
-        vectors: list[list[float]] = self.encode(_not_one(texts)).tolist()
+        vectors: list[list[float]] = self.encode_document(_not_one(texts)).tolist()
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
@@ -160,7 +246,7 @@ class Interface(ABC):
         """
         if not isinstance(text, str):
             raise TypeError(f"embed_query takes one str, not {type(text).__name__}; embed_documents takes many.")
-        vector: list[float] = self.encode(text).tolist()
+        vector: list[float] = self.encode_query(text).tolist()
         return vector
 
     def similarity(self, embeddings1: ArrayLike, embeddings2: ArrayLike) -> Floats:
@@ -399,6 +485,13 @@ def checked_dimension(truncate_dim: int | None, full: int) -> int | None:
             f"truncate_dim is {truncate_dim!r}; this model has {full} dimensions. Give 1 to {full}, or None for all."
         )
     return int(truncate_dim)
+
+
+def _prompted(options: EncodeOptions, name: str) -> EncodeOptions:
+    """Choose a prompt by name, unless a call has its own."""
+    if options.get("prompt") is not None or options.get("prompt_name") is not None:
+        return options
+    return {**options, "prompt_name": name}
 
 
 def _not_one(texts: Iterable[str]) -> Iterable[str]:

@@ -109,6 +109,11 @@ def _refuse(encoder: "StaticEncoder", directory: Path) -> None:
             "A student of kind paper cannot be written as ONNX: its tokenizer has regular expressions that "
             "JavaScript lacks. Write a student of kind static or deep."
         )
+    if encoder.rules is not None:
+        raise InputError(
+            "A model of another library whose tokenizer is not like this library's own cannot be written as ONNX; "
+            "export it with the library that made it."
+        )
     if encoder.kind == "lexical" and encoder.dimension > encoder.token_dimension:
         raise InputError(
             "A lexical channel cannot be written as ONNX, since it counts how often a word occurs. To write the "

@@ -6,6 +6,8 @@
     model2vec       yes             embeddings          weights and mapping: a factor and a row for each token
 
 modules.json says which layers follow the mean of the token vectors: none (static), one Dense (paper) or two (deep).
+A model that another library made has `rules`, by which a text becomes the tokens that it has there (see `text_rules`).
+What these files may say and this library does not do is refused, with the file and the entry.
 A lexical channel has two tensors beside the table, and its dimension and weight in config.json.
 
 A file of weights below MAPPED bytes is read, and compared with the SHA-256 in config.json. A larger one is mapped: the
@@ -15,7 +17,7 @@ killed (SIGBUS), so replace such a file, do not write into it. What is read is s
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Thread
@@ -27,6 +29,7 @@ from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
 from sentence_distillery.encoder.files import (
+    CARD,
     CONFIG,
     DENSE,
     FACTORS,
@@ -36,15 +39,17 @@ from sentence_distillery.encoder.files import (
     NESTED,
     NO_LEVEL,
     ROWS,
-    SETTINGS,
     SHA256,
     STEMS,
     TABLE,
+    TEXT_RULES,
     TOKENIZER,
     TORCH_TABLE,
     WEIGHTS,
     as_levels,
 )
+from sentence_distillery.encoder.hub import download, is_hub_id
+from sentence_distillery.encoder.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
     GREATEST_WEIGHT,
@@ -54,7 +59,24 @@ from sentence_distillery.encoder.lexical import (
     is_dimension,
     is_weight,
 )
-from sentence_distillery.encoder.tokenizer import LONGEST, LONGEST_RUN, NORMALIZER, is_emoji, is_term
+from sentence_distillery.encoder.prompts import Prompts, read_settings
+from sentence_distillery.encoder.text_rules import (
+    MODEL2VEC_LENGTH,
+    TextRules,
+    model2vec_rules,
+    refuse_chance_and_gaps,
+    rules_of,
+)
+from sentence_distillery.encoder.tokenizer import (
+    CONTINUATION,
+    LONGEST,
+    LONGEST_RUN,
+    NORMALIZER,
+    UNKNOWN_ID,
+    is_emoji,
+    is_punctuation,
+    is_term,
+)
 from sentence_distillery.io.artifacts import InputError, map_tensors, read_tensors
 from sentence_distillery.io.checksums import check_directory
 from sentence_distillery.io.errors import option
@@ -66,9 +88,8 @@ RELEASED_DIRECTORY = Path(__file__).parents[1] / RELEASED
 _RELEASES = {RELEASED: RELEASED_DIRECTORY, RELEASED_SEARCH: RELEASED_DIRECTORY}
 
 MAPPED = 64 * 2**20  # bytes from which a file of weights is mapped
-LARGEST_JSON = 500 * 2**20  # bytes of a JSON file; a tokenizer of a million tokens has some 50 million
+LARGEST_CARD = 16 * 2**20  # bytes of README.md
 
-_REMEDY = "Download or copy the model again, or save it again with save_pretrained."
 _KINDS = {0: "static", 1: "paper", 2: "deep"}  # by the number of Dense modules after the mean
 _KNOWN_MODULES = ("StaticEmbedding", "Dense", "Normalize")
 _SHAPE = ("kind", "dimension", "token_dimension")  # the entries of config.json that each of our models has
@@ -83,7 +104,13 @@ _WRITTEN = (
     "truncate_dim",
     "lexical",
     SHA256,
+    TEXT_RULES,
 )
+_ORDERS = [
+    ["StaticEmbedding", *["Dense"] * denses, *normalize] for denses in _KINDS for normalize in ([], ["Normalize"])
+]
+_OWNER = "sentence_transformers."  # of the types in modules.json; another package's may compute anything
+_INPUT = "sentence_embedding"  # of a module
 # The steps that the fast path of the encoder does itself with ASCII; a normalizer may have further steps before BERT's.
 _BERT: dict[str, object] = {
     "type": "BertNormalizer",
@@ -102,7 +129,7 @@ _EXPECTED_TEXT: dict[str, dict[str, object]] = {
 class Parts:
     """The parts of a StaticEncoder, which describes the arrays.
 
-    `made_from` has the other entries of config.json: where the model comes from.
+    `made_from` has the other entries of config.json: where the model comes from. `card` is the content of README.md.
     """
 
     tokenizer: Path | Tokenizer
@@ -116,20 +143,26 @@ class Parts:
     truncate_dim: int | None = None
     lexical: LexicalChannel | None = None
     lexical_weight: float = 0.0
+    rules: TextRules | None = None
+    prompts: Prompts = field(default_factory=Prompts)
+    card: str | None = None
     made_from: Mapping[str, object] = field(default_factory=dict)
 
 
-def model_directory(name: str | Path) -> Path:
-    """Find the directory of a model.
+def model_directory(name: str | Path, revision: str | None = None, token: str | bool | None = None) -> Path:
+    """Find the directory of a model, and download one of a hub.
 
     Args:
-        name: "released" or "released-search" for a model that comes with the library, or a directory.
+        name: "released" or "released-search" for a model that comes with the library, or a directory, or the id of a
+            model on a hub.
+        revision: A commit, branch or tag of a hub id; None is the main branch.
+        token: A token of the hub; None for the one that is kept.
 
     Returns:
         The directory, which exists.
 
     Raises:
-        InputError: If there is no such directory, with a hint if the name looks like one of a model hub.
+        InputError: If there is no such directory or model.
 
     Example:
         >>> model_directory("released").name
@@ -139,26 +172,24 @@ def model_directory(name: str | Path) -> Path:
         sentence_distillery.io.artifacts.InputError: './my-model' ...
     """
     directory = _RELEASES.get(str(name), Path(name))
+    if not directory.exists() and is_hub_id(str(name)):
+        return download(str(name), revision, token)
+    if revision is not None:
+        raise InputError(
+            f"revision {revision!r} is given, but '{name}' is not the id of a model on a hub; leave it out."
+        )
     if directory.is_dir():
         if not any((directory / file).exists() for file in (CONFIG, MODULES, TOKENIZER, WEIGHTS)):
-            raise InputError(f"The directory '{name}' does not hold a model{_hint(str(name))}")
+            raise InputError(f"The directory '{name}' does not hold a model{_hint()}")
         return directory
     if directory.exists():
         raise InputError(f"'{name}' is a file. Name the directory that holds {MODULES}, {TOKENIZER} and {WEIGHTS}.")
-    raise InputError(f"'{name}' is not a directory on this machine{_hint(str(name))}")
+    raise InputError(f"'{name}' is not a directory on this machine{_hint()}")
 
 
-def _hint(name: str) -> str:
-    if len(name.split("/")) == 2 and not name.startswith((".", "/", "~")):
-        return (
-            ". If it is the name of a model on a hub, download the model first: this library reads only "
-            f"directories. {_own()} loads its own model."
-        )
-    return f". Give the path of a directory that holds a saved model, or {_own()}."
-
-
-def _own() -> str:
-    return option(f'load("{RELEASED}")', f"`{RELEASED}`")
+def _hint() -> str:
+    own = option(f'load("{RELEASED}")', f"`{RELEASED}`")
+    return f". Give the path of a directory that save_pretrained wrote, or {own}."
 
 
 def read_model(directory: Path) -> Parts:
@@ -184,13 +215,21 @@ def read_model(directory: Path) -> Parts:
     # model2vec keeps our entries of config.json when it saves a model, but writes a folder of its own
     ours = set(_SHAPE) <= set(config) and (not modules or modules[0][1] == "")
     digests = config.get(SHA256) if ours else None
-    home = directory / NESTED if (directory / NESTED).is_dir() else directory
+    home = _home(directory, modules)
     weights = Weights(directory, digests)
     content = weights.read(home / WEIGHTS)
-    words, terms = _read_words(home / TOKENIZER) if len(denses) != 1 else (None, None)
-    tokenizer = read_tokenizer(home / TOKENIZER) if words is None else home / TOKENIZER
-    rows = len(words) if words is not None else tokenizer.get_vocab_size()  # type: ignore[union-attr]
-    stored, step, levels = _read_table(home / WEIGHTS, rows, config.get("step"), content)
+    names = _tensor_names(home / WEIGHTS)
+    by_model2vec = not ours and TORCH_TABLE not in names
+    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1)
+    texts = source.texts()
+    stored, step, levels = _read_table(home / WEIGHTS, names, texts, config.get("step"), content)
+    if texts.rules is None and stored[UNKNOWN_ID].any():
+        if ours:
+            raise InputError(
+                f"{home / WEIGHTS}: the unknown token (row 0) has a vector, but that of a student is zero. {REMEDY}"
+            )
+        texts = source.texts_by_rules()  # in its own library unknown tokens count
+    rows = texts.rows
     described = config.get("lexical") if ours else None
     lexical = None if described is None else _read_lexical(directory, described, home / WEIGHTS, rows, content)
     linear = _read_linear(directory / denses[0], stored.shape[1], weights) if len(denses) == 1 else None
@@ -198,20 +237,103 @@ def read_model(directory: Path) -> Parts:
     weights.check()
     if ours:
         _check_shape(directory / CONFIG, config, denses, stored, linear, lexical)
+    settings = read_settings(directory, applied=not by_model2vec)
     return Parts(
-        tokenizer,
+        texts.tokenizer,
         stored,
         linear=linear,
         step=step,
         levels=levels,
-        words=words,
-        terms=terms,
+        words=texts.words,
+        terms=texts.terms,
         hidden=hidden,
-        truncate_dim=_truncate_dim(directory),
+        truncate_dim=settings.truncate_dim,
         lexical=lexical[0] if lexical else None,
         lexical_weight=lexical[1] if lexical else 0.0,
+        rules=texts.rules,
+        prompts=settings.prompts,
+        card=_read_card(directory),
         made_from={key: value for key, value in config.items() if key not in _WRITTEN},
     )
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """How texts become tokens: by look-up of `words`, or by `rules`, or by a tokenizer of kind paper."""
+
+    tokenizer: Path | Tokenizer
+    rows: int  # that the table needs
+    exactly: bool = True  # or more
+    words: list[str] | None = None
+    terms: list[str] | None = None
+    rules: TextRules | None = None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What decides how a model's texts become tokens."""
+
+    directory: Path
+    path: Path  # of the tokenizer
+    config: Mapping[str, Any]
+    ours: bool
+    by_model2vec: bool
+    paper: bool  # a Dense module follows, so that means count, and not directions alone
+
+    def texts(self) -> _Texts:
+        """Choose the fastest way that gives the tokens of the library that saved the model."""
+        if self.ours and TEXT_RULES not in self.config:
+            if (length := self.config.get("max_length")) is not None:
+                raise InputError(
+                    f"{self.directory / CONFIG}: max_length is {length!r}, but a student reads texts to their end. Set "
+                    "it to null, and give encode a max_length."
+                )
+            return self._own_paper() if self.paper else self._own()
+        cut = self.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
+        if self.paper or self.ours or cut is not None:
+            return self.texts_by_rules()
+        try:
+            return replace(self._own(), exactly=False)
+        except InputError:  # another tokenizer, or a damaged one
+            return self.texts_by_rules()
+
+    def _own(self) -> _Texts:
+        words, terms = _read_words(self.path)
+        return _Texts(self.path, len(words), words=words, terms=terms)
+
+    def _own_paper(self) -> _Texts:
+        tokenizer = read_tokenizer(self.path)
+        if tokenizer.truncation is not None:
+            raise InputError(f"{self.path}: truncation is {tokenizer.truncation}; that of a student is null. {REMEDY}")
+        return _Texts(tokenizer, tokenizer.get_vocab_size())
+
+    def texts_by_rules(self) -> _Texts:
+        """Take the tokens of `tokenizers`, by the rules of the library that saved the model."""
+        tokenizer, config = read_tokenizer(self.path), self.directory / CONFIG
+        refuse_chance_and_gaps(self.path, tokenizer)
+        rows = max(tokenizer.get_vocab().values(), default=-1) + 1
+        if self.by_model2vec:
+            rules = model2vec_rules(tokenizer, config, self.config.get("max_length", MODEL2VEC_LENGTH))
+        elif self.ours:
+            rules = rules_of(self.config[TEXT_RULES], config, rows)
+        else:
+            rules = TextRules()
+        return _Texts(tokenizer, rows, exactly=False, rules=rules)
+
+
+def _home(directory: Path, modules: list[tuple[str, str]] | None) -> Path:
+    """Return the folder of table and tokenizer: modules.json names it; without that file, where model2vec looks."""
+    named = directory / modules[0][1] if modules else directory
+    nested = directory / NESTED
+    return nested if nested.is_dir() and not (named / WEIGHTS).exists() else named
+
+
+def _read_card(directory: Path) -> str | None:
+    """Read README.md, in any encoding; a model needs none."""
+    path = directory / CARD
+    if not path.is_file() or path.stat().st_size > LARGEST_CARD:
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass
@@ -224,7 +346,7 @@ class Weights:
 
     def read(self, path: Path) -> bytes | None:
         """Read a file, and begin to hash it; None for one that is to be mapped, or is missing."""
-        _check_file(path)
+        check_file(path)
         if not path.exists() or path.stat().st_size >= MAPPED:
             return None
         content = path.read_bytes()
@@ -240,7 +362,7 @@ class Weights:
             if digest.hex not in known:  # in any folder: another library may have put it in one
                 raise InputError(
                     f"{path} has SHA-256 {digest.hex}, but {self.directory / CONFIG} does not list it under "
-                    f"{SHA256}: the file is damaged, or belongs to another model. {_REMEDY}"
+                    f"{SHA256}: the file is damaged, or belongs to another model. {REMEDY}"
                 )
 
 
@@ -294,13 +416,13 @@ def _check_shape(
     for name, value in expected.items():
         given = config.get(name, value)
         if type(given) is not type(value) or given != value:
-            raise InputError(f"{path}: {name} is {given!r}, and the model has {value!r}. {_REMEDY}")
+            raise InputError(f"{path}: {name} is {given!r}, and the model has {value!r}. {REMEDY}")
     step = config.get("step")
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step < np.inf):
-        raise InputError(f"{path}: step is {step!r}; it is a number above 0, or null. {_REMEDY}")
+        raise InputError(f"{path}: step is {step!r}; it is a number above 0, or null. {REMEDY}")
     units = config.get("units", 0)
     if isinstance(units, bool) or not isinstance(units, int):
-        raise InputError(f"{path}: units is {units!r}; it is a whole number. {_REMEDY}")
+        raise InputError(f"{path}: units is {units!r}; it is a whole number. {REMEDY}")
 
 
 def signature(directory: Path) -> tuple[object, ...]:
@@ -310,34 +432,19 @@ def signature(directory: Path) -> tuple[object, ...]:
     return tuple((name, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns) for name, state in found)
 
 
-def _check_file(path: Path, largest: int | None = None) -> None:
-    """Raise InputError if a path that exists is not a file, which may never end, or is too large to read."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a file. {_REMEDY}")
-    if largest is not None and path.exists() and (size := path.stat().st_size) > largest:
-        raise InputError(f"{path} has {size:,} bytes; but this file of a model has at most {largest:,}. {_REMEDY}")
-
-
-def _read_json(path: Path) -> Any:
-    _check_file(path, LARGEST_JSON)
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        reason = "it does not exist" if isinstance(error, FileNotFoundError) else str(error)
-        raise InputError(f"{path} cannot be read: {reason}. {_REMEDY}") from error
-
-
 def _read_config(directory: Path) -> dict[str, Any]:
     """Read config.json, which sentence-transformers leaves out; model2vec's own has `normalize` and no shape."""
     path = directory / CONFIG
     if not path.exists() and (directory / MODULES).exists():
         return {}
-    config = _read_json(path)
-    if not isinstance(config, dict) or not (set(_SHAPE) <= set(config) or "normalize" in config):
-        other = config.get("model_type") if isinstance(config, dict) else None
+    config = read_json(path)
+    other = config.get("model_type") if isinstance(config, dict) else None
+    known = isinstance(config, dict) and (set(_SHAPE) <= set(config) or "normalize" in config or other == "model2vec")
+    if not known:
         kind = f": it describes a transformer of type '{other}'" if other else ""
-        raise InputError(f"{path} does not describe a student{kind}. This library loads only static models. {_REMEDY}")
-    return config
+        raise InputError(f"{path} does not describe a student{kind}. This library loads only static models. {REMEDY}")
+    found: dict[str, Any] = config
+    return found
 
 
 def _read_modules(directory: Path) -> list[tuple[str, str]] | None:
@@ -346,9 +453,15 @@ def _read_modules(directory: Path) -> list[tuple[str, str]] | None:
     if not path.exists():
         return None
     try:
-        return [(str(module["type"]).rpartition(".")[2], _folder(module["path"])) for module in _read_json(path)]
+        return [(_kind(str(module["type"])), _folder(module["path"])) for module in read_json(path)]
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a list of modules ({error!r}). {_REMEDY}") from error
+        raise InputError(f"{path} is not a list of modules ({error!r}). {REMEDY}") from error
+
+
+def _kind(name: str) -> str:
+    """Return the name of a module's class, with its package if another one uses the name of a known class."""
+    kind = name.rpartition(".")[2]
+    return name if kind in _KNOWN_MODULES and not name.startswith(_OWNER) else kind
 
 
 def _dense_modules(directory: Path, config: Mapping[str, Any], modules: list[tuple[str, str]] | None) -> list[str]:
@@ -362,7 +475,23 @@ def _dense_modules(directory: Path, config: Mapping[str, Any], modules: list[tup
             f"{directory} is not a static model but one of {', '.join(kinds) or 'no modules'}. Load it with "
             "sentence-transformers; this library loads StaticEmbedding, alone or with its own Dense modules."
         )
+    if kinds not in _ORDERS:
+        raise InputError(
+            f"{directory / MODULES} has the modules {', '.join(kinds)} in an order that this library does not compute; "
+            "it has StaticEmbedding, then up to two Dense, then Normalize or nothing. Load it with "
+            "sentence-transformers."
+        )
+    for kind, folder in modules:
+        if kind == "Normalize" and (directory / folder / CONFIG).exists():
+            _refuse_other_input(directory / folder / CONFIG, read_object(directory / folder / CONFIG))
     return denses
+
+
+def _refuse_other_input(path: Path, config: Mapping[str, Any]) -> None:
+    """Raise InputError for a module that reads or writes anything else than the vector of a text."""
+    for name in ("module_input_name", "module_output_name"):
+        if config.get(name) not in (None, _INPUT):
+            raise InputError(f"{path}: {name} is {config[name]!r}; this library computes {_INPUT} alone.")
 
 
 def _folder(path: Any) -> str:
@@ -372,35 +501,22 @@ def _folder(path: Any) -> str:
     return path
 
 
-def _object(path: Path) -> dict[str, Any]:
-    content = _read_json(path)
-    if not isinstance(content, dict):
-        raise InputError(f"{path} holds a {type(content).__name__}, expected an object. {_REMEDY}")
-    return content
-
-
-def _truncate_dim(directory: Path) -> int | None:
-    path = directory / SETTINGS
-    dimension = _object(path).get("truncate_dim") if path.exists() else None
-    if dimension is not None and (isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1):
-        raise InputError(f"{path}: truncate_dim is {dimension!r}; it is a whole number from 1, or null.")
-    return dimension
-
-
 def read_tokenizer(source: Path | bytes) -> Tokenizer:
     """Read a tokenizer from its file, or from the content of one; raises InputError if it is not one."""
     if isinstance(source, Path):
-        _check_file(source, LARGEST_JSON)
+        check_file(source, LARGEST_JSON)
     try:
-        return Tokenizer.from_buffer(source) if isinstance(source, bytes) else Tokenizer.from_file(str(source))
+        found = Tokenizer.from_buffer(source) if isinstance(source, bytes) else Tokenizer.from_file(str(source))
+        found.no_padding()  # as in both other libraries: padding would count as tokens
+        return found
     except Exception as error:  # tokenizers raises plain Exception
         name = "The content of a pickled model" if isinstance(source, bytes) else source
-        raise InputError(f"{name} is not a tokenizer: {error}. {_REMEDY}") from error
+        raise InputError(f"{name} is not a tokenizer: {error}. {REMEDY}") from error
 
 
 def _read_words(path: Path) -> tuple[list[str], list[str]]:
     """Read the tokens of a WordPiece tokenizer by id, ten times as fast as the whole tokenizer, and its terms."""
-    _check_file(path, LARGEST_JSON)
+    check_file(path, LARGEST_JSON)
     try:
         content = json.loads(path.read_bytes())
         words = words_of(content)
@@ -410,12 +526,14 @@ def _read_words(path: Path) -> tuple[list[str], list[str]]:
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else error
         raise InputError(
             f"{path} is not a tokenizer of a static student: {reason}. If another program made the model, load it with "
-            f"that one. {_REMEDY}"
+            f"that one. {REMEDY}"
         ) from error
 
 
 def words_of(content: Any) -> list[str]:
     """Parse the tokens by id of a student's tokenizer; raises ValueError, KeyError or TypeError for another JSON."""
+    if content.get("truncation") is not None:
+        raise ValueError(f"its truncation is {content['truncation']!r}, not null")
     _check_normalizer(content["normalizer"])
     for part, expected in _EXPECTED_TEXT.items():
         _check(part, content[part], expected)
@@ -426,7 +544,16 @@ def words_of(content: Any) -> list[str]:
         raise ValueError(f"its first token is {words[:1]}, expected the unknown one")
     if others := set(terms_of(content)) - {words[token["id"]] for token in content["added_tokens"] if _is_term(token)}:
         raise ValueError(f"it has {len(others)} added tokens that are not terms, such as '{min(others)}'")
+    if signed := _signed(words, set(terms_of(content))):
+        raise ValueError(f"it has {len(signed)} tokens with punctuation that are not terms, such as '{signed[0]}'")
     return words
+
+
+def _signed(words: list[str], terms: set[str]) -> list[str]:
+    """List the tokens with punctuation that would need a vector in the text, where `encode` leaves punctuation out."""
+    marks = {character for character in set("".join(words)) if is_punctuation(character)}
+    whole = (word for word in words[1:] if not word.isalnum() and not word.startswith(CONTINUATION))
+    return [word for word in whole if word not in terms and not marks.isdisjoint(word)]
 
 
 def terms_of(content: Any) -> list[str]:
@@ -474,20 +601,22 @@ def _tensor_names(path: Path) -> list[str]:
     except (OSError, SafetensorError) as error:
         raise InputError(
             f"{path} is not a readable safetensors file ({error}). Pickled models (.bin, .pt, .pkl) are refused: "
-            f"convert them to safetensors. {_REMEDY}"
+            f"convert them to safetensors. {REMEDY}"
         ) from error
 
 
 def _read_table(
-    path: Path, rows: int, step: Any, content: bytes | None
+    path: Path, names: list[str], texts: _Texts, step: Any, content: bytes | None
 ) -> tuple[NDArray[Any], float | None, NDArray[np.int16] | None]:
     """Read the table, the step between its levels and these; step and levels are None if the table has none."""
-    names = _tensor_names(path)
     name = TORCH_TABLE if TORCH_TABLE in names else TABLE
-    table = map_tensors(path, {name: (None if ROWS in names else rows, None)}, content)[name]
+    rows = texts.rows if texts.exactly and ROWS not in names else None
+    table = map_tensors(path, {name: (rows, None)}, content)[name]
     if 0 in table.shape:
-        raise InputError(f"{path}: tensor '{name}' has shape {table.shape}, without a value. {_REMEDY}")
-    table = _folded(path, table, names, rows)
+        raise InputError(f"{path}: tensor '{name}' has shape {table.shape}, without a value. {REMEDY}")
+    table = _folded(path, table, names, texts)
+    if len(table) < texts.rows:
+        raise InputError(f"{path} has {len(table)} token vectors, and the tokenizer ids up to {texts.rows}. {REMEDY}")
     known = isinstance(step, int | float) and not isinstance(step, bool) and 0 < step < np.inf
     if table.dtype != np.float16 or not known:  # another library stored the levels again without their step
         step = None
@@ -496,26 +625,29 @@ def _read_table(
         _check_finite(path, name, table)
     elif (levels == NO_LEVEL).any():
         raise InputError(
-            f"{path}: tensor '{name}' has values other than the levels of int8 in steps of {step}. {_REMEDY}"
+            f"{path}: tensor '{name}' has values other than the levels of int8 in steps of {step}. {REMEDY}"
         )
-    if table[0].any():
-        raise InputError(f"{path}: the unknown token (row 0) has a vector, but that of a student is zero. {_REMEDY}")
     return table, step, levels
 
 
-def _folded(path: Path, table: NDArray[Any], names: list[str], rows: int) -> NDArray[Any]:
+def _folded(path: Path, table: NDArray[Any], names: list[str], texts: _Texts) -> NDArray[Any]:
     """Expand the table to one row per token: in model2vec tokens may share rows, and each token has a factor.
 
     Factors of 1 are what this library writes, so that sentence-transformers computes in float32: the table stays.
     """
-    if ROWS in names:  # model2vec made it, and ignores unknown tokens, although their row has a vector
-        places = read_tensors(path, {ROWS: (rows,)})[ROWS]
+    if TORCH_TABLE in names:  # sentence-transformers then reads no other tensor
+        return table
+    if ROWS in names:
+        places = read_tensors(path, {ROWS: (texts.rows if texts.exactly else None,)})[ROWS]
+        if not np.issubdtype(places.dtype, np.integer):
+            raise InputError(f"{path}: tensor '{ROWS}' is {places.dtype}, not of whole numbers. {REMEDY}")
         if places.min(initial=0) < 0 or places.max(initial=0) >= len(table):
-            raise InputError(f"{path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {_REMEDY}")
+            raise InputError(f"{path}: tensor '{ROWS}' points outside the {len(table)} rows of the table. {REMEDY}")
         table = table[places]
-        table[0] = 0
+        if texts.words is not None:  # model2vec ignores unknown tokens, although their row has a vector
+            table[UNKNOWN_ID] = 0
     if FACTORS in names:
-        factors = read_tensors(path, {FACTORS: (rows,)})[FACTORS]
+        factors = read_tensors(path, {FACTORS: (len(table),)})[FACTORS]
         if not (factors == 1).all():
             table = table.astype(np.float32) * factors.astype(np.float32)[:, None]
     return table
@@ -525,9 +657,14 @@ def _read_layer(
     directory: Path, shapes: dict[str, tuple[int | None, ...]], activation: str, weights: Weights
 ) -> dict[str, NDArray[Any]]:
     """Read the tensors of a Dense module; raises InputError if its activation is not the student's."""
-    actual = str(_object(directory / CONFIG).get("activation_function")).rpartition(".")[2]
+    config = read_object(directory / CONFIG)
+    actual = str(config.get("activation_function")).rpartition(".")[2]
     if actual != activation:
-        raise InputError(f"{directory / CONFIG}: the activation is {actual}, a student has {activation}. {_REMEDY}")
+        raise InputError(f"{directory / CONFIG}: the activation is {actual}, a student has {activation}. {REMEDY}")
+    _refuse_other_input(directory / CONFIG, config)
+    for name, value in (("use_residual", False), ("bias", "linear.bias" in shapes)):
+        if config.get(name, value) is not value:
+            raise InputError(f"{directory / CONFIG}: {name} is {config[name]!r}, a student has {value}. {REMEDY}")
     content = weights.read(directory / WEIGHTS)
     _tensor_names(directory / WEIGHTS)
     layer = map_tensors(directory / WEIGHTS, shapes, content)
@@ -540,7 +677,7 @@ def _read_linear(directory: Path, width: int, weights: Weights) -> tuple[Floats,
     layer = _read_layer(directory, {"linear.weight": (None, width), "linear.bias": (None,)}, "Identity", weights)
     weight, bias = layer["linear.weight"], layer["linear.bias"]
     if len(weight) != len(bias):
-        raise InputError(f"{directory}: the weight has {len(weight)} rows and the bias {len(bias)}. {_REMEDY}")
+        raise InputError(f"{directory}: the weight has {len(weight)} rows and the bias {len(bias)}. {REMEDY}")
     return weight, bias
 
 
@@ -554,7 +691,7 @@ def _read_hidden(directory: Path, denses: list[str], dimension: int, weights: We
     if not np.array_equal(widen[: 2 * dimension], identities) or not np.array_equal(
         narrow[:, : 2 * dimension], identities.T
     ):
-        raise InputError(f"{directory}: its two Dense modules do not fit a student with an MLP head. {_REMEDY}")
+        raise InputError(f"{directory}: its two Dense modules do not fit a student with an MLP head. {REMEDY}")
     return np.ascontiguousarray(widen[2 * dimension :].T), np.ascontiguousarray(narrow[:, 2 * dimension :].T)
 
 
@@ -567,16 +704,16 @@ def _read_lexical(
     if not is_dimension(dimension):
         raise InputError(
             f"{path}: the dimension of lexical is {dimension!r}; it is a multiple of {PLACES} up to "
-            f"{GREATEST_DIMENSION:,}. {_REMEDY}"
+            f"{GREATEST_DIMENSION:,}. {REMEDY}"
         )
     if not is_weight(weight):
         raise InputError(
-            f"{path}: the weight of lexical is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}. {_REMEDY}"
+            f"{path}: the weight of lexical is {weight!r}; it is a number from 0 to {GREATEST_WEIGHT:,.0f}. {REMEDY}"
         )
     tensors = map_tensors(weights, {STEMS: (rows,), IDF: (rows,)}, content)
     stems, idf = tensors[STEMS], tensors[IDF]
     if stems.dtype != np.int32 or idf.dtype != np.float32 or not (idf >= 0).all() or not np.isfinite(idf).all():
-        raise InputError(f"{weights}: '{STEMS}' are int32 and '{IDF}' float32 from 0, but here they are not. {_REMEDY}")
+        raise InputError(f"{weights}: '{STEMS}' are int32 and '{IDF}' float32 from 0, but here they are not. {REMEDY}")
     return LexicalChannel(stems, idf, dimension), float(weight)
 
 
@@ -585,4 +722,4 @@ def _check_finite(path: Path, name: str, array: NDArray[Any]) -> None:
     with np.errstate(invalid="ignore", over="ignore"):
         finite = array.dtype == np.int8 or np.isfinite(array.sum(dtype=np.float32)) or np.isfinite(array).all()
     if not finite:
-        raise InputError(f"{path}: tensor '{name}' is not finite. {_REMEDY}")
+        raise InputError(f"{path}: tensor '{name}' is not finite. {REMEDY}")

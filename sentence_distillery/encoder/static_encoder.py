@@ -7,6 +7,8 @@ Lower-casing, splitting and vocabulary look-up run over a whole batch in Arrow, 
                        -> 12 | 873 | 0 | 40     Arrow's look-up, whole words with their blank
                        -> sum of 4 rows         one sparse product, then unit length
 
+A model of another library whose tokenizer is not like that goes through `tokenizers` whole, by its `rules`.
+
 Two rarer cases go through the tokenizer itself, so that the vectors equal those of sentence-transformers. It normalises
 a sentence with a character outside printable ASCII, and it cuts a word outside the vocabulary into pieces. Unknown
 tokens have the zero vector and punctuation is unknown, which is why the fast path may drop it. If the vocabulary has
@@ -41,6 +43,7 @@ from sentence_distillery.encoder.precision import (
     quantize_embeddings,
 )
 from sentence_distillery.encoder.progress import Progress
+from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.reading import (
     RELEASED,
     Parts,
@@ -55,6 +58,7 @@ from sentence_distillery.encoder.reading import (
 )
 from sentence_distillery.encoder.tensors import as_tensors
 from sentence_distillery.encoder.terms import Terms
+from sentence_distillery.encoder.text_rules import TextRules, median_length
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation, is_term
 from sentence_distillery.encoder.writing import save_model
@@ -168,10 +172,12 @@ class Shared(Generic[Value]):
 
 @dataclass(frozen=True)
 class _Way:
-    """Settings of encoding: unit length or not, and whether a text without a known word is an error."""
+    """Settings of encoding: unit length, an error for a text without a known word, a prompt, and the most tokens."""
 
     normalize: bool
     on_unknown: OnUnknown
+    prompt: str = ""
+    max_length: int | None = None
 
 
 class StaticEncoder(Interface):
@@ -195,6 +201,9 @@ class StaticEncoder(Interface):
         lexical: A lexical channel for the same tokens, whose dimensions follow those of the table (kind: lexical).
         lexical_weight: The length of the channel relative to the rest, from 0 to 1,000; 0 leaves it out.
         derived: What encoders of the same parts share; by default this one shares nothing.
+        rules: How texts become tokens in a model of another library; None is as in this library's own models.
+        prompts: Texts that are put before a text; by default none.
+        card: The model card, the content of README.md; None takes that of the directory it was loaded from.
 
     Example:
         >>> from sentence_distillery import load
@@ -220,6 +229,9 @@ class StaticEncoder(Interface):
         derived: Derived | None = None,
         lexical: LexicalChannel | None = None,
         lexical_weight: float = 0.0,
+        rules: TextRules | None = None,
+        prompts: Prompts | None = None,
+        card: str | None = None,
     ) -> None:
         self.derived = derived or Derived()
         self._tokenizer = tokenizer
@@ -233,6 +245,9 @@ class StaticEncoder(Interface):
         self.lexical_weight = checked_weight(lexical_weight, lexical)
         self.truncate_dim = checked_dimension(truncate_dim, self.full_dimension)
         self.made_from: Mapping[str, object] = made_from or {}
+        self.rules = rules
+        self._prompts = prompts or Prompts()
+        self._card = card
 
     @classmethod
     def from_pretrained(
@@ -242,6 +257,8 @@ class StaticEncoder(Interface):
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
         lexical_dimension: int | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
     ) -> Self:
         """Load a model that this library, sentence-transformers or model2vec saved.
 
@@ -250,7 +267,7 @@ class StaticEncoder(Interface):
 
         Args:
             directory: The model's directory, or "released" for the one that comes with the library; "released-search"
-                is the same with its lexical channel.
+                is the same with its lexical channel; or the id of a model on a hub, such as "minishlab/potion-base-8M".
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's. By default what the model was
                 saved with, which is all of them for most. It cuts whole blocks off a lexical channel; for a smaller
                 channel give `lexical_dimension`.
@@ -258,13 +275,17 @@ class StaticEncoder(Interface):
                 more shared words count; 0 leaves the channel out. By default what the model was saved with.
             lexical_dimension: The numbers of the channel, a multiple of 8 up to 65,536: the more, the better it tells
                 words apart. By default what the model was saved with.
+            revision: The commit, branch or tag of a hub id; by default its main branch.
+            token: A token of the hub, for a private model; by default the one that `hf auth login` keeps.
 
         Returns:
-            The encoder.
+            The encoder. A model of another library has the vectors that it has there, at unit length. It is slower if
+            its tokenizer is not like this library's own, since `tokenizers` then cuts each text.
 
         Raises:
-            InputError: If the directory or a file is missing, broken, not finite or of the wrong shape, or if it holds
-                another kind of model. The message has the path and what to do.
+            InputError: If the directory or a file is missing, broken, not finite or of the wrong shape, if it holds
+                another kind of model or something that this library does not compute, or if a hub cannot be reached and
+                its cache has no such model. The message has the path and what to do.
             ValueError: If `truncate_dim`, `lexical_weight` or `lexical_dimension` is out of its range, or the model has
                 no lexical channel.
 
@@ -272,7 +293,7 @@ class StaticEncoder(Interface):
             >>> StaticEncoder.from_pretrained("released", truncate_dim=64).encode("The storm closed the port.").shape
             (64,)
         """
-        derived = _read(model_directory(directory))
+        derived = _read(model_directory(directory, revision, token))
         parts = derived.parts
         assert parts is not None
         weight = default_weight(directory, parts) if lexical_weight is None else lexical_weight
@@ -290,6 +311,8 @@ class StaticEncoder(Interface):
             derived,
             lexical,
             weight,
+            parts.rules,
+            parts.prompts,
         )
         if truncate_dim is None and parts.truncate_dim is not None and parts.truncate_dim < encoder.full_dimension:
             encoder.truncate_dim = parts.truncate_dim
@@ -303,6 +326,8 @@ class StaticEncoder(Interface):
         truncate_dim: int | None = None,
         lexical_weight: float | None = None,
         lexical_dimension: int | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
     ) -> Self:
         """Load a model: `from_pretrained` under a shorter name.
 
@@ -311,6 +336,8 @@ class StaticEncoder(Interface):
             truncate_dim: As for `from_pretrained`.
             lexical_weight: As for `from_pretrained`.
             lexical_dimension: As for `from_pretrained`.
+            revision: As for `from_pretrained`.
+            token: As for `from_pretrained`.
 
         Returns:
             The encoder.
@@ -323,7 +350,12 @@ class StaticEncoder(Interface):
             'static'
         """
         return cls.from_pretrained(
-            directory, truncate_dim=truncate_dim, lexical_weight=lexical_weight, lexical_dimension=lexical_dimension
+            directory,
+            truncate_dim=truncate_dim,
+            lexical_weight=lexical_weight,
+            lexical_dimension=lexical_dimension,
+            revision=revision,
+            token=token,
         )
 
     def save_pretrained(self, directory: Path | str) -> None:
@@ -331,7 +363,8 @@ class StaticEncoder(Interface):
 
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static or
         lexical that cuts its table to `truncate_dim` is saved with these dimensions alone. model2vec does not support a
-        layer after the mean, and both others load a model without its lexical channel.
+        layer after the mean, and both others load a model without its lexical channel. A model of another library keeps
+        its tokens and prompts. README.md is written if `compress` made the model smaller or `card` was set.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -346,7 +379,51 @@ class StaticEncoder(Interface):
             ...     StaticEncoder.from_pretrained(directory)
             StaticEncoder(dimension=32, tokens=54_142, megabytes=1.7)
         """
-        save_model(self, Path(directory))
+        save_model(self, Path(directory), self._card)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        commit_message: str | None = None,
+        create_pr: bool = False,
+    ) -> str:
+        """Save the model, with its card if it has one, and upload it to a hub as one commit.
+
+        Args:
+            repo_id: The model's name on the hub, such as "me/my-encoder". It is created if it does not exist; files
+                there that the model does not have stay.
+            private: Whether a new model is private; None leaves that to the hub's settings.
+            token: A token that may write; by default the one that `hf auth login` keeps.
+            revision: The branch to write to; by default the main one.
+            commit_message: The message of the commit; by default one that names this library.
+            create_pr: Whether the commit becomes a pull request.
+
+        Returns:
+            The address of the commit.
+
+        Raises:
+            InputError: If the hub cannot be reached or refuses; the message has its reason.
+
+        Example:
+            >>> StaticEncoder.from_pretrained("released").push_to_hub("not a name")
+            Traceback (most recent call last):
+            sentence_distillery.io.errors.InputError: 'not a name' is not uploaded: ...
+        """
+        from sentence_distillery.encoder.hub import upload  # few models are uploaded
+
+        return upload(
+            self,
+            repo_id,
+            private=private,
+            token=token,
+            revision=revision,
+            commit_message=commit_message,
+            create_pr=create_pr,
+        )
 
     def save_onnx(self, directory: Path | str) -> None:
         """Write the model as ONNX, for onnxruntime and for transformers.js, with the vectors of `encode`.
@@ -394,6 +471,9 @@ class StaticEncoder(Interface):
             "made_from": dict(self.made_from),
             "lexical": self.lexical,
             "lexical_weight": self.lexical_weight,
+            "rules": self.rules,
+            "prompts": self._prompts,
+            "card": self.card,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -402,7 +482,54 @@ class StaticEncoder(Interface):
     def _twin(self) -> Self:
         parts = (self._tokenizer, self.stored, self.linear, self.step, self._tokens, self.hidden)
         origin = (self.truncate_dim, self.made_from, self._listed_terms, self.derived)
-        return type(self)(*parts, *origin, self.lexical, self.lexical_weight)
+        return type(self)(*parts, *origin, self.lexical, self.lexical_weight, self.rules, self._prompts, self._card)
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts by their names, as in sentence-transformers; "query" and "document" are always there."""
+        return dict(self._prompts.named)
+
+    @property
+    def default_prompt_name(self) -> str | None:
+        """The name of the prompt that `encode` puts before each text; None puts none."""
+        return self._prompts.default
+
+    @property
+    def card(self) -> str | None:
+        """The model card: the content of README.md, or None. `save_pretrained` writes one that was set."""
+        if self._card is not None or self.derived.parts is None:
+            return self._card
+        return self.derived.parts.card
+
+    @card.setter
+    def card(self, text: str | None) -> None:
+        self._card = text
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of the unknown token, which does not count; None if unknown tokens count."""
+        return UNKNOWN_ID if self.rules is None else self.rules.left_out
+
+    def known(self, tokens: TokenIds) -> TokenIds:
+        """Leave out the unknown tokens of `token_ids`.
+
+        Args:
+            tokens: What `token_ids` returns.
+
+        Returns:
+            The tokens that count; all, if unknown tokens count in the library that made the model.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> len(encoder.known(encoder.token_ids(["The port, 𓀀"])).ids)
+            2
+        """
+        return tokens.without(UNKNOWN_ID) if self.rules is None else tokens
+
+    @Shared
+    def _token_length(self) -> int:
+        """The median number of characters in a token."""
+        return median_length(self.tokenizer)
 
     @Shared
     def tokenizer(self) -> Tokenizer:
@@ -465,6 +592,9 @@ class StaticEncoder(Interface):
         convert_to_tensor: Literal[False] = ...,
         precision: Literal["float32"] = ...,
         on_unknown: OnUnknown = ...,
+        prompt: str | None = ...,
+        prompt_name: str | None = ...,
+        max_length: int | None = ...,
     ) -> Floats: ...
 
     @overload
@@ -480,6 +610,9 @@ class StaticEncoder(Interface):
         convert_to_tensor: bool = ...,
         precision: Precision = ...,
         on_unknown: OnUnknown = ...,
+        prompt: str | None = ...,
+        prompt_name: str | None = ...,
+        max_length: int | None = ...,
     ) -> Any: ...
 
     def encode(
@@ -494,6 +627,9 @@ class StaticEncoder(Interface):
         convert_to_tensor: bool = False,
         precision: Precision = "float32",
         on_unknown: OnUnknown = "zero",
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        max_length: int | None = None,
     ) -> Any:
         """Turn texts into vectors. Texts of any length are read to their end.
 
@@ -516,6 +652,12 @@ class StaticEncoder(Interface):
                 ranges of your own); "binary" or "ubinary", a bit for each dimension, which need no ranges.
             on_unknown: For a text without a known word: "zero" gives a zero vector (for kind paper the direction of the
                 bias), "error" a ValueError.
+            prompt: What is put before each text, as in sentence-transformers; "" puts nothing. By default the model's
+                own default prompt, which this library's models do not have.
+            prompt_name: The same by its name in `prompts`.
+            max_length: The most tokens of a text that are read, from 1, unknown ones and punctuation included, as in
+                model2vec: so many times the median length of a token in characters, and of these so many tokens. By
+                default what the model was saved with; this library's models read all.
 
         Returns:
             (texts, dimension) float32, or (dimension,) for one str. int8 or uint8 for other precisions; "binary" and
@@ -540,7 +682,7 @@ class StaticEncoder(Interface):
         _check_count("batch_size", batch_size)
         one = isinstance(texts, str)
         listed = [texts] if isinstance(texts, str) else as_texts(texts)
-        way = _Way(normalize_embeddings, _checked(on_unknown))
+        way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         progress = Progress(len(listed), shown=bool(show_progress_bar))
         vectors: NDArray[Any] = self._vectors(listed, way, truncate_dim, batch_size, progress)
         vectors = quantize_embeddings(vectors, precision)
@@ -557,6 +699,9 @@ class StaticEncoder(Interface):
         truncate_dim: int | None = None,
         precision: Precision = "float32",
         on_unknown: OnUnknown = "zero",
+        prompt: str | None = None,
+        prompt_name: str | None = None,
+        max_length: int | None = None,
     ) -> Iterator[NDArray[Any]]:
         """Turn a stream of texts into arrays, a batch at a time, in memory that does not grow.
 
@@ -567,6 +712,9 @@ class StaticEncoder(Interface):
             truncate_dim: As for `encode`.
             precision: "float32", "binary" or "ubinary"; int8 and uint8 would need ranges of the whole stream.
             on_unknown: As for `encode`.
+            prompt: As for `encode`.
+            prompt_name: As for `encode`.
+            max_length: As for `encode`.
 
         Returns:
             An iterator of (batch, dimension) float32, the last array shorter; the same rows as `encode` gives.
@@ -583,13 +731,60 @@ class StaticEncoder(Interface):
         """
         check_precision(precision, tuple(name for name in PRECISIONS if name not in CALIBRATED))
         _check_count("batch", batch)
-        way = _Way(normalize_embeddings, _checked(on_unknown))
+        way = self._way(normalize_embeddings, on_unknown, prompt, prompt_name, max_length)
         if isinstance(texts, str):
             raise TypeError("encode_stream takes an iterable of texts, not one str; encode takes both.")
         return (
             quantize_embeddings(self._vectors(part, way, truncate_dim, first=first), precision)
             for first, part in batches(texts, batch)
         )
+
+    def _way(
+        self,
+        normalize: bool,
+        on_unknown: OnUnknown,
+        prompt: str | None,
+        prompt_name: str | None,
+        max_length: int | None,
+    ) -> _Way:
+        _check_count("max_length", max_length)
+        return _Way(normalize, _checked(on_unknown), self._prompts.chosen(prompt, prompt_name), max_length)
+
+    @overload
+    def encode_as_sequence(  # type: ignore[overload-overlap]
+        self, texts: str, *, max_length: int | None = ...
+    ) -> Floats: ...
+
+    @overload
+    def encode_as_sequence(self, texts: Iterable[str], *, max_length: int | None = ...) -> list[Floats]: ...
+
+    def encode_as_sequence(self, texts: str | Iterable[str], *, max_length: int | None = None) -> Floats | list[Floats]:
+        """Turn texts into the vectors of their tokens, before these are averaged, as model2vec does.
+
+        Args:
+            texts: One str, or any iterable of str. No prompt is put before them.
+            max_length: As for `encode`; but None reads all, whatever the model was saved with, as in model2vec.
+
+        Returns:
+            (tokens, dimension of the table) float32 for each text, in the order of its known tokens, cut to
+            `truncate_dim` if that is smaller. Neither layers after the mean nor a lexical channel are in them.
+
+        Raises:
+            TypeError: As `encode` does.
+            ValueError: If `max_length` is out of its range.
+
+        Example:
+            >>> encoder = StaticEncoder.from_pretrained("released")
+            >>> [vectors.shape for vectors in encoder.encode_as_sequence(["The storm closed the port.", "?!"])]
+            [(5, 256), (0, 256)]
+        """
+        _check_count("max_length", max_length)
+        listed = [texts] if isinstance(texts, str) else as_texts(texts)
+        tokens = self.known(self._token_ids(listed, self._rules(max_length, whole=True)))
+        width = min(self.truncate_dim or self.token_dimension, self.token_dimension)
+        vectors = self.table[tokens.ids, :width]
+        cut = np.split(vectors, tokens.offsets[1:-1]) if len(tokens) else []
+        return cut[0] if isinstance(texts, str) else cut
 
     def tokenize(self, texts: str | Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """Cut texts into tokens as sentence-transformers does for the same model.
@@ -651,9 +846,10 @@ class StaticEncoder(Interface):
         return vectors
 
     def _fill(self, texts: list[str], vectors: Floats, way: _Way, first: int) -> None:
-        tokens = self.token_ids(texts)
+        read = [way.prompt + text for text in texts] if way.prompt else texts
+        tokens = self._token_ids(read, self._rules(way.max_length))
         if way.on_unknown == "error":
-            _refuse_unknown(texts, tokens, first)
+            _refuse_unknown(texts, self.known(tokens), first)
         self.embed(tokens, vectors, way.normalize)
 
     def embed(self, tokens: TokenIds, out: Floats | None = None, normalize: bool = True) -> Floats:
@@ -692,7 +888,7 @@ class StaticEncoder(Interface):
         """Compute float32 means of known tokens (kind paper: all tokens), after the layers; `width` as above."""
         if self.linear is not None:
             return self.pool(tokens)
-        known = tokens.without(UNKNOWN_ID)
+        known = self.known(tokens)
         sums, unit = self._sums(known, width)
         means = sums * (np.float32(unit) / np.maximum(known.lengths, 1).astype(np.float32))[:, None]
         return self._completed(means, known, width)
@@ -776,10 +972,22 @@ class StaticEncoder(Interface):
             >>> [encoder.tokenizer.id_to_token(token) for token in tokens.ids]
             ['the', 'port', 'closed']
         """
-        if self.linear is not None:
-            return TokenIds.from_lists(e.ids for e in self.tokenizer.encode_batch_fast(_whole(sentences)))
+        return self._token_ids(sentences, self.rules)
+
+    def _rules(self, max_length: int | None, whole: bool = False) -> TextRules | None:
+        """Return the model's rules, with another length; `whole` reads all if none is given."""
+        if max_length is None and not (whole and self.rules is not None):
+            return self.rules
+        return TextRules(self.unknown_id if self.linear is None or self.rules else None, max_length)
+
+    def _token_ids(self, sentences: list[str], rules: TextRules | None) -> TokenIds:
         if not sentences:
             return TokenIds.from_lists([])
+        if rules is not None:
+            characters = 0 if rules.max_length is None else self._token_length
+            return rules.token_ids(self.tokenizer, _whole(sentences), characters)
+        if self.linear is not None:
+            return TextRules().token_ids(self.tokenizer, _whole(sentences), 0)
         blanked, ends = self._lower_and_blank(sentences)
         words, cuts = _cut(blanked)
         offsets = np.concatenate([[0], np.searchsorted(cuts, ends + 1) + 1])
@@ -975,8 +1183,8 @@ def _checked(on_unknown: OnUnknown) -> OnUnknown:
 
 
 def _refuse_unknown(texts: list[str], tokens: TokenIds, first: int) -> None:
-    """Raise ValueError for the first text of which no token is known."""
-    rows = np.flatnonzero(tokens.without(UNKNOWN_ID).lengths == 0)
+    """Raise ValueError for the first text of which no token is known; `tokens` are the known ones."""
+    rows = np.flatnonzero(tokens.lengths == 0)
     if len(rows):
         row = int(rows[0])
         raise ValueError(

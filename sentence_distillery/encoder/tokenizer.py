@@ -30,6 +30,8 @@ from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import BertPreTokenizer, Split
 from tokenizers.pre_tokenizers import Sequence as PreTokenizers
 
+from sentence_distillery.io.unicode import whole_surrogates
+
 UNKNOWN = "[UNK]"
 UNKNOWN_ID = 0
 CONTINUATION = "##"
@@ -261,6 +263,40 @@ def is_term(token: str) -> bool:
     if token.isalnum() or token.startswith(CONTINUATION) or not _TERM.fullmatch(token):
         return False
     return NORMALIZER.normalize_str(token) == token
+
+
+def own_tokens(given: Iterable[str]) -> list[str]:
+    """Normalise tokens that a user wants in a vocabulary.
+
+    Args:
+        given: Words, terms such as c++, and emoji.
+
+    Returns:
+        The different tokens, as they are looked up: in lower case, without accents.
+
+    Raises:
+        TypeError: If one is not a str.
+        ValueError: If one is cut into several tokens before it is looked up, or is nothing.
+
+    Example:
+        >>> own_tokens(["Müller", "C++", "müller"])
+        ['muller', 'c++']
+        >>> own_tokens(["New York"])
+        Traceback (most recent call last):
+        ValueError: 'New York' cannot be one token: a text with it is cut into new, york. Give these, or leave it out.
+    """
+    found: dict[str, None] = {}
+    for token in given:
+        if not isinstance(token, str):
+            raise TypeError(f"A token of a vocabulary is a str, not {type(token).__name__} ({token!r}).")
+        normal = NORMALIZER.normalize_str(whole_surrogates(token)).strip()
+        if not (is_word(normal) or is_term(normal)):
+            parts = ", ".join(words(token)) or "no word"
+            raise ValueError(
+                f"{token!r} cannot be one token: a text with it is cut into {parts}. Give these, or leave it out."
+            )
+        found[normal] = None
+    return list(found)
 
 
 def _added(term: str) -> AddedToken:

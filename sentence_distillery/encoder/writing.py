@@ -16,6 +16,7 @@ the least length that it divides by, 1e-12, is 0, and a text without a word give
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sentence_distillery.encoder.files import (
+    CARD,
     CONFIG,
     DENSE,
     FACTORS,
@@ -33,6 +35,7 @@ from sentence_distillery.encoder.files import (
     SHA256,
     STEMS,
     TABLE,
+    TEXT_RULES,
     TOKENIZER,
     WEIGHTS,
 )
@@ -45,15 +48,13 @@ if TYPE_CHECKING:
 MODULE_TYPES = "sentence_transformers.models."  # names of every version since 3
 SENTENCE_TRANSFORMERS: dict[str, Any] = {
     "model_type": "SentenceTransformer",
-    "prompts": {"query": "", "document": ""},
-    "default_prompt_name": None,
     "similarity_fn_name": "cosine",
 }
-_OF_A_MODEL = frozenset({CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS, "README.md", ".gitattributes"})
+_OF_A_MODEL = frozenset({CONFIG, MODULES, SETTINGS, TOKENIZER, WEIGHTS, CARD, ".gitattributes"})
 
 
-def save_model(encoder: "StaticEncoder", directory: Path) -> None:
-    """Write `encoder` to a new or empty directory, or in place of another model, all of it or nothing.
+def save_model(encoder: "StaticEncoder", directory: Path, card: str | None) -> None:
+    """Write `encoder` and a model card to a new or empty directory, or in place of another model, all or nothing.
 
     Raises:
         InputError: If the directory holds anything other than a model, or cannot be written.
@@ -64,6 +65,8 @@ def save_model(encoder: "StaticEncoder", directory: Path) -> None:
         made_from = {key: value for key, value in made_from.items() if key != "figures"}
     with atomic_directory(directory) as partial:
         write_model(encoder, made_from, partial)
+        if card is not None:
+            (partial / CARD).write_text(card, encoding="utf-8")
 
 
 def refuse_other_content(directory: Path) -> None:
@@ -96,12 +99,15 @@ def write_model(encoder: "StaticEncoder", card: Mapping[str, object], directory:
         "step": encoder.step,
         "units": 0 if encoder.hidden is None else encoder.hidden[0].shape[1],
         "normalize": True,  # model2vec's name for unit length
-        "max_length": None,  # tokens; model2vec's default is 512
+        "max_length": None if encoder.rules is None else encoder.rules.max_length,  # tokens; model2vec's default is 512
+        **({} if encoder.rules is None else {TEXT_RULES: asdict(encoder.rules)}),
         **({} if lexical is None else {"lexical": {"dimension": lexical.dimension, "weight": weight}}),
         **card,
     }
     write_json(directory / CONFIG, config)  # also for the mode of its file
-    write_json(directory / SETTINGS, SENTENCE_TRANSFORMERS | ({} if cut is None else {"truncate_dim": cut}))
+    prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
+    settings = SENTENCE_TRANSFORMERS | prompts | ({} if cut is None else {"truncate_dim": cut})
+    write_json(directory / SETTINGS, settings)
     tensors: Tensors = {TABLE: table}
     if table.dtype != np.float32:
         tensors[FACTORS] = np.ones(len(table), dtype=np.float16 if table.dtype == np.float16 else np.float32)

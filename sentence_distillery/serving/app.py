@@ -141,7 +141,8 @@ def application(collection: Collection, name: str, hosts: Iterable[str], key: st
         Route("/v1/models/{name}", embeddings.model),
         Route("/v1/embeddings", embeddings.create, methods=["POST"]),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={RefusedError: _refuse, HTTPException: _http}), hosts, key)
+    handlers = {RefusedError: _refuse, HTTPException: _http, Exception: _fault}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts, key)
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -153,3 +154,8 @@ async def _http(request: Request, error: Exception) -> Response:
     """Answer a path or a method that there is not."""
     assert isinstance(error, HTTPException)
     return refused(error.status_code, error.detail)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """Answer a fault of the server, which logs it."""
+    return refused(500, "The server has a fault, which its log shows.")

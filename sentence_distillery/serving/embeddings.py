@@ -19,7 +19,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.ragged import Floats
 from sentence_distillery.io.unicode import whole_surrogates
 from sentence_distillery.serving.answers import RefusedError
@@ -92,8 +91,8 @@ class Embeddings:
             raise RefusedError(
                 400, f"'{unknown[0]}' is not a field; the fields are {', '.join(sorted(FIELDS))}.", None, unknown[0]
             )
-        form = body.get("encoding_format", "float")
-        if form not in ("float", "base64"):
+        form = body.get("encoding_format")
+        if form not in (None, "float", "base64"):
             raise RefusedError(400, f"encoding_format is {form!r}; it is float or base64.", None, "encoding_format")
         dimensions, full = body.get("dimensions"), self._encoder.dimension
         if dimensions is not None and (type(dimensions) is not int or not 1 <= dimensions <= full):
@@ -103,7 +102,7 @@ class Embeddings:
     def _answer(self, asked: Asked) -> bytes:
         """Encode and write the answer, in a thread: JSON of many numbers takes long, too."""
         vectors = self._encoder.encode(asked.texts, truncate_dim=asked.dimensions)
-        tokens = len(self._encoder.token_ids(asked.texts).without(UNKNOWN_ID).ids)
+        tokens = len(self._encoder.known(self._encoder.token_ids(asked.texts)).ids)
         rows = [
             {"object": "embedding", "index": index, "embedding": _numbers(vector, asked.as_base64)}
             for index, vector in enumerate(vectors)

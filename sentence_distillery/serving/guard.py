@@ -8,12 +8,13 @@ none has a header of CORS. It is refused anyway:
     Sec-Fetch-Site  any other request that another page causes, such as an image's; a link to the page itself is fine
     Content-Type    POST takes application/json alone, which a form cannot send
 
-The server listens at 127.0.0.1 only. Other users of the machine can reach it, so a key can be asked for.
+No more than REQUESTS are answered at a time. The server listens at 127.0.0.1 only. Other users of the machine can reach
+it, so a key can be asked for.
 """
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,6 +32,7 @@ SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+REQUESTS = 64  # that are answered at a time
 WITHOUT_KEY = ("/", "/page.css", "/page.js")  # the page itself, which has no data
 
 
@@ -45,30 +47,40 @@ class Guard:
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], key: str | None) -> None:
         self._app = app
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset(host.lower() for host in hosts)
         self._key = None if key is None else _digest(key)
+        self._present = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, by a refusal or by the routes."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        self._present += 1
+        try:
+            await self._answer(scope)(scope, receive, _with_safe_headers(send))
+        finally:
+            self._present -= 1
+
+    def _answer(self, scope: Scope) -> ASGIApp:
+        """Choose who answers: a refusal, or the routes."""
         headers = Headers(scope=scope)
         reason = self._foreign(scope, headers)
         if reason is not None:
-            answer: Callable[[Scope, Receive, Send], Awaitable[None]] = refused(403, reason, "forbidden")
-        elif not self._has_key(scope, headers):
-            answer = refused(401, "A key is needed: Authorization: Bearer <key>.", "invalid_api_key")
-        else:
-            answer = self._app
-        await answer(scope, receive, _with_safe_headers(send))
+            return refused(403, reason, "forbidden")
+        if not self._has_key(scope, headers):
+            return refused(401, "A key is needed: Authorization: Bearer <key>.", "invalid_api_key")
+        if self._present > REQUESTS:
+            return refused(503, "Too many requests are answered; try again.", "overloaded")
+        return self._app
 
     def _foreign(self, scope: Scope, headers: Headers) -> str | None:
         """Tell why a request is not from this machine's programs or the server's own page, or None."""
-        if headers.getlist("host") == [] or not set(headers.getlist("host")) <= self._hosts:
+        hosts = {host.lower() for host in headers.getlist("host")}  # names have no case
+        if not hosts or not hosts <= self._hosts:
             return f"The Host header is not one of {', '.join(sorted(self._hosts))}."
         origin = headers.get("origin")
-        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
+        if origin is not None and origin.lower() not in {f"http://{host}" for host in self._hosts}:
             return "Requests from other pages are refused."
         site = headers.get("sec-fetch-site", "none")
         is_link = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"

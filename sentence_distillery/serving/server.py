@@ -12,10 +12,10 @@ from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.serving.app import application
 from sentence_distillery.serving.collection import SENTENCES, SOFT_LABELS, Collection
+from sentence_distillery.serving.connections import Connection
 
 HOST = "127.0.0.1"
 KEY = "SENTENCE_DISTILLERY_KEY"  # of the environment
-CONNECTIONS = 64
 SHORTEST_KEY = 8
 
 
@@ -103,7 +103,7 @@ def _config(app: object) -> uvicorn.Config:
         proxy_headers=False,
         ws="none",
         lifespan="off",
-        limit_concurrency=CONNECTIONS,
+        http=Connection,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=2,
     )

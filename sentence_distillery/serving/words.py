@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Literal
 
 from sentence_distillery.encoder.static_encoder import StaticEncoder
-from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation
+from sentence_distillery.encoder.tokenizer import CONTINUATION, is_punctuation
 
 Reading = Literal["known", "cut", "unknown"]
 
@@ -51,7 +51,7 @@ def _words(encoder: StaticEncoder, text: str) -> Iterator[Word]:
     for _, group in groupby(range(len(encoding.ids)), number):
         places = list(group)
         written = text[encoding.offsets[places[0]][0] : encoding.offsets[places[-1]][1]]
-        if all(encoding.ids[place] == UNKNOWN_ID for place in places):
+        if all(encoding.ids[place] == encoder.unknown_id for place in places):
             if not is_punctuation(written):
                 yield Word(written, "unknown")
         elif len(places) == 1:

@@ -21,6 +21,7 @@ from sentence_distillery.encoder.compression import (
     with_fewer_words,
 )
 from sentence_distillery.encoder.files import TABLE, WEIGHTS
+from sentence_distillery.encoder.reading import model_directory
 from sentence_distillery.encoder.static_encoder import EXACT, StaticEncoder
 from sentence_distillery.io.artifacts import InputError, write_tensors
 from sentence_distillery.io.ragged import TokenIds, unit_rows
@@ -198,3 +199,29 @@ def test_fewer_words_in_other_libraries(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
     static = StaticModel.from_pretrained(tmp_path / "smaller")
     np.testing.assert_allclose(unit_rows(static.encode(ODD + TEXTS)), ours, atol=1e-5)
+
+
+def test_dimensions_that_are_cut_off_stay_off() -> None:
+    """Of the table, and of the lexical channel behind it."""
+    for cut, dimension, expected in ((300, None, 300), (300, 64, 108), (100, None, 100), (100, 32, 32), (256, 64, 64)):
+        encoder = load("released-search", truncate_dim=cut)
+        smaller = compress(encoder, dimension=dimension)
+        assert smaller.dimension == expected
+        if dimension is None:
+            np.testing.assert_allclose(smaller.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_the_model_card_stays(tmp_path: Path) -> None:
+    """With one line on what is smaller, after the metadata; the origin stays in config.json, and other figures go."""
+    encoder = load()
+    twice = compress(compress(encoder, dimension=128), dimension=64, vocabulary=30_000, precision="float16")
+    twice.save_pretrained(tmp_path / "small")
+    before, after = (load(path).card or "" for path in (model_directory("released"), tmp_path / "small"))
+    size = "64 dimensions, 30,000 tokens, float16"
+    note = f"> Made smaller by sentence-distillery: {size}; what follows describes it before."
+    assert after.count("Made smaller by") == 1 and f"---\n\n{note}\n\n# " in after
+    assert after.replace(f"{note}\n\n", "") == before
+    made_from = load(tmp_path / "small").made_from
+    assert made_from["teacher"] == encoder.made_from["teacher"] and "figures" not in made_from
+    encoder.save_pretrained(tmp_path / "same")
+    assert not (tmp_path / "same" / "README.md").exists()

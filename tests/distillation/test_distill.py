@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sentence_distillery import cli
 from sentence_distillery.corpus.fingerprints import fingerprints
 from sentence_distillery.corpus.schema import ARTICLES, EVALUATION_FINGERPRINTS
 from sentence_distillery.distillation import distill as module
@@ -28,6 +29,7 @@ from sentence_distillery.distillation.distill import (
     STUDENT,
     as_teacher,
     distill,
+    texts_to_embed,
 )
 from sentence_distillery.distillation.passages import passages
 from sentence_distillery.distillation.soft_labels import embedding_array, sentence_ids
@@ -397,3 +399,28 @@ def test_what_it_imports_is_in_its_extra() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], env=subprocess_environment(), capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+def test_tokens_of_ones_own(tiny: Path, tmp_path: Path) -> None:
+    """They get a vector, however rare they are; what cannot be one token is refused before the teacher runs."""
+    own = ["Zebras", "harbour", "C++", "👍"]
+    encoder = distill([*TEXTS, "On that day the zebras left the harbour."], tiny, vocabulary=own, **SMALL)
+    tokens = encoder.tokenizer.get_vocab()
+    for token in ("zebras", "harbour", "c++", "👍"):
+        assert encoder.stored[tokens[token]].any()
+        assert encoder.token_ids([token]).ids.tolist() == [tokens[token]]
+    assert "c++" not in distill(TEXTS, tiny, **SMALL).tokenizer.get_vocab()
+    listed = texts_to_embed(TEXTS, vocabulary=own)
+    assert {"zebras", "harbour", "c++", "👍"} <= set(listed)
+    with pytest.raises(InputError, match=r"vocabulary: 'New York' cannot be one token: .* cut into new, york"):
+        distill(TEXTS, tiny, vocabulary=["port", "New York"], **SMALL)
+    with pytest.raises(InputError, match="vocabulary is the text 'port'; give a list of tokens"):
+        distill(TEXTS, tiny, vocabulary="port", **SMALL)
+    file = tmp_path / "tokens.txt"
+    file.write_text("Zebras\n\nC++\n", encoding="utf-8")
+    (tmp_path / "texts.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    arguments = ["distill", str(tmp_path / "texts.txt"), "--vocabulary-file", str(file)]
+    cli.main([*arguments, "--list-texts", str(tmp_path / "listed.parquet")])
+    assert {"zebras", "c++"} <= set(pq.read_table(tmp_path / "listed.parquet")["text"].to_pylist())
+    with pytest.raises(SystemExit, match="--vocabulary and --vocabulary-file are given; give one"):
+        cli.main([*arguments, "--vocabulary", "99", "--list-texts", str(tmp_path / "listed.parquet")])

@@ -1,5 +1,6 @@
 """The encoder as its users call it: inputs, outputs and refusals."""
 
+import asyncio
 import copy
 import doctest
 import importlib
@@ -10,9 +11,11 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -132,8 +135,8 @@ def test_what_holds_no_texts(value: Any) -> None:
 
 def test_unknown_options_are_refused() -> None:
     encode: Callable[..., Any] = static_encoder().encode
-    with pytest.raises(TypeError, match="unexpected keyword argument 'prompt_name'"):
-        encode(TEXTS, prompt_name="query")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'output_value'"):
+        encode(TEXTS, output_value="token_embeddings")
     for option, message in (
         ({"truncate_dim": 0}, r"truncate_dim is 0; .* Give 1 to 8"),
         ({"truncate_dim": 9}, "truncate_dim is 9"),
@@ -141,6 +144,8 @@ def test_unknown_options_are_refused() -> None:
         ({"batch_size": 0}, "batch_size is 0"),
         ({"precision": "int4"}, "precision is 'int4'; it is one of float32, int8"),
         ({"on_unknown": "drop"}, "on_unknown is 'drop'"),
+        ({"prompt_name": "no"}, "prompt_name is 'no'; this model has 'query', 'document'"),
+        ({"max_length": 0}, "max_length is 0"),
     ):
         with pytest.raises(ValueError, match=message):
             encode(TEXTS, **option)
@@ -415,3 +420,49 @@ def test_warnings_and_logs_are_silent(caplog: pytest.LogCaptureFixture) -> None:
         warnings.simplefilter("error")
         static_encoder().encode(ODD, precision="int8")
     assert caplog.text == ""
+
+
+def test_in_an_event_loop(encoder: StaticEncoder) -> None:
+    async def ask() -> tuple[Any, ...]:
+        return (
+            await encoder.aencode(TEXTS, normalize_embeddings=False),
+            await encoder.aembed_documents(TEXTS),
+            await encoder.aembed_query(TEXTS[0]),
+        )
+
+    vectors, documents, query = asyncio.run(ask())
+    np.testing.assert_array_equal(vectors, encoder.encode(TEXTS, normalize_embeddings=False))
+    assert documents == encoder.embed_documents(TEXTS) and query == encoder.embed_query(TEXTS[0])
+
+
+def test_langchain_knows_it(encoder: StaticEncoder) -> None:
+    """Whenever it is imported; for the test, which does without the package, by its class of the same name."""
+
+    class Embeddings(ABC):
+        @abstractmethod
+        def embed_query(self, text: str) -> list[float]: ...
+
+    name = "langchain_core.embeddings.embeddings"
+    try:
+        from langchain_core.embeddings import Embeddings as Real
+    except ModuleNotFoundError:
+        assert not isinstance(encoder, Embeddings)
+        module = ModuleType(name)
+        module.Embeddings = Embeddings  # type: ignore[attr-defined]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, name, module)
+            assert isinstance(encoder, Embeddings) and issubclass(StaticEncoder, Embeddings)
+    else:
+        assert isinstance(encoder, Real)
+    assert encoder.__class__ is type(encoder) is StaticEncoder
+
+
+def test_vectors_of_tokens(encoder: StaticEncoder) -> None:
+    """Their mean is the vector of the text, before the layers."""
+    rows = encoder.encode_as_sequence([*TEXTS, "?!"])
+    assert [row.shape[1] for row in rows] == [encoder.token_dimension] * (len(TEXTS) + 1) and len(rows[-1]) == 0
+    np.testing.assert_array_equal(encoder.encode_as_sequence(TEXTS[0]), rows[0])
+    if encoder.kind == "static":
+        means = np.stack([row.mean(axis=0) for row in rows[:-1]])
+        np.testing.assert_allclose(means, encoder.encode(TEXTS, normalize_embeddings=False), atol=1e-6)
+    assert encoder.encode_as_sequence([]) == []

@@ -1,5 +1,6 @@
-"""A small model hub on loopback: it serves a directory as a repository at one revision, as huggingface.co does."""
+"""A small model hub on loopback: it serves directories as repositories, and takes commits, as huggingface.co does."""
 
+import base64
 import hashlib
 import json
 import threading
@@ -24,8 +25,11 @@ def digest(content: bytes) -> str:
 
 
 @contextmanager
-def serving(repositories: Mapping[tuple[str, str], Path]) -> Iterator[Hub]:
-    """Serve directories, each as the repository and the revision (a commit) that its key names."""
+def serving(repositories: Mapping[tuple[str, str], Path], uploads: Path | None = None) -> Iterator[Hub]:
+    """Serve directories, each as the repository and the revision (a commit) that its key names.
+
+    The files of a commit go to `uploads`, below the name of the repository.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -33,6 +37,34 @@ def serving(repositories: Mapping[tuple[str, str], Path]) -> Iterator[Hub]:
 
         def do_HEAD(self) -> None:
             self.answer(False)
+
+        def do_POST(self) -> None:
+            """Create a repository, check its card, say how files are uploaded, or take a commit."""
+            path = self.path.partition("?")[0]
+            hub.asked.append(path)
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            if uploads is None or self.headers["Authorization"] != "Bearer hf_right":
+                self.send_error(401)
+                return
+            found: dict[str, object] = {}
+            if path == "/api/repos/create":
+                about = json.loads(content)
+                found = {"url": f"{hub.address}/{about.get('organization', 'me')}/{about['name']}"}
+            elif "/preupload/" in path:
+                names = [each["path"] for each in json.loads(content)["files"]]
+                files = [{"path": name, "uploadMode": "regular", "shouldIgnore": False} for name in names]
+                found = {"files": files}
+            elif "/commit/" in path:
+                repository = path.removeprefix("/api/models/").partition("/commit/")[0]
+                for line in content.splitlines():
+                    entry = json.loads(line)
+                    if entry["key"] == "file":
+                        target = uploads / repository / entry["value"]["path"]
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        target.write_bytes(base64.b64decode(entry["value"]["content"]))
+                oid = "c" * 40
+                found = {"success": True, "commitOid": oid, "commitUrl": f"{hub.address}/{repository}/commit/{oid}"}
+            self.send(json.dumps(found).encode(), "main", True)
 
         def answer(self, with_body: bool) -> None:
             path = self.path.partition("?")[0]

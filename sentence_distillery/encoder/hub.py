@@ -1,0 +1,139 @@
+"""Models of a hub: downloaded into the cache of huggingface_hub, and uploaded.
+
+HF_ENDPOINT, HF_HOME, HF_HUB_OFFLINE and the login of `hf auth login` hold, since huggingface_hub does all of it. That
+package comes with `tokenizers`.
+"""
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from sentence_distillery.encoder.files import CARD, TOKENIZER, WEIGHTS
+from sentence_distillery.encoder.writing import save_model
+from sentence_distillery.io.artifacts import InputError
+
+if TYPE_CHECKING:
+    from sentence_distillery.encoder.static_encoder import StaticEncoder
+
+SECONDS: Final = 10.0  # in which a hub has to answer
+_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_WANTED: Final = ["*.json", CARD, WEIGHTS, f"*/{WEIGHTS}", f"*/{TOKENIZER}"]
+
+
+def is_hub_id(name: str) -> bool:
+    """Tell whether a name looks like the id of a model on a hub: two parts, and no path.
+
+    Example:
+        >>> is_hub_id("minishlab/potion-base-8M"), is_hub_id("./models/mine"), is_hub_id("released")
+        (True, False, False)
+    """
+    return _ID.fullmatch(name) is not None and not name.startswith(".")
+
+
+def download(name: str, revision: str | None, token: str | bool | None) -> Path:
+    """Download a model, or take it from the cache if the hub cannot be reached.
+
+    Args:
+        name: The id of the model.
+        revision: A commit, branch or tag; None is the main branch.
+        token: A token of the hub, None for the one that is kept.
+
+    Returns:
+        Its directory in the cache.
+
+    Raises:
+        InputError: If it is neither on the hub nor in the cache, which the message names.
+
+    Example:
+        >>> download("no--such/model", "0" * 40, None)
+        Traceback (most recent call last):
+        sentence_distillery.io.errors.InputError: 'no--such/model' is not a directory on this machine, and ...
+    """
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    problem: Exception | None = None
+    for offline in (False, True):
+        try:
+            if not offline:  # snapshot_download asks the same without a limit of time
+                HfApi(endpoint=constants.ENDPOINT).model_info(name, revision=revision, timeout=SECONDS, token=token)
+            return Path(
+                snapshot_download(
+                    name,
+                    revision=revision,
+                    token=token,
+                    allow_patterns=_WANTED,
+                    etag_timeout=SECONDS,
+                    local_files_only=offline,
+                )
+            )
+        except Exception as error:  # huggingface_hub raises errors of many libraries; each means that it is not there
+            problem = problem or error
+    at = "" if revision is None else f" at {revision}"
+    raise InputError(
+        f"'{name}' is not a directory on this machine, and the hub {constants.ENDPOINT} does not give it{at} "
+        f"({_reason(problem)}), nor is it in the cache {constants.HF_HUB_CACHE}. Check name and revision, connect to "
+        'the hub, or give the path of a directory; load("released") loads the model of this library.'
+    ) from problem
+
+
+def upload(
+    encoder: "StaticEncoder",
+    name: str,
+    *,
+    private: bool | None,
+    token: str | bool | None,
+    revision: str | None,
+    commit_message: str | None,
+    create_pr: bool,
+) -> str:
+    """Upload an encoder, with its card, as one commit.
+
+    Args:
+        encoder: The encoder.
+        name: The id of the model, which is created if there is none.
+        private: Whether a new model is private; None leaves it to the hub.
+        token: A token of the hub, None for the one that is kept.
+        revision: The branch; None is the main one.
+        commit_message: Of the commit; None makes one.
+        create_pr: Whether it becomes a pull request.
+
+    Returns:
+        The address of the commit.
+
+    Raises:
+        InputError: If the hub refuses it, or cannot be reached.
+
+    Example:
+        >>> from sentence_distillery import load
+        >>> load().push_to_hub("not a name")
+        Traceback (most recent call last):
+        sentence_distillery.io.errors.InputError: 'not a name' is not uploaded: ...
+    """
+    from huggingface_hub import HfApi, constants
+
+    api = HfApi(endpoint=constants.ENDPOINT, token=token)
+    with TemporaryDirectory() as temporary:
+        directory = Path(temporary) / "model"
+        save_model(encoder, directory, encoder.card)
+        try:
+            api.create_repo(name, private=private, exist_ok=True)
+            commit = api.upload_folder(
+                repo_id=name,
+                folder_path=directory,
+                revision=revision,
+                commit_message=commit_message or "Upload a model of sentence-distillery",
+                create_pr=create_pr,
+            )
+        except Exception as error:  # as above
+            raise InputError(
+                f"'{name}' is not uploaded: {constants.ENDPOINT} says {_reason(error)}. Check the name, and that you "
+                "may write there: `hf auth login`, or give a token."
+            ) from error
+    return str(commit.commit_url)
+
+
+def _reason(error: Exception | None) -> str:
+    """Return an error in one line."""
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0].rstrip('.')}"
