@@ -79,7 +79,7 @@ def code(step: Step, which: int) -> str:
 
 
 def _worst(result: Result, kind: str) -> str:
-    found = {getattr(step, kind) for step in result.steps.values()}
+    found: set[str] = {getattr(step, kind) for step in result.steps.values()}
     return max(found, key=lambda each: KINDS.index(each) if each in KINDS else len(KINDS))
 
 

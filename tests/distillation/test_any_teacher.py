@@ -53,7 +53,9 @@ def by_hash(texts: list[str]) -> NDArray[np.float64]:
 
 
 def _of_word(word: str) -> NDArray[np.float64]:
-    return np.random.default_rng(list(word.encode())).normal(size=DIMENSION) + 4 * np.eye(DIMENSION)[0]
+    vector: NDArray[np.float64] = np.random.default_rng(list(word.encode())).normal(size=DIMENSION)
+    vector[0] += 4
+    return vector
 
 
 def student(teacher: Teacher, **options: Any) -> Floats:

@@ -233,7 +233,10 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
         (["distill", "in.txt", "--language", "english"], "--language 'english': String should match pattern"),
         (["distill", "in.txt"], "sentences below 3 words are dropped, but --no-clean keeps them."),
-        (["distill", "in.txt", "--start-from", "x"], "Give the path of a directory that holds a saved model, or `rel"),
+        (
+            ["distill", "in.txt", "--start-from", "x"],
+            "a directory that save_pretrained wrote, or `released`",
+        ),
         (
             ["distill", "in.csv", "--no-clean"],
             "in.csv has no column 'text' (it has body); name the right one by --text-",

@@ -1,6 +1,7 @@
 """Teachers that are functions, and those that are files of vectors."""
 
 import hashlib
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,7 +64,7 @@ def test_a_function_whose_source_is_pinned(module: Path) -> None:
 
 
 def unit(rows: list[list[float]]) -> NDArray[np.float64]:
-    return np.array([[number / max(np.hypot(*row), 1) for number in row] for row in rows])
+    return np.array([[number / max(math.hypot(*row), 1) for number in row] for row in rows])
 
 
 def lengths(texts: list[str]) -> NDArray[np.float64]:
