@@ -24,6 +24,12 @@ TITLES: dict[Place, str] = {
     ("banking77", "train", "C = 10"): "C = 10",
     ("imdb", "train", "sgd"): "F1",
     ("mrpc", "train", "cosine"): "MRPC train",
+    **{("held-out texts", "", f"rate {rate}"): rate for rate in ("0.0025", "0.005", "0.01", "0.02")},
+    **{
+        (name, split, encoder): f"{encoder}: {title}"
+        for name, split, title in (("scifact", "train", "SciFact train"), ("nfcorpus", "dev", "NFCorpus dev"))
+        for encoder in ("released", "released-search")
+    },
     **{
         (name, split, protocol): title
         for name, title in {
