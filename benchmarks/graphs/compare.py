@@ -255,7 +255,7 @@ def files(top: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def as_yaml(content: bytes) -> Any:
-    """Return what a YAML file says, floats with 13 digits: DVC changes the last one when it writes them anew."""
+    """Return what a YAML file says, floats with 13 digits: DVC changes the last one when it writes them again."""
     return _rounded(YAML(typ="safe").load(content.decode()))
 
 
@@ -268,7 +268,7 @@ def _rounded(value: Any) -> Any:
 
 
 def compared(a: Mapping[str, bytes], b: Mapping[str, bytes], name: str, meaning: Callable[[bytes], Any]) -> str:
-    """Compare the files of a name: `same` bytes, another `layout` or `order` of what they say, or other `CONTENT`."""
+    """Compare the files of a name: `same` bytes, another `layout` or `order` of the same, or other `CONTENT`."""
     a, b = ({path: content for path, content in each.items() if Path(path).name == name} for each in (a, b))
     if a == b:
         return "same"

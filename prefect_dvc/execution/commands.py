@@ -107,7 +107,7 @@ class Commands:
 
 
 def _lines(process: Process, until: float | None) -> Iterator[str]:
-    """Yield each line that a process prints until it ends; what it leaves in the background may print on.
+    """Yield each line that a process prints until it ends; a process that it leaves in the background may print on.
 
     Raises:
         TimeoutError: It has not ended at the moment `until`.

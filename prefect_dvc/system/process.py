@@ -105,6 +105,6 @@ def end_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
 
 
 def kill_group(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-    """Kill what is left of a supervised command."""
+    """Kill the processes that are left of a supervised command."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

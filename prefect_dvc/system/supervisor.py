@@ -40,7 +40,7 @@ def supervise(parent: int, command: list[str]) -> int:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
             signal.signal(ignored, signal.SIG_DFL)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the locks, or what it leaves in the background would hold them
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the locks, or a process that stays in the background holds them
         try:
             os.execvp(command[0], command)
         except OSError as error:

@@ -115,8 +115,8 @@ def function_encoder(function: Callable[..., object], version: str | None, name:
     one, again = unit_rows(found), unit_rows(embed([PROBE]))
     if one.shape == again.shape and one.any() and (one * again).sum() < SAME:
         raise InputError(
-            f"{called} returns another vector when it gets {PROBE!r} again; switch off whatever is random in it, such "
-            "as dropout (model.eval())."
+            f"{called} returns another vector when it gets {PROBE!r} again; switch off its random "
+            "parts, such as dropout (model.eval())."
         )
     fingerprint = hashlib.sha256(f"{called} {sha256} {version} {dimension}".encode()).hexdigest()
 
