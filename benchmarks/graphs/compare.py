@@ -82,15 +82,10 @@ class Step:
     @property
     def equal(self) -> bool:
         """Whether both have done the same, except for the order of lines."""
-        lists = self.by_dvc == self.by_command or not self.right
+        if not self.right:  # DVC has removed outputs of the stage that failed, a run leaves the workspace as it was
+            return all(self.codes)
         fine = ("same", "layout", "order")
-        return (
-            bool(self.codes[0]) == bool(self.codes[1])
-            and lists
-            and self.lock in fine
-            and self.ignore in fine
-            and not self.files
-        )
+        return self.by_dvc == self.by_command and self.lock in fine and self.ignore in fine and not self.files
 
 
 @dataclass

@@ -206,10 +206,26 @@ def _check_out(repo: Repo) -> None:
     logger = logging.getLogger("dvc_data.index.checkout")
     level = logger.level
     logger.setLevel(logging.ERROR)
+    remotes = repo.config["remote"]
+    absent = {name.lower(): {"url": f"{repo.tmp_dir}/no-remote"} for name in _unusable_remotes(repo)}
+    repo.config["remote"] = {**remotes, **absent}
     try:
         repo.checkout(allow_missing=True, force=True)  # all that is there is a copy
     finally:
         logger.setLevel(level)
+        repo.config["remote"] = remotes
+
+
+def _unusable_remotes(repo: Repo) -> Iterator[str]:
+    """Yield the remotes of single outputs that are not configured, or whose package is missing.
+
+    A run needs none of them as long as the outputs are at hand, but DVC's checkout does.
+    """
+    for name in {out.remote for out in repo.index.outs if out.remote}:
+        try:
+            repo.cloud.get_remote(name)
+        except Exception:
+            yield name
 
 
 def new_name() -> str:

@@ -24,6 +24,7 @@ from .conftest import git, pipeline, write_yaml
 from .models import make_models
 from .site import dvc_
 
+UNCACHED = {"cache": False}
 Stages = dict[str, dict[str, Any]]
 ROWS = "".join(f"{number}\n" for number in range(1000))
 
@@ -183,6 +184,38 @@ def test_a_submodule_as_input(commits: bool, tmp_path: Path) -> None:
     assert (root / "b.txt").read_text(encoding="utf-8") == ("1\n" if commits else "edited\n")
     assert git(root, "status", "--porcelain", "third") == ("" if commits else "M third/lib")
     assert dvc_("repro", cwd=root).count("didn't change, skipping") == 1
+
+
+@pytest.mark.parametrize("place", ["lib", "lib/out"])
+def test_an_output_in_a_submodule(place: str, tmp_path: Path) -> None:
+    """regression: it was left in the directory of the run, and the run said that it had run."""
+    library = tmp_path / "library"
+    write(library / "code.py", "1\n")
+    git(library, "init", "--quiet")
+    identify(library)
+    commit(library)
+    made = {"cmd": f"mkdir -p {place}/sub; echo 1 > {place}/sub/a.txt", "outs": [{place: UNCACHED | {"persist": True}}]}
+    root = new(tmp_path / "workspace", {"a": made})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    commit(root)
+    same_as_repro(root)
+    assert (root / place / "sub/a.txt").read_text(encoding="utf-8") == "1\n"
+    assert (root / "lib/code.py").exists()
+
+
+@pytest.mark.parametrize("remote", [None, "s3://bucket/x"], ids=["not configured", "without its package"])
+def test_an_output_with_a_remote_of_its_own(remote: str | None, tmp_path: Path) -> None:
+    """regression: the run was refused, although it needs nothing from there."""
+    made = {"cmd": "echo 1 > a.txt", "outs": [{"a.txt": {"remote": "elsewhere"}}]}
+    root = new(tmp_path / "workspace", {"a": made})
+    if remote is not None:
+        dvc_("remote", "add", "elsewhere", remote, cwd=root)
+    commit(root)
+    for _ in range(2):
+        done = pipeline(root, "--apply", PYTHONPATH=str(without_s3(tmp_path)))
+        assert done.returncode == 0, done.stderr
+    assert (root / "a.txt").read_text(encoding="utf-8") == "1\n"
+    assert "a: Cached" in done.stdout
 
 
 def test_links(tmp_path: Path) -> None:
