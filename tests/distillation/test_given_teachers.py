@@ -22,6 +22,7 @@ from sentence_distillery.domain.measures import Reference
 from sentence_distillery.domain.texts import DOMAIN, evaluate_on_texts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import words
+from sentence_distillery.encoders.functions import PROBE
 from sentence_distillery.encoders.options import FunctionTeacher, TeacherError
 from sentence_distillery.io.artifacts import InputError, read_json, write_table
 from sentence_distillery.io.ragged import Floats, TokenIds
@@ -264,7 +265,7 @@ def test_words_are_listed_as_the_teacher_gets_them(here: Path) -> None:
         return embed(texts)
 
     distill(TEXTS, noting, **SMALL)
-    assert asked - {"-"} == set(texts_to_embed(TEXTS))  # "-" asks for the dimension
+    assert asked - {PROBE} == set(texts_to_embed(TEXTS))
     assert set(words(" ".join(SENTENCES))) <= asked
 
 
