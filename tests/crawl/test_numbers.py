@@ -1,4 +1,4 @@
-"""fault 55: headers, attributes and tags that are read as numbers, dates, names or addresses, from any bytes.
+"""fault 28: headers, attributes and tags that are read as numbers, dates, names or addresses, from any bytes.
 
 A page is lost at most, never a crawl: what decides in the crawler's own process never raises, and what is read in a
 child process gives a result or a reason.

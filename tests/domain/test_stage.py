@@ -3,18 +3,25 @@
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.domain.measures import METRICS
-from sentence_distillery.encoder.static_encoder import VARIANT
+from sentence_distillery.encoder.static_encoder import VARIANT, StaticEncoder
 from sentence_distillery.evaluation.results import read_results
 from sentence_distillery.evaluation.seed_spread import over_seeds
-from sentence_distillery.io.artifacts import write_json
+from sentence_distillery.evaluation.similarity import draws
+from sentence_distillery.evaluation.systems import StudentSystem
+from sentence_distillery.io.artifacts import read_json, write_json
 from sentence_distillery.io.unavailable import Unavailable
+from sentence_distillery.reporting.domain import domain_section
 from stages import paths
+from stages.benchmarks import benchmarks
 from stages.corpus import clean
 from stages.distillation import soft_labels, student
 from stages.evaluation import domain
@@ -29,7 +36,7 @@ from tests.workspace import ROOT, write_params
 COUNT = len(SENTENCES) // 5
 
 
-def configure(share: float = 0.2, seed: int = 1) -> None:
+def configure(share: float = 0.2, seed: int = 1, **changes: Any) -> None:
     """params.yaml for a small student; no near-duplicates are dropped, since all the sentences are alike."""
     write_params(
         clean={"near_duplicate_threshold": 1.0},
@@ -37,6 +44,7 @@ def configure(share: float = 0.2, seed: int = 1) -> None:
         teacher={"reference": "./tiny", "revision": None, "sha256": None, "maximum_length": 32},
         student={"dimension": 6, "epochs": 3, "batch_size": 32},
         shards={"processes": 1},
+        **changes,
     )
 
 
@@ -117,6 +125,30 @@ def test_nothing_held_out(run: Path) -> None:
         Unavailable("there are no held-out texts: held_out.share is 0")
     }
     assert list(held_out_figures(load_params(), 2)) == []
+
+
+def test_ratings_that_are_nearly_all_equal(run: Path) -> None:
+    """fault 20: of 50 pairs 45 are rated 5; a draw of pairs that are all rated 5 is left out and counted."""
+    paths.SAMPLES.symlink_to(ROOT / paths.SAMPLES)
+    file = paths.EXTERNAL / "mine/ratings.csv"
+    file.parent.mkdir(parents=True)
+    pairs = pairwise(SENTENCES[:51])
+    lines = [f"{one},{other},{5 if number < 45 else 1}" for number, (one, other) in enumerate(pairs)]
+    file.write_text("\n".join(["question,answer,stars", *lines]), encoding="utf-8")
+    columns = {"sentence1": "question", "sentence2": "answer", "score": "stars"}
+    own = {"name": "ratings", "task": "sts", "files": {"test": str(file)}, "columns": columns, "scale": [1, 5]}
+    configure(benchmarks={"sets": ["samples"], "own": [own]})
+    benchmarks.main()
+    domain.main()
+    assert "nan" not in paths.DOMAIN.read_text().lower()
+    rows = [row for row in read_results(paths.DOMAIN) if row.dataset == "ratings"]
+    student_row = next(row for row in rows if row.system == "student")
+    assert student_row.left_out and student_row.low is not None and student_row.high is not None
+    assert {row.left_out for row in rows if row.number is not None} == {student_row.left_out}
+    write_json(paths.DRAWS, draws(StudentSystem(StaticEncoder.load(paths.STUDENT)), BenchmarkData(paths.BENCHMARKS)))
+    of_pearson = read_json(paths.DRAWS, dict[str, list[float | None]])["student/ratings/pearson"]
+    assert 0 < of_pearson.count(None) < len(of_pearson) / 50
+    assert [table.caption for table in domain_section(rows, []).labelled] == ["ratings"]
 
 
 def test_labels_of_other_texts(run: Path) -> None:

@@ -1,4 +1,4 @@
-"""fault 52: figures of data that have little to say are numbers or reasons, and no file has NaN or infinity.
+"""fault 20: figures of data that have little to say are numbers or reasons, and no file has NaN or infinity.
 
 Vectors, ratings and labels are constant, nearly constant, tied, of one class, duplicated, zero, not finite, or very
 few, in any combination.
