@@ -3,6 +3,7 @@
 from itertools import chain
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,3 +94,22 @@ def test_few_sentences_sum_to_the_bits_of_many(sentences: list[list[int]], dimen
 def test_unit_rows_keep_a_zero_row() -> None:
     unit = unit_rows(np.array([[3, 4], [0, 0]], dtype=np.float32))
     np.testing.assert_allclose(unit, np.array([[0.6, 0.8], [0, 0]]), atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-19, 1e-9, 1.0, 1e9, 1e19, 1e30, 3e37])
+def test_rows_of_any_length_are_scaled_to_one(scale: float) -> None:
+    """regression: the squares of a row at 1e-30 or 1e30 are no float32, and the row became zero."""
+    rows = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+    given = rows * np.float32(scale)
+    given[3] = 0
+    found = unit_rows(given)
+    np.testing.assert_allclose(np.delete(found, 3, axis=0), unit_rows(np.delete(rows, 3, axis=0)), rtol=1e-5)
+    assert not found[3].any()
+    np.testing.assert_array_equal(unit_rows(given, out=given), found)
+
+
+def test_rows_that_are_not_finite() -> None:
+    rows = np.array([[1, np.inf], [np.nan, 1], [3, 4], [np.inf, -np.inf]], np.float32)
+    np.testing.assert_array_equal(
+        unit_rows(rows), np.array([[np.nan] * 2, [np.nan] * 2, [0.6, 0.8], [np.nan] * 2], np.float32)
+    )

@@ -101,8 +101,8 @@ def spearman(one: Floats, other: Floats, drawn: Floats) -> Floats:
 def interval(values: NDArray[np.floating]) -> Interval:
     """Return the bounds of the middle 95 % of the draws of a figure; those without a figure are left out.
 
-    >>> interval(np.array([0.2, np.nan, 0.4]))
-    Interval(low=0.205, high=0.395, left_out=1)
+    >>> interval(np.array([0.0, np.nan, 1.0]))
+    Interval(low=0.025, high=0.975, left_out=1)
     """
     known = values[np.isfinite(values)]
     left_out = len(values) - len(known)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+SHORTEST = 1e-18  # length of a vector whose squares float32 has in full
 FEW_SENTENCES, FEW_TOKENS = 8, 1_000  # up to these, NumPy is faster than a sparse product
 
 
@@ -129,8 +130,24 @@ class TokenIds:
 
 
 def unit_rows(vectors: Floats, out: Floats | None = None) -> Floats:
-    """Scale rows to length 1, in `out` if it is given; a zero row stays zero."""
+    """Scale rows to length 1, in `out` if it is given; a zero row stays zero, one that is not finite becomes NaN."""
     norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
-    scales = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    unit: Floats = np.multiply(vectors, scales[:, None], out=out)
+    if norms.min(initial=1) > SHORTEST and norms.max(initial=1) < np.inf:
+        return np.asarray(np.multiply(vectors, (1 / norms)[:, None], out=out))
+    extreme = np.flatnonzero(~((norms > SHORTEST) & (norms < np.inf)))  # zero, not finite, or their squares are
+    scaled = _scaled(vectors[extreme])
+    norms[extreme] = np.inf
+    with np.errstate(invalid="ignore"):  # of rows that are replaced below
+        unit: Floats = np.multiply(vectors, (1 / norms)[:, None], out=out)
+    unit[extreme] = scaled
     return unit
+
+
+def _scaled(rows: Floats) -> Floats:
+    """Scale rows to length 1 whose squares are too small or too large for float32."""
+    largest = np.abs(rows).max(axis=1, initial=0)
+    with np.errstate(invalid="ignore"):
+        rows = np.divide(rows, largest[:, None], out=np.zeros_like(rows), where=largest[:, None] > 0)
+    rows[~np.isfinite(largest)] = np.nan
+    norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
+    return np.asarray(np.divide(rows, norms[:, None], out=rows, where=norms[:, None] > 0))

@@ -101,12 +101,12 @@ def correlations(predicted: Floats, ratings: NDArray[np.float32]) -> dict[str, F
 def _why_unavailable(predicted: Floats, ratings: NDArray[np.float32]) -> Unavailable | None:
     if unavailable := why_not_predicted(predicted):
         return unavailable
-    if len(predicted) < FEWEST:
-        return Unavailable(f"{len(predicted)} pairs, but a correlation needs {FEWEST}")
     if not np.isfinite(ratings).all():
         return Unavailable("some human ratings are not finite")
     if np.ptp(ratings) == 0:
         return Unavailable("all human ratings are equal")
+    if len(predicted) < FEWEST:
+        return Unavailable(f"{len(predicted)} pairs, but a correlation needs {FEWEST}")
     return None
 
 

@@ -195,7 +195,7 @@ def test_scores_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_name_without_a_directory() -> None:
-    with pytest.raises(InputError, match="Task 'stsb' is a name: pass `benchmarks`"):
+    with pytest.raises(InputError, match="Task 'stsb' is a name: give benchmarks"):
         evaluate(Letters(), ["stsb"])
 
 

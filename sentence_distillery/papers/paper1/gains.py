@@ -62,8 +62,7 @@ class Cosines:
         draws = figures_of_draws(self.by_key, self.pairs)
         for first, second in combinations(self.by_key, 2):
             if (first[0] == second[0]) != (first[1] == second[1]):
-                for metric in METRICS:
-                    yield gain(first, second, metric, draws)
+                yield from (each for metric in METRICS if (each := gain(first, second, metric, draws)))
 
     def content(self) -> list[dict[str, Any]]:
         """Return the content of paper1_gains.json."""
@@ -86,11 +85,12 @@ def figures_of_draws(cosines: Mapping[Key, Floats], pairs: PairSet) -> dict[tupl
     return found
 
 
-def gain(first: Key, second: Key, metric: str, draws: Mapping[tuple[Key, str], Floats]) -> Gain:
-    """Compare two systems or weightings."""
+def gain(first: Key, second: Key, metric: str, draws: Mapping[tuple[Key, str], Floats]) -> Gain | None:
+    """Compare two systems or weightings; None if one of them has no such figure."""
     difference = draws[first, metric] - draws[second, metric]
     low, high, _ = bootstrap.interval(difference[1:])
-    assert low is not None and high is not None, "STS-B test has ratings of every kind"
+    if low is None or high is None or not np.isfinite(difference[0]):
+        return None
     rounded = (round(float(value), 5) for value in (difference[0], low, high))
     return Gain(first[0], second[0], first[1], second[1], metric, *rounded)
 
