@@ -181,13 +181,14 @@ def _page(html: str, url: str) -> Result:
         raise Unreadable("not HTML")
     result: Result = {"links": [*_links(tree)], "canonical": _canonical(tree), "article": False}
     headings = ["".join(node.itertext()) for node in tree.iter("h1")]
-    block, aside = prose_block(tree), prose_block(tree, _SKIPPED - {"aside"})
+    block = prose_block(tree)
+    aside = prose_block(tree, _SKIPPED - {"aside"}) if block is None else None
     marked = _is_marked(tree)
     document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
     if not isinstance(document, Document) or not document.text:
         return result | {"reason": "no text"}
     obstacle = _obstacle([document.title or "", *headings, *document.text.split("\n")])
-    if block is None and aside is not None and _has_most(aside, document.text):
+    if aside is not None and _has_most(aside, document.text):
         block = aside  # some sites have the article itself in an <aside>
     article = (block is not None or marked) and obstacle is None
     return result | {
