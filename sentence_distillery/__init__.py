@@ -36,7 +36,7 @@ _HOMES = {
     "distill": ("distillation.distill", "distill"),
     "evaluate": ("evaluation.evaluate", ""),
     "evaluate_on_texts": ("domain.texts", "distill"),
-    "fit_to_size": ("distillation.sizing", ""),
+    "fit_to_size": ("distillation.sizing", "distill"),
     "quantize_embeddings": ("encoder.precision", ""),
     "texts_to_embed": ("distillation.distill", "distill"),
 }

@@ -280,8 +280,8 @@ def crawl(options: argparse.Namespace) -> None:
     try:
         web = _web(options)
     except ValidationError as error:
-        names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL", "hosts": "URL"}
-        raise InputError(problems(error, {}, names)) from error
+        names = {"languages": "--language", "private_hosts": "--private-host", "sections": "URL"}
+        raise InputError(problems(error, {"name": "", "hosts": ""}, names)) from error
     collect(Crawl(source="web", inputs=[]), web, options.output, Path(), options.state, counters)
     log.info("%s articles in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 

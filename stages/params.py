@@ -39,6 +39,7 @@ from sentence_distillery.domain.options import Domain
 from sentence_distillery.encoders.options import KINDS, AnyTeacher, Encoders, Teacher, kind_of
 from sentence_distillery.evaluation.options import Evaluate
 from sentence_distillery.io.artifacts import InputError
+from sentence_distillery.io.errors import options_from
 from sentence_distillery.io.options import Section, Seed
 from sentence_distillery.pairs.options import (
     Combinations,
@@ -354,7 +355,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     making.add_argument("--language", default="en", help="ISO 639-1 code; other languages are dropped (en)")
     options = parser.parse_args(arguments)
     try:
-        _run(options)
+        with options_from("command line"):
+            _run(options)
         load_params()
     except InputError as error:
         sys.exit(str(error))

@@ -11,7 +11,7 @@ import sentence_distillery as library
 members = dict(inspect.getmembers(library))
 assert "load" in members and "distill" not in members
 absent = [name for name in dir(library) if not hasattr(library, name)]
-assert absent == ["distill", "evaluate_on_texts", "texts_to_embed"], absent
+assert absent == ["distill", "evaluate_on_texts", "fit_to_size", "texts_to_embed"], absent
 assert getattr(library, "distill", None) is None
 assert "encode" in pydoc.render_doc(library.load) and "sentence_distillery" in pydoc.render_doc(library)
 assert rlcompleter.Completer({"library": library}).complete("library.loa", 0) == "library.load("

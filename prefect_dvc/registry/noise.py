@@ -39,7 +39,7 @@ def of_draws(promoted: Sequence[Draw], new: Sequence[Draw]) -> Interval | None:
     """
     if len(promoted) != len(new):
         return None
-    both = ((before, after) for before, after in zip(promoted, new, strict=True))
+    both = zip(promoted, new, strict=True)
     differences = sorted(round(after - before, 9) for before, after in both if before is not None and after is not None)
     if not differences or 2 * len(differences) < len(new):
         return None

@@ -70,7 +70,7 @@ _END = re.compile(
     r"(?: +([\"'“‘(\[]*+)(?P<first>[^\s.,;:)\]”’])|(?<=[a-z]{3}\.)(?=([A-Z][a-z']*+)))"
 )
 _NUMERAL = re.compile(r"(?:[A-Z]|[IVXLC]++)(?![\w'’.])")
-_PLACE = re.compile(r"\d[\d:.,–-]*+[a-z]{0,2}+ ?[;)\]]")
+_PLACE = re.compile(r"\d[\d:.,–-]*+[a-z]{0,2}+(?: ?[;)\]]|(?<=,))")
 _FIRST_WORD = re.compile(r"[A-Za-z']++")
 
 

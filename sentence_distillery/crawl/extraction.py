@@ -77,7 +77,7 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
         if request["kind"] == "page":
             check_type(request["content_type"])
             return _page(decoded(body, request["content_type"]), request["url"])
-        links = _list(request["kind"], gunzipped(body, request["limit"]))
+        links = _list(request["kind"], gunzipped(body, request["limit"]), request["url"])
     except Unreadable as unreadable:
         return {"links": [], "article": False, "reason": str(unreadable)}
     return {"links": links, "article": False, "reason": request["kind"]}
@@ -88,9 +88,9 @@ def analyse(request: dict[str, Any], payload: bytes) -> Result:
 
 def _xml(body: bytes) -> Any:
     """Parse an XML file without resolving entities, which could name files and grow without end."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, load_dtd=False)
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True, recover=True, load_dtd=False)
     try:
-        root = etree.fromstring(_AMPERSAND.sub("&amp;", _xml_text(body)), parser)
+        root = etree.fromstring(_AMPERSAND.sub("&amp;", _xml_text(body)).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:  # if the parser finds nothing that it could recover
         raise Unreadable("not XML") from error
     if root is None:
@@ -104,20 +104,20 @@ def _xml_text(body: bytes) -> str:
     """Decode an XML file; a declaration of its encoding counts only if the bytes are neither marked nor UTF-8."""
     declared = _ENCODING.search(body[:200])
     marked = "utf-16" if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    for encoding in (marked, character_set(declared[1].decode("ascii")) if declared else "cp1252"):
+    known = character_set(declared[1].decode("ascii")) if declared else None
+    for encoding in (marked, known or "cp1252"):
         with suppress(UnicodeDecodeError):
-            if encoding is None:
-                break
             return _DECLARATION.sub("", body.decode(encoding))
     return _DECLARATION.sub("", body.decode("cp1252", "replace"))
 
 
-def _list(kind: str, body: bytes) -> list[list[str | None]]:
+def _list(kind: str, body: bytes, url: str) -> list[list[str | None]]:
     """List the pages of a sitemap or a feed; a sitemap may also be a text of one URL a line (sitemaps.org)."""
     if kind == "sitemap" and body.lstrip(codecs.BOM_UTF8).lstrip().startswith((b"http://", b"https://")):
         lines = map(str.strip, body.decode("utf-8-sig", "replace").splitlines())
         return [[line, "page", None, None] for line in lines if line]
-    return [*_LISTS[kind](_xml(body))]
+    root = _xml(body)
+    return [*(_feed(root, url) if kind == "feed" else _sitemap(root))]
 
 
 def _sitemap(root: Any) -> Iterator[list[str | None]]:
@@ -131,21 +131,23 @@ def _sitemap(root: Any) -> Iterator[list[str | None]]:
             yield [location, "page", _day(published), _day(_child(entry, "lastmod"))]
 
 
-def _feed(root: Any) -> Iterator[list[str | None]]:
-    """List the entries of an RSS 1, RSS 2 or Atom feed."""
+def _feed(root: Any, url: str) -> Iterator[list[str | None]]:
+    """List the entries of an RSS 1, RSS 2 or Atom feed at `url`."""
     for entry in root.iter("{*}item", "{*}entry"):
         main = next((node for node in entry.iterfind("{*}link") if _is_main_link(node)), None)
         atom = None if main is None else main.get("href")
         if location := _child(entry, "link") or atom or _permanent_link(entry):
             day = _day(_child(entry, "pubDate") or _child(entry, "published") or _child(entry, "date"))
-            yield [_based(entry if main is None else main, location), "page", day, None]
+            yield [_based(url, entry if main is None else main, location), "page", day, None]
 
 
-def _based(node: Any, location: str) -> str:
-    """Resolve an address in a feed by the xml:base of its element and of those around it (XML Base, 4.2)."""
-    for each in (node, *node.iterancestors()):
-        location = _resolved((each.get(_XML_BASE) or "").strip(), location)
-    return location
+def _based(url: str, node: Any, location: str) -> str:
+    """Resolve an address in the feed at `url` by the xml:base of its element and of those around it (XML Base, 4.2)."""
+    bases = [base.strip() for each in (node, *node.iterancestors()) if (base := each.get(_XML_BASE))]
+    base = ""
+    for each in [url, *reversed(bases)] if bases else []:
+        base = _resolved(base, each)
+    return _resolved(base, location)
 
 
 def _permanent_link(entry: Any) -> str | None:
@@ -153,9 +155,6 @@ def _permanent_link(entry: Any) -> str | None:
     guid = entry.find("{*}guid")
     url = _child(entry, "guid") if guid is not None and guid.get("isPermaLink", "true") != "false" else None
     return url if url and url.startswith(("http://", "https://")) else None
-
-
-_LISTS = {"sitemap": _sitemap, "feed": _feed}
 
 
 def _is_main_link(node: Any) -> bool:
@@ -181,13 +180,14 @@ def _page(html: str, url: str) -> Result:
         raise Unreadable("not HTML")
     result: Result = {"links": [*_links(tree)], "canonical": _canonical(tree), "article": False}
     headings = ["".join(node.itertext()) for node in tree.iter("h1")]
-    block, aside = prose_block(tree), prose_block(tree, _SKIPPED - {"aside"})
+    block = prose_block(tree)
+    aside = prose_block(tree, _SKIPPED - {"aside"}) if block is None else None
     marked = _is_marked(tree)
     document = bare_extraction(tree, url=url, with_metadata=True, include_comments=False)
     if not isinstance(document, Document) or not document.text:
         return result | {"reason": "no text"}
     obstacle = _obstacle([document.title or "", *headings, *document.text.split("\n")])
-    if block is None and aside is not None and _has_most(aside, document.text):
+    if aside is not None and _has_most(aside, document.text):
         block = aside  # some sites have the article itself in an <aside>
     article = (block is not None or marked) and obstacle is None
     return result | {

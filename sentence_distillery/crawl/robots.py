@@ -30,8 +30,8 @@ LARGEST_PACKED = 20 * LARGEST
 LONGEST_CACHED = 24 * 3600.0
 MOST_REDIRECTS = 10
 AGENT = "sentence-distillery"
-# A name of a group, and what follows its product token on the line.
-_VERSION = re.compile(r"(?i)(?<![^\r\n])([^\S\r\n]*user[- ]?agent[^\S\r\n]*:[^\S\r\n]*[\w-]++)[^\r\n]+")
+OTHER = "other"  # in place of all names that are not ours
+_NAME = re.compile(r"(?i)(?<![^\r\n])([^\S\r\n]*user[- ]?agent[^\S\r\n]*:[^\S\r\n]*)([^\s#][^#\r\n]*)")
 
 
 class Ruling(StrEnum):
@@ -52,7 +52,7 @@ class Robots:
 
     @cached_property
     def _rules(self) -> Protego:
-        return Protego.parse(_VERSION.sub(r"\1", self.text))
+        return Protego.parse(_NAME.sub(_token, self.text))
 
     def allows(self, url: str) -> bool:
         if self.ruling is Ruling.RULES:
@@ -73,6 +73,13 @@ class Robots:
     def expired(self, now: float) -> bool:
         """Tell whether it must be fetched again; a clock that was set back counts as expired."""
         return not 0 <= now - self.fetched < LONGEST_CACHED
+
+
+def _token(line: re.Match[str]) -> str:
+    """Return a line with the name of a group: ours, * or OTHER, since for Protego a group "S 2.0" is ours, too."""
+    field, name = line.groups()
+    token = re.split(r"[^\w-]", name, maxsplit=1)[0]
+    return str(field) + (AGENT if token.lower() == AGENT else "*" if name.split()[0] == "*" else OTHER)
 
 
 def ruling(status: int, body: bytes, encoding: str = "") -> Robots:

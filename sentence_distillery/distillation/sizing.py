@@ -119,8 +119,8 @@ def fit_to_size(
         recall = float(recalls(smaller.encode(compared), full, [NEIGHBOURS])[NEIGHBOURS].mean())
         trials.append(Trial(len(smaller.stored), smaller.token_dimension, precision, size, recall))
     if not trials:
-        size = setting("megabytes", f"{megabytes:g}")
-        raise InputError(f"{size} is too small for a student of {LEAST} dimensions; raise it.")
+        asked = setting("megabytes", f"{megabytes:g}")
+        raise InputError(f"{asked} is too small for a student of {LEAST} dimensions; raise it.")
     best, *_ = trials = sorted(trials, key=lambda trial: (-trial.recall, trial.megabytes))
     smaller = compress(
         encoder, dimension=best.dimension, vocabulary=best.vocabulary, precision=best.precision.value, texts=listed

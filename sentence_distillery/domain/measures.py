@@ -103,9 +103,9 @@ def measures(vectors: Floats, tokenizer: Tokenizer | None, reference: Reference)
     for depth in DEPTHS:
         place = ("neighbours", f"recall_at_{depth}")
         if depth in found:
-            interval = bootstrap.interval(bootstrap.means(found[depth].astype(np.float32), reference.drawn))
-            value: Figure = float(found[depth].mean())
-            yield Measure(*place, value, count, *interval)
+            drawn = bootstrap.means(found[depth].astype(np.float32), reference.drawn)
+            low, high, left_out = bootstrap.interval(drawn)
+            yield Measure(*place, float(found[depth].mean()), count, low, high, left_out)
         else:
             yield Measure(*place, Unavailable(f"{count} texts, but recall@{depth} needs {depth + 1}"), count)
     yield Measure("words", "words_cut", words_cut(tokenizer, reference.texts), count)

@@ -12,7 +12,7 @@ place of the value, as `undefined: <reason>`.
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -218,7 +218,7 @@ def _named(read: type[int] | type[float]) -> Any:
     return reader
 
 
-READERS = dict.fromkeys(("value", "published", "spread", "low", "high"), finite)
+READERS: dict[str, Callable[[str], Any]] = dict.fromkeys(("value", "published", "spread", "low", "high"), finite)
 READERS |= dict.fromkeys(("n", "seeds", "left_out"), int)
 NEEDED = ("n", "seeds")
 READERS |= {"weight": _named(float), "seed": _named(int)}

@@ -31,7 +31,8 @@ def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[
 
     Args:
         error: Of a model of options.
-        names: The argument of the user's function, by the name of an option, where they differ.
+        names: The argument of the user's function, by the name of an option, where they differ; "" if an option follows
+            from another one, which is wrong, too.
         options: The option of the command line, by the argument, where they differ.
     """
     found = []
@@ -41,6 +42,8 @@ def problems(error: ValidationError, names: Mapping[str, str], options: Mapping[
             continue
         field = str(detail["loc"][0])
         name = names.get(field, field)
+        if not name:
+            continue
         found.append(f"{setting(name, repr(detail['input']), options.get(name, ''))}: {detail['msg']}")
     return "; ".join(found)
 

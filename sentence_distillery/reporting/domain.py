@@ -201,7 +201,7 @@ def note_of(row: Result) -> str:
         return row.value.reason
     if not row.left_out:
         return ""
-    return f"{row.left_out:,} draws of the interval are left out: they have no figure, since their labels are all equal"
+    return f"{row.left_out:,} draws of the interval are left out: they have no figure, such as those of equal ratings"
 
 
 def _best(rows: Sequence[Result]) -> float | None:

@@ -20,6 +20,7 @@ STUDENT, TEACHER = "student", "teacher"
 
 Found = tuple[float, float, float]  # a figure and the ends of its interval
 Ends = tuple[float, float]  # of a 95 % interval
+Draws = Mapping[str, Sequence[float | None]]  # by figure; None for a draw without it
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,7 @@ class Headline:
         return self.speed[system] / self.speed[TEACHER] if known else None
 
 
-def headline(
-    rows: Sequence[Result], sets: Mapping[str, Any], draws: Mapping[str, Sequence[float]] | None = None
-) -> Headline:
+def headline(rows: Sequence[Result], sets: Mapping[str, Any], draws: Draws | None = None) -> Headline:
     """Pick the headline figures from results.csv.
 
     Args:
@@ -88,12 +87,14 @@ def _hundred(row: Result | None) -> float | None:
     return None if row is None or row.number is None else row.number * 100
 
 
-def _interval(row: Result | None, draws: Mapping[str, Sequence[float]]) -> Ends | None:
+def _interval(row: Result | None, draws: Draws) -> Ends | None:
     """Return the interval of a figure x 100, from its draws if the run has them, otherwise from the number of pairs."""
     if row is None or row.number is None:
         return None
-    if drawn := draws.get(f"{row.system}/{row.dataset}/{row.metric}"):
-        low, high = np.percentile([value for value in drawn if value is not None], (2.5, 97.5))
+    drawn = draws.get(f"{row.system}/{row.dataset}/{row.metric}", [])
+    known = [value for value in drawn if value is not None]
+    if known and 2 * len(known) >= len(drawn):
+        low, high = np.percentile(known, (2.5, 97.5))
         return 100 * float(low), 100 * float(high)
     ends = spearman_interval(row.number, row.n)
     return None if ends is None else (100 * ends[0], 100 * ends[1])

@@ -18,7 +18,7 @@ from sentence_distillery.evaluation.seed_spread import over_seeds
 from sentence_distillery.io.artifacts import finite, given, read_rows, unreadable
 from sentence_distillery.reporting import charts, tables
 from sentence_distillery.reporting.domain import domain_section
-from sentence_distillery.reporting.headline import headline, opening, panels, rounded, sentence
+from sentence_distillery.reporting.headline import Draws, headline, opening, panels, rounded, sentence
 from sentence_distillery.reporting.sizes import kept_speed, sizes
 from sentence_distillery.syntax.drawing import Drawing
 
@@ -87,7 +87,7 @@ class RunReport:
     pareto: Sequence[Mapping[str, str]]
     cleaning: Sequence[Mapping[str, str]]
     trials: Sequence[Mapping[str, str]] = ()
-    draws: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    draws: Draws = field(default_factory=dict)
 
 
 def read_curve(path: Path) -> dict[str, list[float]]:

@@ -193,9 +193,10 @@ def test_the_product_token_counts(agent: str, encoding: str) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 def test_a_name_ends_with_its_line(end: str) -> None:
     """fault 29: an empty name does not take the rule of the next line; other names are not ours."""
-    lines = ["User-agent:", "Disallow: /x", "User-agent: sentence 1.0", "Disallow: /", "User-agent: *", "Disallow: /y"]
-    robots = ruling(200, end.join(lines).encode())
-    assert [robots.allows(f"http://a.example/{path}") for path in "xyz"] == [True, False, True]
+    lines = ["User-agent:", "Disallow: /x", "User-agent: *", "Disallow: /y"]
+    for name in ("s", "Sentence", "s~snapchat-proxy", "sentence 1.0", "sentence-distillery-2", "*bot", "other"):
+        robots = ruling(200, end.join([*lines, f"User-agent: {name}", "Disallow: /"]).encode())
+        assert [robots.allows(f"http://a.example/{path}") for path in "xyz"] == [True, False, True], name
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["distill", "in.txt", "--vocabulary", "9", "--megabytes", "5"], "--megabytes 5 chooses the vocabulary itself"),
         (["distill", "in.txt", "--prompt", "a", "--prompt-name", "b"], "--prompt 'a' and --prompt-name 'b' are both"),
         (["distill", "in.txt", "--language", "english"], "--language 'english': String should match pattern"),
-        (["distill", "in.txt"], "sentences below 3 words are dropped, but --no-clean keeps them."),
+        (["distill", "in.txt"], "sentences below 4 words are dropped, but --no-clean keeps them."),
         (
             ["distill", "in.txt", "--start-from", "x"],
             "a directory that save_pretrained wrote, or `released`",
@@ -252,7 +252,7 @@ def test_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["crawl", "a.example", "--contact", "me", "--output", "x"],
-            "URL ['']: String should match pattern",
+            "crawl: URL 'a.example': String should match pattern",
         ),
     ],
 )

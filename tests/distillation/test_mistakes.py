@@ -76,6 +76,7 @@ def unknown_pooling() -> None:
 MISTAKES = {
     "column": Mistake(
         r"texts\.csv has no column 'text' \(it has body\); name the right one by text_column\.",
+        ways=dict.fromkeys(("command", "profile"), r"it has body\); name the right one by --text-column\."),
         content=b"body\nThe storm closed the port.\n",
     ),
     "separator": Mistake(
@@ -93,8 +94,9 @@ MISTAKES = {
     "empty file": Mistake(r"texts\.csv is empty; give a file whose first line names its columns", content=b""),
     "no rows": Mistake(r"texts\.csv has no text: it is empty or blank\. Give", content=b"text\n"),
     "language": Mistake(
-        r"0 of 60 sentences are left \(dropped: 60 language\).* Give more text; or set the language of your text "
-        r"\(--language, now 'en'\)",
+        r"0 of 60 sentences are left \(dropped: 60 language\).* Give more text; or set the language of your text, "
+        r"now language = 'en'\.",
+        ways={"command": r"or set the language of your text, now --language 'en'\."},
         content=csv(*(f"{GERMAN[number % 3]} seit {number} Tagen." for number in range(60))),
         cleaned=r"no sentence of 60 articles was kept \(dropped: {'language': 60}\); check whether `language`",
     ),

@@ -78,7 +78,7 @@ def values(draw: st.DrawFn, rows: int, low: float = 1.0, high: float = 5.0) -> F
     return found
 
 
-def labels(draw: st.DrawFn, rows: int, names: Sequence[str]) -> list[str]:
+def labels(draw: st.DrawFn, rows: int, names: list[str]) -> list[str]:
     """One class, one text of another, two classes, or a class for each text."""
     kinds = [names[:1] * rows, [*names[1:2], *(names[:1] * rows)][:rows], [names[row % 2] for row in range(rows)]]
     return list(draw(st.sampled_from([*kinds, [names[row % len(names)] for row in range(rows)]])))
@@ -249,7 +249,7 @@ def test_calibrations_and_thresholds(drawn: tuple[Floats, list[Floats]], data: s
     if len(test):
         decided = (ratings > 0.5).astype(np.int8)
         for rule in ("accuracy", "logistic"):
-            chosen = cross_validated(test, decided, Folds(10, 1, rule))  # type: ignore[arg-type]
+            chosen = cross_validated(test, decided, Folds(10, 1, rule))
             known |= {f"{rule} threshold": chosen.value, rule: chosen.accuracy, f"{rule} f1": f1(test, decided, 0.5)}
     interval = spearman_interval(data.draw(st.sampled_from([-1.0, 0.0, 0.999, 1.0])), len(ratings))
     write_json(tmp_path / "known.json", [known, shares, interval])
