@@ -52,15 +52,16 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
     """
     from huggingface_hub import HfApi, constants, snapshot_download
 
+    commit = revision or constants.DEFAULT_REVISION
     problem: Exception | None = None
     for offline in (False, True):
         try:
             if not offline:  # snapshot_download asks the same without a limit of time
-                HfApi(endpoint=constants.ENDPOINT).model_info(name, revision=revision, timeout=SECONDS, token=token)
+                HfApi(endpoint=constants.ENDPOINT).model_info(name, revision=commit, timeout=SECONDS, token=token)
             return Path(
                 snapshot_download(
                     name,
-                    revision=revision,
+                    revision=commit,
                     token=token,
                     allow_patterns=_WANTED,
                     etag_timeout=SECONDS,

@@ -215,7 +215,8 @@ def read_model(directory: Path) -> Parts:
     content = weights.read(home / WEIGHTS)
     names = _tensor_names(home / WEIGHTS)
     by_model2vec = not ours and TORCH_TABLE not in names
-    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1)
+    kinds = [kind for kind, _ in modules or []]
+    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1, "Normalize" in kinds)
     texts = source.texts()
     stored, step, levels = _read_table(home / WEIGHTS, names, texts, config.get("step"), content)
     if texts.rules is None and stored[UNKNOWN_ID].any():
@@ -274,6 +275,7 @@ class _Source:
     ours: bool
     by_model2vec: bool
     paper: bool  # a Dense module follows, so that means count, and not directions alone
+    normalized: bool  # the same if no Normalize module follows
 
     def texts(self) -> _Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
@@ -285,7 +287,8 @@ class _Source:
                 )
             return self._own_paper() if self.paper else self._own()
         cut = self.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
-        if self.paper or self.ours or cut is not None:
+        means = self.paper or not (self.by_model2vec or self.normalized)  # in which unknown tokens count
+        if means or self.ours or cut is not None:
             return self.texts_by_rules()
         try:
             return replace(self._own(), exactly=False)

@@ -364,7 +364,7 @@ class StaticEncoder(Interface):
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static or
         lexical that cuts its table to `truncate_dim` is saved with these dimensions alone. model2vec does not support a
         layer after the mean, and both others load a model without its lexical channel. A model of another library keeps
-        its tokens and prompts. README.md is written if `compress` made the model smaller or `card` was set.
+        its tokens and prompts. The model card is written if `compress` made the model.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -496,14 +496,10 @@ class StaticEncoder(Interface):
 
     @property
     def card(self) -> str | None:
-        """The model card: the content of README.md, or None. `save_pretrained` writes one that was set."""
+        """The model card: the content of README.md, or None."""
         if self._card is not None or self.derived.parts is None:
             return self._card
         return self.derived.parts.card
-
-    @card.setter
-    def card(self, text: str | None) -> None:
-        self._card = text
 
     @property
     def unknown_id(self) -> int | None:
@@ -637,9 +633,10 @@ class StaticEncoder(Interface):
             texts: One str, or any iterable of str: a list, a generator, an array, a column of a table.
             normalize_embeddings: Whether vectors have unit length, so that their products are cosines. If not, a vector
                 is the mean of its text's known tokens (after the layers of the model, if it has any), as model2vec
-                gives it with normalize=False; a lexical channel follows, `lexical_weight` times as long.
-                sentence-transformers counts punctuation and unknown tokens as well, so its means are shorter, in the
-                same direction. For kind paper unknown tokens count here, too.
+                gives it with normalize=False; a lexical channel follows, `lexical_weight` times as long. A model of
+                another library has its means there. For this library's own models sentence-transformers counts
+                punctuation and unknown tokens as well, so its means are shorter, in the same direction. For kind paper
+                unknown tokens count here, too.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's, before vectors are brought to
                 unit length; as sentence-transformers with normalize_embeddings=True. By default the encoder's own
                 `truncate_dim`.

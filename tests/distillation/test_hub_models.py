@@ -59,7 +59,7 @@ def test_what_no_hub_has(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 def test_a_directory_has_no_revision(static_student: Path) -> None:
     for name in (str(static_student), "released"):
-        with pytest.raises(InputError, match=r"revision is 'main', but '.*' is not the id of a model on a hub"):
+        with pytest.raises(InputError, match=r"revision 'main' is given, but '.*' is not the id of a model on a hub"):
             load(name, revision="main")
 
 
