@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.lexical import LexicalChannel
-from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError

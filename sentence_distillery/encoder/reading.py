@@ -28,6 +28,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.hub import download, is_hub_id
+from sentence_distillery.encoder.exchange.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
+from sentence_distillery.encoder.exchange.prompts import Prompts, read_settings
+from sentence_distillery.encoder.exchange.text_rules import (
+    MODEL2VEC_LENGTH,
+    TextRules,
+    model2vec_rules,
+    refuse_chance_and_gaps,
+    rules_of,
+)
 from sentence_distillery.encoder.files import (
     CARD,
     CONFIG,
@@ -39,6 +49,7 @@ from sentence_distillery.encoder.files import (
     NESTED,
     NO_LEVEL,
     ROWS,
+    SETTINGS,
     SHA256,
     STEMS,
     TABLE,
@@ -48,8 +59,6 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
-from sentence_distillery.encoder.hub import download, is_hub_id
-from sentence_distillery.encoder.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
     GREATEST_WEIGHT,
@@ -58,14 +67,6 @@ from sentence_distillery.encoder.lexical import (
     LexicalChannel,
     is_dimension,
     is_weight,
-)
-from sentence_distillery.encoder.prompts import Prompts, read_settings
-from sentence_distillery.encoder.text_rules import (
-    MODEL2VEC_LENGTH,
-    TextRules,
-    model2vec_rules,
-    refuse_chance_and_gaps,
-    rules_of,
 )
 from sentence_distillery.encoder.tokenizer import (
     CONTINUATION,
@@ -233,7 +234,7 @@ def read_model(directory: Path) -> Parts:
     weights.check()
     if ours:
         _check_shape(directory / CONFIG, config, denses, stored, linear, lexical)
-    settings = read_settings(directory, applied=not by_model2vec)
+    settings = read_settings(directory / SETTINGS, applied=not by_model2vec)
     return Parts(
         texts.tokenizer,
         stored,

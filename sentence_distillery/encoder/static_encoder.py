@@ -32,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.prompts import Prompts
+from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
 from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
 from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
@@ -43,7 +45,6 @@ from sentence_distillery.encoder.precision import (
     quantize_embeddings,
 )
 from sentence_distillery.encoder.progress import Progress
-from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.reading import (
     RELEASED,
     Parts,
@@ -58,7 +59,6 @@ from sentence_distillery.encoder.reading import (
 )
 from sentence_distillery.encoder.tensors import as_tensors
 from sentence_distillery.encoder.terms import Terms
-from sentence_distillery.encoder.text_rules import TextRules, median_length
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation, is_term
 from sentence_distillery.encoder.writing import save_model
@@ -413,17 +413,22 @@ class StaticEncoder(Interface):
             Traceback (most recent call last):
             sentence_distillery.io.errors.InputError: 'not a name' is not uploaded: ...
         """
-        from sentence_distillery.encoder.hub import upload  # few models are uploaded
+        from tempfile import TemporaryDirectory  # few models are uploaded
 
-        return upload(
-            self,
-            repo_id,
-            private=private,
-            token=token,
-            revision=revision,
-            commit_message=commit_message,
-            create_pr=create_pr,
-        )
+        from sentence_distillery.encoder.exchange.hub import upload
+
+        with TemporaryDirectory() as temporary:
+            directory = Path(temporary) / "model"
+            save_model(self, directory, self.card)
+            return upload(
+                directory,
+                repo_id,
+                private=private,
+                token=token,
+                revision=revision,
+                commit_message=commit_message,
+                create_pr=create_pr,
+            )
 
     def save_onnx(self, directory: Path | str) -> None:
         """Write the model as ONNX, for onnxruntime and for transformers.js, with the vectors of `encode`.

@@ -46,8 +46,8 @@ TEXTS = ["Storm: port!", "the storm closed", "", "cafe x ½", "unknowns 2024 港
 MODULES = [
     "sentence_distillery",
     *(
-        f"sentence_distillery.encoder.{path.stem}"
-        for path in Path(sentence_distillery.__path__[0], "encoder").glob("*.py")
+        f"sentence_distillery.{'.'.join(path.relative_to(sentence_distillery.__path__[0]).with_suffix('').parts)}"
+        for path in Path(sentence_distillery.__path__[0], "encoder").rglob("*.py")
     ),
     "sentence_distillery.encoder.static_encoder",
     "sentence_distillery.encoder.tokenizer",
