@@ -54,7 +54,7 @@ HELPERS = {
     "compressed", "constant", "cosine_blocks", "cosines", "distillation_loss", "draws", "halving",
     "kind_of_reference", "linear", "nearest", "own_task", "precisions_of_draws", "predictions", "read_task",
     "refuse_layers", "reordered", "searched", "similarity_pairwise", "texts_to_embed", "token_counts",
-    "why_not_predicted", "why_unavailable",
+    "why_not_predicted", "why_unavailable", "without_cut_dimensions",
 }  # fmt: skip
 LEFT_OUT = {"property", "cached_property", "Shared", "overload", "abstractmethod"}  # attributes, and interfaces
 

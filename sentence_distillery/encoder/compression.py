@@ -21,6 +21,7 @@ gone are cut into them.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal
@@ -29,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.prompts import Prompts
 from sentence_distillery.encoder.files import LEVELS
 from sentence_distillery.encoder.lexical import LexicalChannel
-from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN_ID
 from sentence_distillery.io.artifacts import InputError
@@ -231,7 +232,7 @@ def _changed(
     lexical: LexicalChannel | None,
 ) -> StaticEncoder:
     """Return a student with another table, and the origin, the prompts and the card of `encoder`."""
-    smaller = StaticEncoder(
+    return StaticEncoder(
         tokenizer,
         stored,
         step=step,
@@ -240,21 +241,19 @@ def _changed(
         lexical_weight=encoder.lexical_weight if lexical else 0.0,
         rules=encoder.rules,
         prompts=Prompts(encoder.prompts, encoder.default_prompt_name),
+        card=None if encoder.card is None else _noted(encoder.card, stored),
     )
-    smaller.card = None if encoder.card is None else _noted(encoder.card, smaller)
-    return smaller
 
 
-def _noted(card: str, smaller: StaticEncoder) -> str:
-    """Say in a model card, after its metadata, what is smaller; an earlier note goes."""
-    tokens, dimension = smaller.stored.shape
-    precision = smaller.stored.dtype.name
-    note = f"{_NOTE} {dimension} dimensions, {tokens:,} tokens, {precision}; what follows describes it before."
-    lines = [line for line in card.split("\n") if not line.startswith(_NOTE)]
-    ends = [place for place, line in enumerate(lines) if line.rstrip() == "---"][:2]
-    place = ends[1] + 1 if lines[:1] and lines[0].rstrip() == "---" and len(ends) == 2 else 0
-    before, after = lines[:place], lines[place:]
-    return "\n".join([*before, *([""] if before else []), note, *([] if after[:1] == [""] else [""]), *after])
+def _noted(card: str, stored: NDArray[Any]) -> str:
+    """Add a line on the new size to a model card, after its metadata, in place of an earlier one."""
+    tokens, dimension = stored.shape
+    note = f"{_NOTE} {dimension} dimensions, {tokens:,} tokens, {stored.dtype.name}; the rest describes it before."
+    rest = re.sub(rf"^{re.escape(_NOTE)}.*\n+", "", card, flags=re.M)
+    metadata = re.match(r"---\r?\n.*?\n---\r?\n", rest, re.S)
+    place = metadata.end() if metadata else 0
+    before = f"{rest[:place]}\n" if place else ""
+    return before + f"{note}\n\n" + rest[place:].lstrip("\r\n")
 
 
 def refuse_layers(encoder: StaticEncoder) -> None:

@@ -17,8 +17,8 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sentence_distillery.encoder.exchange.prompts import DOCUMENT, QUERY
 from sentence_distillery.encoder.precision import Precision
-from sentence_distillery.encoder.prompts import DOCUMENT, QUERY
 from sentence_distillery.encoder.similarity import similarity, similarity_pairwise
 from sentence_distillery.io.ragged import Floats
 

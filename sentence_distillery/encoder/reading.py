@@ -28,6 +28,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.hub import download, is_hub_id
+from sentence_distillery.encoder.exchange.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
+from sentence_distillery.encoder.exchange.prompts import Prompts, read_settings
+from sentence_distillery.encoder.exchange.text_rules import (
+    MODEL2VEC_LENGTH,
+    TextRules,
+    model2vec_rules,
+    refuse_chance_and_gaps,
+    rules_of,
+)
 from sentence_distillery.encoder.files import (
     CARD,
     CONFIG,
@@ -39,6 +49,7 @@ from sentence_distillery.encoder.files import (
     NESTED,
     NO_LEVEL,
     ROWS,
+    SETTINGS,
     SHA256,
     STEMS,
     TABLE,
@@ -48,8 +59,6 @@ from sentence_distillery.encoder.files import (
     WEIGHTS,
     as_levels,
 )
-from sentence_distillery.encoder.hub import download, is_hub_id
-from sentence_distillery.encoder.json_files import LARGEST_JSON, REMEDY, check_file, read_json, read_object
 from sentence_distillery.encoder.lexical import (
     GREATEST_DIMENSION,
     GREATEST_WEIGHT,
@@ -58,14 +67,6 @@ from sentence_distillery.encoder.lexical import (
     LexicalChannel,
     is_dimension,
     is_weight,
-)
-from sentence_distillery.encoder.prompts import Prompts, read_settings
-from sentence_distillery.encoder.text_rules import (
-    MODEL2VEC_LENGTH,
-    TextRules,
-    model2vec_rules,
-    refuse_chance_and_gaps,
-    rules_of,
 )
 from sentence_distillery.encoder.tokenizer import (
     CONTINUATION,
@@ -220,7 +221,8 @@ def read_model(directory: Path) -> Parts:
     content = weights.read(home / WEIGHTS)
     names = _tensor_names(home / WEIGHTS)
     by_model2vec = not ours and TORCH_TABLE not in names
-    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1)
+    kinds = [kind for kind, _ in modules or []]
+    source = _Source(directory, home / TOKENIZER, config, ours, by_model2vec, len(denses) == 1, "Normalize" in kinds)
     texts = source.texts()
     stored, step, levels = _read_table(home / WEIGHTS, names, texts, config.get("step"), content)
     if texts.rules is None and stored[UNKNOWN_ID].any():
@@ -237,7 +239,7 @@ def read_model(directory: Path) -> Parts:
     weights.check()
     if ours:
         _check_shape(directory / CONFIG, config, denses, stored, linear, lexical)
-    settings = read_settings(directory, applied=not by_model2vec)
+    settings = read_settings(directory / SETTINGS, applied=not by_model2vec)
     return Parts(
         texts.tokenizer,
         stored,
@@ -279,6 +281,7 @@ class _Source:
     ours: bool
     by_model2vec: bool
     paper: bool  # a Dense module follows, so that means count, and not directions alone
+    normalized: bool  # the same if no Normalize module follows
 
     def texts(self) -> _Texts:
         """Choose the fastest way that gives the tokens of the library that saved the model."""
@@ -290,7 +293,8 @@ class _Source:
                 )
             return self._own_paper() if self.paper else self._own()
         cut = self.config.get("max_length", MODEL2VEC_LENGTH) if self.by_model2vec else None
-        if self.paper or self.ours or cut is not None:
+        means = self.paper or not (self.by_model2vec or self.normalized)  # in which unknown tokens count
+        if means or self.ours or cut is not None:
             return self.texts_by_rules()
         try:
             return replace(self._own(), exactly=False)

@@ -32,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from sentence_distillery.encoder.exchange.prompts import Prompts
+from sentence_distillery.encoder.exchange.text_rules import TextRules, median_length
 from sentence_distillery.encoder.files import LEVELS, as_levels, bytes_of
 from sentence_distillery.encoder.interface import Interface, OnUnknown, checked_dimension
 from sentence_distillery.encoder.lexical import LexicalChannel, checked_weight, resized
@@ -43,7 +45,6 @@ from sentence_distillery.encoder.precision import (
     quantize_embeddings,
 )
 from sentence_distillery.encoder.progress import Progress
-from sentence_distillery.encoder.prompts import Prompts
 from sentence_distillery.encoder.reading import (
     RELEASED,
     Parts,
@@ -58,7 +59,6 @@ from sentence_distillery.encoder.reading import (
 )
 from sentence_distillery.encoder.tensors import as_tensors
 from sentence_distillery.encoder.terms import Terms
-from sentence_distillery.encoder.text_rules import TextRules, median_length
 from sentence_distillery.encoder.texts import as_texts, batches, shown
 from sentence_distillery.encoder.tokenizer import CONTINUATION, UNKNOWN_ID, is_punctuation, is_term
 from sentence_distillery.encoder.writing import save_model
@@ -364,7 +364,7 @@ class StaticEncoder(Interface):
         The directory is written whole or not at all, and replaces a model that was there. A model of kind static or
         lexical that cuts its table to `truncate_dim` is saved with these dimensions alone. model2vec does not support a
         layer after the mean, and both others load a model without its lexical channel. A model of another library keeps
-        its tokens and prompts. README.md is written if `compress` made the model smaller or `card` was set.
+        its tokens and prompts. The model card is written if `compress` made the model.
 
         Args:
             directory: A new or empty directory, or one of a model.
@@ -413,17 +413,22 @@ class StaticEncoder(Interface):
             Traceback (most recent call last):
             sentence_distillery.io.errors.InputError: 'not a name' is not uploaded: ...
         """
-        from sentence_distillery.encoder.hub import upload  # few models are uploaded
+        from tempfile import TemporaryDirectory  # few models are uploaded
 
-        return upload(
-            self,
-            repo_id,
-            private=private,
-            token=token,
-            revision=revision,
-            commit_message=commit_message,
-            create_pr=create_pr,
-        )
+        from sentence_distillery.encoder.exchange.hub import upload
+
+        with TemporaryDirectory() as temporary:
+            directory = Path(temporary) / "model"
+            save_model(self, directory, self.card)
+            return upload(
+                directory,
+                repo_id,
+                private=private,
+                token=token,
+                revision=revision,
+                commit_message=commit_message,
+                create_pr=create_pr,
+            )
 
     def save_onnx(self, directory: Path | str) -> None:
         """Write the model as ONNX, for onnxruntime and for transformers.js, with the vectors of `encode`.
@@ -496,14 +501,10 @@ class StaticEncoder(Interface):
 
     @property
     def card(self) -> str | None:
-        """The model card: the content of README.md, or None. `save_pretrained` writes one that was set."""
+        """The model card: the content of README.md, or None."""
         if self._card is not None or self.derived.parts is None:
             return self._card
         return self.derived.parts.card
-
-    @card.setter
-    def card(self, text: str | None) -> None:
-        self._card = text
 
     @property
     def unknown_id(self) -> int | None:
@@ -637,9 +638,10 @@ class StaticEncoder(Interface):
             texts: One str, or any iterable of str: a list, a generator, an array, a column of a table.
             normalize_embeddings: Whether vectors have unit length, so that their products are cosines. If not, a vector
                 is the mean of its text's known tokens (after the layers of the model, if it has any), as model2vec
-                gives it with normalize=False; a lexical channel follows, `lexical_weight` times as long.
-                sentence-transformers counts punctuation and unknown tokens as well, so its means are shorter, in the
-                same direction. For kind paper unknown tokens count here, too.
+                gives it with normalize=False; a lexical channel follows, `lexical_weight` times as long. A model of
+                another library has its means there. For this library's own models sentence-transformers counts
+                punctuation and unknown tokens as well, so its means are shorter, in the same direction. For kind paper
+                unknown tokens count here, too.
             truncate_dim: The dimensions to keep, the first ones, from 1 to the model's, before vectors are brought to
                 unit length; as sentence-transformers with normalize_embeddings=True. By default the encoder's own
                 `truncate_dim`.

@@ -79,7 +79,7 @@ class Connection(H11Protocol):
         self._watch()
 
     def pause_writing(self) -> None:
-        """Bound the time in which the client reads what is written."""
+        """Bound the time in which the client reads its answer."""
         super().pause_writing()
         self._answer.start(ANSWER_SECONDS, self.transport.abort)
 
@@ -96,7 +96,7 @@ class Connection(H11Protocol):
             self.header.start(HEADER_SECONDS, self.timeout_keep_alive_handler)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP."""
+        """Refuse bytes that are not HTTP."""
         answer = refused(400, msg)
         headers = [*answer.raw_headers, (b"connection", b"close")]
         start = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")

@@ -218,7 +218,7 @@ def test_the_model_card_stays(tmp_path: Path) -> None:
     twice.save_pretrained(tmp_path / "small")
     before, after = (load(path).card or "" for path in (model_directory("released"), tmp_path / "small"))
     size = "64 dimensions, 30,000 tokens, float16"
-    note = f"> Made smaller by sentence-distillery: {size}; what follows describes it before."
+    note = f"> Made smaller by sentence-distillery: {size}; the rest describes it before."
     assert after.count("Made smaller by") == 1 and f"---\n\n{note}\n\n# " in after
     assert after.replace(f"{note}\n\n", "") == before
     made_from = load(tmp_path / "small").made_from

@@ -408,7 +408,7 @@ def test_tokens_of_ones_own(tiny: Path, tmp_path: Path) -> None:
     tokens = encoder.tokenizer.get_vocab()
     for token in ("zebras", "harbour", "c++", "👍"):
         assert encoder.stored[tokens[token]].any()
-        assert encoder.token_ids([token]).ids.tolist() == [tokens[token]]
+        assert encoder.known(encoder.token_ids([token])).ids.tolist() == [tokens[token]]
     assert "c++" not in distill(TEXTS, tiny, **SMALL).tokenizer.get_vocab()
     listed = texts_to_embed(TEXTS, vocabulary=own)
     assert {"zebras", "harbour", "c++", "👍"} <= set(listed)

@@ -1,5 +1,7 @@
 """Models of a hub: loaded at a revision, from the cache if the hub is away, and uploaded."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,8 @@ from sentence_distillery import InputError, compress, load
 from sentence_distillery.cli import main
 from sentence_distillery.encoder.files import CARD
 from tests.encoders.hub import Hub, serving
+
+from .conftest import subprocess_environment
 
 TEXTS = ["The storm closed the port.", "unknowns"]
 NAME, COMMIT = "me/small-encoder", "1" * 40
@@ -57,9 +61,18 @@ def test_what_no_hub_has(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         main(["similarity", "a", "b", "--model", NAME, "--model-revision", "v1"])
 
 
+def test_offline(tmp_path: Path) -> None:
+    """Without a request, and in one line that names the cache."""
+    command = [sys.executable, "-m", "sentence_distillery.cli", "similarity", "a", "b", "--model", NAME]
+    settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=subprocess_environment() | settings)
+    assert done.returncode == 1
+    assert f"nor is it in the cache {tmp_path / 'hub'}." in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_a_directory_has_no_revision(static_student: Path) -> None:
     for name in (str(static_student), "released"):
-        with pytest.raises(InputError, match=r"revision is 'main', but '.*' is not the id of a model on a hub"):
+        with pytest.raises(InputError, match=r"revision 'main' is given, but '.*' is not the id of a model on a hub"):
             load(name, revision="main")
 
 

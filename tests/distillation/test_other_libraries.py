@@ -232,9 +232,9 @@ def test_a_model_of_model2vec(name: str, tmp_path: Path) -> None:
     for length in (1, 7):
         cut = unit(theirs.encode(TEXTS, normalize=False, max_length=length))
         np.testing.assert_allclose(ours.encode(TEXTS, max_length=length), cut, atol=1e-6)
-    for length in (None, 3):
-        rows = theirs.encode_as_sequence(TEXTS, max_length=length)
-        for own, other in zip(ours.encode_as_sequence(TEXTS, max_length=length), rows, strict=True):
+    for most in (None, 3):
+        rows = theirs.encode_as_sequence(TEXTS, max_length=most)
+        for own, other in zip(ours.encode_as_sequence(TEXTS, max_length=most), rows, strict=True):
             np.testing.assert_allclose(own, other, atol=1e-6 * scale)
     _goes_on(ours, tmp_path)
     again = type(theirs).from_pretrained(tmp_path / "again").encode(TEXTS, normalize=True)

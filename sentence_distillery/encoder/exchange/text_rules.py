@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from tokenizers import Tokenizer
 
-from sentence_distillery.encoder.json_files import REMEDY
+from sentence_distillery.encoder.exchange.json_files import REMEDY
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.ragged import TokenIds
 

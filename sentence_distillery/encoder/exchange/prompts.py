@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sentence_distillery.encoder.files import SETTINGS
-from sentence_distillery.encoder.json_files import read_object
+from sentence_distillery.encoder.exchange.json_files import read_object
 from sentence_distillery.io.artifacts import InputError
 
 QUERY: Final = "query"
@@ -68,11 +67,11 @@ class Settings:
     truncate_dim: int | None = None
 
 
-def read_settings(directory: Path, applied: bool) -> Settings:
+def read_settings(path: Path, applied: bool) -> Settings:
     """Read config_sentence_transformers.json, if there is one.
 
     Args:
-        directory: The model's directory.
+        path: The file.
         applied: Whether the library that saved the model applies this file; model2vec does not.
 
     Returns:
@@ -83,10 +82,9 @@ def read_settings(directory: Path, applied: bool) -> Settings:
             library that saved the model.
 
     Example:
-        >>> read_settings(Path("no-such-directory"), applied=True).prompts.named
+        >>> read_settings(Path("no-such-file"), applied=True).prompts.named
         {'query': '', 'document': ''}
     """
-    path = directory / SETTINGS
     if not path.exists():
         return Settings()
     content = read_object(path)

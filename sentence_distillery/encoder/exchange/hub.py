@@ -6,19 +6,13 @@ package comes with `tokenizers`.
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sentence_distillery.encoder.files import CARD, TOKENIZER, WEIGHTS
-from sentence_distillery.encoder.writing import save_model
 from sentence_distillery.io.artifacts import InputError
-
-if TYPE_CHECKING:
-    from sentence_distillery.encoder.static_encoder import StaticEncoder
 
 SECONDS: Final = 10.0  # in which a hub has to answer
 _ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
-_WANTED: Final = ["*.json", CARD, WEIGHTS, f"*/{WEIGHTS}", f"*/{TOKENIZER}"]
+_WANTED: Final = ["*.json", "README.md", "model.safetensors", "*/model.safetensors"]
 
 
 def is_hub_id(name: str) -> bool:
@@ -52,15 +46,16 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
     """
     from huggingface_hub import HfApi, constants, snapshot_download
 
+    commit = revision or constants.DEFAULT_REVISION
     problem: Exception | None = None
     for offline in (False, True):
         try:
             if not offline:  # snapshot_download asks the same without a limit of time
-                HfApi(endpoint=constants.ENDPOINT).model_info(name, revision=revision, timeout=SECONDS, token=token)
+                HfApi(endpoint=constants.ENDPOINT).model_info(name, revision=commit, timeout=SECONDS, token=token)
             return Path(
                 snapshot_download(
                     name,
-                    revision=revision,
+                    revision=commit,
                     token=token,
                     allow_patterns=_WANTED,
                     etag_timeout=SECONDS,
@@ -78,7 +73,7 @@ def download(name: str, revision: str | None, token: str | bool | None) -> Path:
 
 
 def upload(
-    encoder: "StaticEncoder",
+    directory: Path,
     name: str,
     *,
     private: bool | None,
@@ -87,10 +82,10 @@ def upload(
     commit_message: str | None,
     create_pr: bool,
 ) -> str:
-    """Upload an encoder, with its card, as one commit.
+    """Upload the directory of a model as one commit.
 
     Args:
-        encoder: The encoder.
+        directory: The directory.
         name: The id of the model, which is created if there is none.
         private: Whether a new model is private; None leaves it to the hub.
         token: A token of the hub, None for the one that is kept.
@@ -113,23 +108,20 @@ def upload(
     from huggingface_hub import HfApi, constants
 
     api = HfApi(endpoint=constants.ENDPOINT, token=token)
-    with TemporaryDirectory() as temporary:
-        directory = Path(temporary) / "model"
-        save_model(encoder, directory, encoder.card)
-        try:
-            api.create_repo(name, private=private, exist_ok=True)
-            commit = api.upload_folder(
-                repo_id=name,
-                folder_path=directory,
-                revision=revision,
-                commit_message=commit_message or "Upload a model of sentence-distillery",
-                create_pr=create_pr,
-            )
-        except Exception as error:  # as above
-            raise InputError(
-                f"'{name}' is not uploaded: {constants.ENDPOINT} says {_reason(error)}. Check the name, and that you "
-                "may write there: `hf auth login`, or give a token."
-            ) from error
+    try:
+        api.create_repo(name, private=private, exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=name,
+            folder_path=directory,
+            revision=revision,
+            commit_message=commit_message or "Upload a model of sentence-distillery",
+            create_pr=create_pr,
+        )
+    except Exception as error:  # as above
+        raise InputError(
+            f"'{name}' is not uploaded: {constants.ENDPOINT} says {_reason(error)}. Check the name, and that you may "
+            "write there: `hf auth login`, or give a token."
+        ) from error
     return str(commit.commit_url)
 
 
