@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from sentence_distillery import load
+from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
@@ -86,19 +87,19 @@ def test_with_soft_labels(working_directory: Path) -> None:
 @pytest.mark.parametrize("limit", [1, 4, 5])
 def test_more_texts_than_the_limit(working_directory: Path, text_file: Path, limit: int) -> None:
     for place in (working_directory, text_file):
-        found = read_collection(load(), [place], "text", limit)
+        found = read_collection(load(), [place], Reading(), limit)
         assert (list(found.texts), found.left_out) == (TEXTS[:limit], len(TEXTS) - limit)
     assert found.vectors.shape == (limit, 256)
 
 
 def test_what_cannot_be_explored(working_directory: Path, text_file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere does not exist"):
-        read_collection(load(), [tmp_path / "nowhere"], "text", 5)
+        read_collection(load(), [tmp_path / "nowhere"], Reading(), 5)
     with pytest.raises(InputError, match="The limit is 0"):
-        read_collection(load(), [text_file], "text", 0)
+        read_collection(load(), [text_file], Reading(), 0)
     (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(InputError, match="There is no text to explore"):
-        read_collection(load(), [tmp_path / "blank.txt"], "text", 5)
+        read_collection(load(), [tmp_path / "blank.txt"], Reading(), 5)
 
 
 def test_soft_labels_of_other_sentences(working_directory: Path, tmp_path: Path) -> None:
