@@ -188,8 +188,8 @@ def compress(options: argparse.Namespace) -> None:
         from sentence_distillery.distillation.corpus_files import read_articles
 
         reading = _reading(options)
-        given = _texts([options.texts], reading)
-        texts = [text for _, text in read_articles(given, reading, by_line=True)]
+        articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
+        texts = [text for _, text in articles]
     precision = compression.Precision(options.precision or "levels")
     if options.megabytes is not None:
         smaller = _of_size(encoder, options, texts)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -36,7 +35,7 @@ HEADER = ["id", "text"]
 ROWS = [list(row) for row in zip(IDS, TEXTS, strict=True)]
 
 Bytes = dict[str, Callable[[str], bytes]]
-ODD_TEXTS = {  # how a table is written as text -> what it becomes
+ODD_TEXTS: Bytes = {  # how a table is written as text -> what it becomes
     "plain": str.encode,
     "byte order mark": lambda text: text.encode("utf-8-sig"),
     "UTF-16": lambda text: text.encode("utf-16"),
@@ -139,7 +138,8 @@ def compressed(path: Path, *options: str) -> list[str]:
     given.write_text("\n".join(TEXTS), encoding="utf-8")
     for texts, output, extra in ((path, "a", options), (given, "b", ())):
         cli.main(["compress", str(path.with_name(output)), *common, "--texts", str(texts), *extra])
-    same = np.array_equal(*(load(path.with_name(name)).encode(TEXTS) for name in "ab"))
+    one, other = (load(path.with_name(name)).encode(TEXTS) for name in "ab")
+    same = np.array_equal(one, other)
     return TEXTS if same else []
 
 
@@ -321,6 +321,8 @@ def test_what_looks_like_a_table() -> None:
     ):
         assert looks_like(text, "text") is None, text
     assert looks_like("id,text\n1,Well, no\n", "text") == "CSV"  # a header with the column
+    assert looks_like("# codes\n#\nAD\tAndorra\nAE\tEmirates\tnote\n", "text") == "TSV"
+    assert looks_like("def f():\n\treturn 1\n\n\tx = 2\n", "text") is None
 
 
 def test_names_of_columns() -> None:
@@ -387,17 +389,22 @@ def test_columns_of_json(tmp_path: Path) -> None:
 def test_pairs_of_every_format(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`evaluate` reads pairs as the others read texts, and gives the same figures for the same pairs."""
     rows = [["The storm.", "A gale.", 4.5], ["Shares fell.", "The storm.", 0.0], ["A dog runs.", "A dog ran.", 4.75]]
-    table = pd.DataFrame(rows, columns=["sentence1", "sentence2", "score"])
+    names = ["sentence1", "sentence2", "score"]
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     path, plain = tmp_path / f"pairs{suffix}", tmp_path / "pairs.csv"
-    table.to_csv(plain, index=False, encoding="utf-8-sig")
+    plain.write_text(delimited(",", header=names, rows=rows), "utf-8-sig")
     cli.main(["evaluate", str(plain)])
     expected = capsys.readouterr().out
-    if suffix.startswith((".csv", ".tsv")):
-        table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
-    elif suffix.startswith(".json"):
-        table.to_json(path, orient="records", lines=suffix == ".jsonl")
-    else:
-        (table.to_parquet if suffix == ".parquet" else table.to_feather)(path)
+    match suffix:
+        case ".json" | ".jsonl":
+            lines = [json.dumps(row) for row in table.to_pylist()]
+            path.write_text("\n".join(lines) if suffix == ".jsonl" else f"[{','.join(lines)}]", "utf-8")
+        case ".csv.gz":
+            path.write_bytes(gzip.compress(plain.read_bytes()))
+        case ".parquet" | ".feather":
+            (pq.write_table if suffix == ".parquet" else feather.write_feather)(table, path)
+        case _:
+            path.write_text(delimited("\t" if suffix == ".tsv" else ",", header=names, rows=rows), "utf-8")
     cli.main(["evaluate", str(path)])
     assert capsys.readouterr().out.replace("pairs.csv", "pairs") == expected
     assert "n = 3" in expected

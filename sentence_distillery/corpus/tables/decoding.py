@@ -153,12 +153,8 @@ def encoding_of(head: bytes) -> str | None:
 def _wide_without_mark(head: bytes) -> str | None:
     """Tell an encoding by its zeros: every second byte in UTF-16 of Latin letters, three of four in UTF-32."""
     zeros = [head[place::4].count(0) / max(len(head) // 4, 1) for place in range(4)]
-    most, few = (lambda share: share > 0.5), (lambda share: share < 0.1)
-    shapes = {"UTF-32LE": "1000", "UTF-32BE": "0001", "UTF-16LE": "1010", "UTF-16BE": "0101"}
-    for name, shape in shapes.items():
-        if all(few(share) if letter == "1" else most(share) for letter, share in zip(shape, zeros, strict=True)):
-            return name
-    return None
+    seen = "".join("0" if share > 0.5 else "x" if share < 0.1 else "?" for share in zeros)
+    return {"x000": "UTF-32LE", "000x": "UTF-32BE", "x0x0": "UTF-16LE", "0x0x": "UTF-16BE"}.get(seen)
 
 
 def _utf8_lines(stream: BinaryIO, name: object) -> Iterator[str]:
@@ -167,7 +163,7 @@ def _utf8_lines(stream: BinaryIO, name: object) -> Iterator[str]:
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(not_utf8(f"{name}, line {number}", error)) from error
+            raise InputError(not_utf8(f"{name}, line {number}, byte {error.start}")) from error
 
 
 def _other_lines(stream: BinaryIO, name: object, encoding: str, end: str) -> Iterator[str]:
@@ -187,6 +183,6 @@ def _check_length(name: object, number: int, line: Sized) -> None:
         raise InputError(f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes or characters. {_RESTORE}")
 
 
-def not_utf8(place: str, error: UnicodeDecodeError) -> str:
-    """Return the message for bytes that are not UTF-8."""
-    return f"{place}, byte {error.start} is not UTF-8. Convert the file, as with `iconv -f WINDOWS-1252 -t UTF-8`."
+def not_utf8(place: str) -> str:
+    """Return the message for a byte that is not UTF-8."""
+    return f"{place} is not UTF-8. Convert the file, as with `iconv -f WINDOWS-1252 -t UTF-8`."

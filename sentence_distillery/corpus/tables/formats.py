@@ -32,6 +32,7 @@ from sentence_distillery.io.unicode import whole_surrogates
 Row = dict[str, Any]
 BATCH_ROWS = 500
 SHOWN = 60  # characters of a refused value
+NAMES = 300  # characters of the columns that are listed
 LARGEST_ARTICLE = 1_000_000_000  # bytes
 CONLLU_TEXT = "# text = "
 SUFFIXES = {
@@ -128,7 +129,7 @@ def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) 
     try:
         yield str(path), {"text": content.decode(encoding_of(content[:4]) or "utf-8")}
     except UnicodeDecodeError as error:
-        raise InputError(not_utf8(f"{path}:", error)) from error
+        raise InputError(not_utf8(f"{path}: byte {error.start}")) from error
 
 
 def _read_markdown(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
@@ -303,9 +304,14 @@ def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
     missing = sorted(names - set(present))
     if missing:
         raise InputError(
-            f"{path} has no column '{missing[0]}' (it has {', '.join(sorted(present)) or 'none'}); "
-            "name the right one by --text-column (in Python text_column, in params.yaml `columns`)."
+            f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by --text-column (in "
+            "Python text_column, in params.yaml `columns`). The first line of .csv and .tsv has to name the columns."
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(sorted(names)) or "none"
+    return text if len(text) <= NAMES else f"{text[:NAMES]}..."
 
 
 def check_twice(path: Path, names: set[str], present: Sequence[str]) -> None:

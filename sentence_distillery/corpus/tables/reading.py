@@ -171,10 +171,11 @@ def looks_like(head: str, column: str) -> str | None:
     """
     if re.match(r'\s*\[?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', head):
         return "JSON"
-    lines = [line for line in re.split("\r\n|\n|\r", head)[:-1] if line.strip()][:20]  # the last one may be cut off
+    lines = [line for line in re.split("\r\n|\n|\r", head)[:-1] if line.strip()]  # the last one may be cut off
+    lines = [line for line in lines if not line.startswith("#")][:20]
     if len(lines) < 2:
         return None
-    if len(tabs := {line.count("\t") for line in lines}) == 1 and tabs != {0}:
+    if all("\t" in line.strip() for line in lines):
         return "TSV"
     return next(
         (kind for mark, kind in ((",", "CSV"), (";", "CSV with semicolons")) if _is_table(lines, mark, column)), None
