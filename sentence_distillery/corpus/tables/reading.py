@@ -149,8 +149,8 @@ def _format_to_read(path: Path, reading: Reading) -> str:
     refuse_binary(path, head)
     if (kind := looks_like(decoded_head(head), reading.column)) is not None:
         raise InputError(
-            f"{path} looks like {kind}, but has no suffix of one ({', '.join(SUFFIXES)}). Say how to read it: "
-            f"--read-as {kind.split()[0].lower()}, or --read-as lines if each line is a text (in Python read_as)."
+            f"{path} looks like {kind}, but its name does not say so. Say how to read it: --read-as "
+            f"{kind.split()[0].lower()}, or --read-as lines if each line is a text (in Python read_as)."
         )
     return "text"
 

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
@@ -31,6 +31,8 @@ from sentence_distillery.corpus.tables.formats import (
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
 from sentence_distillery.io.errors import InputError
 from sentence_distillery.io.unicode import whole_surrogates
+
+BATCH_CHARACTERS = 2**25
 
 
 @dataclass(frozen=True)
@@ -136,15 +138,37 @@ def _type(kinds: set[str]) -> pa.DataType:
 
 
 def _record_batches(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Put rows into batches; in a column of texts other values are written as JSON."""
-    waiting = iter(rows)
-    for first in waiting:
-        group = [first, *islice(waiting, BATCH_ROWS - 1)]
-        arrays = [pa.array([_cell(row.get(field.name), field.type) for row in group], field.type) for field in schema]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    """Put rows into batches of BATCH_ROWS, fewer if they have BATCH_CHARACTERS."""
+    for group in _groups(rows):
+        columns = [_column([row.get(field.name) for row in group], field.type) for field in schema]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _cell(value: Any, type: pa.DataType) -> Any:
-    if value is None or not pa.types.is_string(type):
-        return value
-    return whole_surrogates(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    size = 0
+    for row in rows:
+        group.append(row)
+        size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if len(group) == BATCH_ROWS or size >= BATCH_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _column(values: list[Any], type: pa.DataType) -> pa.Array:
+    """Make a column; in one of texts other values are written as JSON."""
+    if not pa.types.is_string(type):
+        return pa.array(values, type)
+    texts = [None if value is None else whole_surrogates(_text(value)) for value in values]
+    if None in texts:
+        return pa.array(texts, type)
+    content = [text.encode() for text in texts if text is not None]
+    bounds = np.cumsum([0, *map(len, content)], dtype=np.int32)
+    # Not pa.array, which imports pandas: that takes longer than to encode some thousand texts.
+    return pa.StringArray.from_buffers(len(content), pa.py_buffer(bounds), pa.py_buffer(b"".join(content)))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
