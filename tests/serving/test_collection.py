@@ -12,7 +12,7 @@ from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.serving.collection import SOFT_LABELS, Collection
+from sentence_distillery.serving.collection import SOFT_LABELS, Collection, Where
 from sentence_distillery.serving.server import read_collection
 from sentence_distillery.serving.words import Word, read_words
 
@@ -36,6 +36,29 @@ def test_neighbours_by_hand() -> None:
     assert [n.index for n in found.alike(2, 2)] == [3, 1]
     assert found.search("?!", 3) == []
     assert found.alike_for_teacher(0, 3) is None
+
+
+def test_a_filter_and_groups_by_hand() -> None:
+    """A column with few values takes one of them, one with many a part of a value; the same text is folded."""
+    rows = [
+        (text, {"n": number, "kind": kind})
+        for number, (text, kind) in enumerate([("north", "a"), ("East", "b"), ("NORTH", "a")])
+    ]
+    found = Collection.of_rows(compass(), rows)
+    assert found.columns == {"n": ["0", "1", "2"], "kind": ["a", "b", "a"]}
+    assert found.choices == {"n": ["0", "1", "2"], "kind": ["a", "b"]}
+    assert [n.index for n in found.search("east", 3, Where("kind", "a"))] == [0, 2]
+    assert [n.index for n in found.alike(0, 3, Where("kind", "a"))] == [2]
+    assert found.search("east", 3, Where("kind", "x")) == []
+    assert [
+        (group.first.index, [n.index for n in group.others]) for group in found.groups(found.search("north", 3), 2)
+    ] == [
+        (0, [2]),
+        (1, []),
+    ]
+    many = Collection.of_rows(compass(), (("north", {"id": f"Order {number}", "none": None}) for number in range(60)))
+    assert many.choices == {"id": []}
+    assert [n.index for n in many.search("north", 9, Where("id", "ORDER 5"))] == [5, *range(50, 58)]
 
 
 def test_one_text_has_no_neighbours() -> None:

@@ -218,14 +218,24 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
 
 def _read_delimited(kind: str) -> "Reader":
     def read(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
-        header, records = delimited_rows(path, kind, quoting)
-        check_columns(path, names, header)
-        check_twice(path, names, header)
-        columns = column_names(header)
-        for number, (_, fields) in enumerate(records, start=1):
-            yield f"{path}#{number}", dict(zip(columns, fields, strict=True))
+        yield from _enumerated(path, delimited_table(path, kind, names, quoting)[1])
 
     return read
+
+
+def delimited_table(path: Path, kind: str, names: set[str], quoting: bool | None) -> tuple[list[str], Iterator[Row]]:
+    """Open a .csv or .tsv file that has the named columns; return the names of all, and the rows."""
+    header, records = delimited_rows(path, kind, quoting)
+    check_columns(path, names, header)
+    check_twice(path, names, header)
+    columns = column_names(header)
+    return columns, (dict(zip(columns, fields, strict=True)) for _, fields in records)
+
+
+def _enumerated(path: Path, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Put its place in front of each row."""
+    for number, row in enumerate(rows, start=1):
+        yield f"{path}#{number}", row
 
 
 def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
@@ -238,11 +248,7 @@ def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None)
             for field in schema
             if field.name in names or (others and schema.names.count(field.name) == 1 and _is_plain(field.type))
         ]
-        number = 0
-        for batch in batches(plain):
-            for row in _batch_rows(batch):
-                number += 1
-                yield f"{path}#{number}", row
+        yield from _enumerated(path, (row for batch in batches(plain) for row in _batch_rows(batch)))
 
 
 def _is_plain(type: pa.DataType) -> bool:

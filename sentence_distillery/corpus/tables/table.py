@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
+from sentence_distillery.corpus.tables.delimited import column_names
 from sentence_distillery.corpus.tables.formats import (
     ARROW,
     BATCH_ROWS,
@@ -24,8 +24,9 @@ from sentence_distillery.corpus.tables.formats import (
     arrow_of,
     check_columns,
     check_twice,
+    delimited_table,
     plain_texts,
-    rows_of,
+    read_rows,
     text_of,
 )
 from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read
@@ -87,11 +88,16 @@ def open_table(path: Path, reading: Reading) -> Iterator[Table]:
                 reading.column,
                 (pa.RecordBatch.from_arrays(batch.columns, schema=named) for batch in batches(None)),
             )
+    elif format in ("csv", "tsv"):
+        names, rows = delimited_table(path, format, {reading.column}, reading.quoting)
+        schema = pa.schema([(name, pa.string()) for name in names])
+        yield Table(schema, reading.column, _record_batches(rows, schema))
+    elif format == "conllu":
+        yield Table.of_texts(row[COLUMN] for _, row in read_rows(path, format, {COLUMN}))
     else:
-        column = COLUMN if format == "conllu" else reading.column
-        schema = _schema(path, format, column, reading.quoting)
-        rows = (row for _, row in rows_of(path, format, {column}, True, reading.quoting))
-        yield Table(schema, column, _record_batches(rows, schema))
+        schema = _schema_of_json(path, format, reading.column)
+        rows = (row for _, row in read_rows(path, format, {reading.column}))
+        yield Table(schema, reading.column, _record_batches(rows, schema))
 
 
 def _check_is_text(path: Path, field: pa.Field) -> None:
@@ -105,19 +111,14 @@ def _check_is_text(path: Path, field: pa.Field) -> None:
         raise InputError(f"{path}: column '{field.name}' holds {field.type}, expected text; name another column.")
 
 
-def _schema(path: Path, format: str, column: str, quoting: bool | None) -> pa.Schema:
-    """Return the columns of a file of rows and their types; JSON is read to its end for that."""
-    if format != "jsonl":
-        header = [COLUMN] if format == "conllu" else column_names(delimited_rows(path, format, quoting)[0])
-        return pa.schema([(name, pa.string()) for name in header])
-    kinds: dict[str, set[str]] = {column: set()}
-    names: dict[str, None] = {}
-    for place, row in rows_of(path, format, {column}, True, quoting):
+def _schema_of_json(path: Path, format: str, column: str) -> pa.Schema:
+    """Return the columns of JSON and their types; the file is read to its end for that."""
+    kinds: dict[str, set[str]] = {}
+    for place, row in read_rows(path, format, {column}):
         text_of(place, row, column)
         for name, value in row.items():
-            names[name] = None
             kinds.setdefault(name, set()).add(_kind(value))
-    return pa.schema([(name, _type(kinds[name])) for name in names or {column: None}])
+    return pa.schema([(name, _type(found)) for name, found in (kinds or {column: set()}).items()])
 
 
 def _kind(value: object) -> str:
