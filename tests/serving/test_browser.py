@@ -74,7 +74,7 @@ def test_a_text_without_a_known_word(page: Page, server: Server) -> None:
 
 
 def test_the_columns_of_a_table(page: Page, table: Server) -> None:
-    """They stand at each hit; an address of the web is a link and no other value is; a filter keeps what has a value."""
+    """They stand at each hit; an address of the web is a link, and nothing else is; a filter keeps some."""
     page.goto(table.link)
     page.get_by_label("Find similar texts").fill("a storm in the port")
     page.keyboard.press("Enter")
