@@ -5,42 +5,42 @@ Each command is a thin wrapper around one library call. It imports what it needs
 """
 
 import argparse
-import csv
 import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.io.errors import options_from
 
 if TYPE_CHECKING:
-    from sentence_distillery.benchmarks.data import PairSet
+    from sentence_distillery.corpus.tables.reading import Reading
     from sentence_distillery.crawl.options import Web
     from sentence_distillery.encoder.static_encoder import StaticEncoder
     from sentence_distillery.evaluation.results import Result
 
 PROGRAM = "sentence-distillery"
-PAIR_COLUMNS = ("sentence1", "sentence2", "score")
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")  # of which `encode` reads a column
+INPUT = "standard input"
+TABLES = ".csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .feather, .csv.gz, .csv.zst, ..."
 
 log = logging.getLogger(__name__)
 
 
 def encode(options: argparse.Namespace) -> None:
     """Encode texts, one per line of a file or row of a table, to .parquet or .npy."""
-    from sentence_distillery.encoder.encode_file import encode_lines, encode_texts, read_texts
+    from sentence_distillery.corpus.tables.table import Table, open_table
+    from sentence_distillery.encoder.encode_file import check_output, encode_table
 
-    encoder = _encoder(options)
-    with _opened(options.input) as stream:
-        if Path(options.input).suffix.lower() in TABLES:
-            texts = read_texts(Path(options.input), options.text_column)
-            totals = encode_texts(encoder, texts, options.input, options.output)
-        else:
-            totals = encode_lines(encoder, stream, options.input, options.output)
+    reading, name = _reading(options), options.input
+    check_output(options.output)
+    if name == "-":
+        _check_lines_of_input(reading)
+        totals = encode_table(_encoder(options), Table.of_texts(_input_lines()), INPUT, options.output)
+    else:
+        with open_table(Path(name), reading) as table:
+            totals = encode_table(_encoder(options), table, name, options.output)
     log.info(
         "%s texts in %s; zero vectors: %s for blank texts, %s for texts without a known word",
         *(f"{totals.lines:,}", options.output, f"{totals.blank:,}", f"{totals.unknown:,}"),
@@ -68,7 +68,7 @@ def distill(options: argparse.Namespace) -> None:
             raise InputError(f"--{name} is missing. Only --list-texts works without a teacher and an output.")
     refuse_other_content(options.output)  # now, and not after the training
     encoder = distill(
-        _texts(options.texts),
+        _texts(options.texts, _reading(options)),
         options.teacher,
         revision=options.revision,
         dimension=options.dimension,
@@ -78,7 +78,7 @@ def distill(options: argparse.Namespace) -> None:
         clean=not options.no_clean,
         prompt=options.prompt,
         prompt_name=options.prompt_name,
-        text_column=options.text_column,
+        **_reading_options(options),
         held_out=options.held_out,
         megabytes=options.megabytes,
         vocabulary=_own_vocabulary(options) or options.vocabulary,
@@ -99,11 +99,11 @@ def _list_texts(options: argparse.Namespace) -> None:
     from sentence_distillery.io.artifacts import write_table
 
     found = texts_to_embed(
-        _texts(options.texts),
+        _texts(options.texts, _reading(options)),
         language=options.language,
         clean=not options.no_clean,
-        text_column=options.text_column,
         vocabulary=_own_vocabulary(options),
+        **_reading_options(options),
     )
     write_table(options.list_texts, pa.table({"text": found}))
     log.info("wrote %s texts to embed to %s: add the column vector", f"{len(found):,}", options.list_texts)
@@ -111,14 +111,15 @@ def _list_texts(options: argparse.Namespace) -> None:
 
 def _own_vocabulary(options: argparse.Namespace) -> list[str]:
     """Read the tokens of --vocabulary-file, one on each line; none if it is not given."""
-    from sentence_distillery.encoder.encode_file import read_lines
+    from sentence_distillery.corpus.tables.decoding import decoded_lines
+    from sentence_distillery.corpus.tables.formats import check_is_file
 
     if options.vocabulary_file is None:
         return []
     if options.vocabulary is not None:
         raise InputError("--vocabulary and --vocabulary-file are given; give one: how many tokens, or which.")
-    with _opened(options.vocabulary_file) as stream:
-        listed = [line.strip() for line, _ in read_lines(stream, options.vocabulary_file)]
+    check_is_file(Path(options.vocabulary_file))
+    listed = [line.strip() for line in decoded_lines(Path(options.vocabulary_file))]
     if tokens := [token for token in listed if token]:
         return tokens
     raise InputError(f"{options.vocabulary_file} has no token; give one on each line.")
@@ -126,23 +127,39 @@ def _own_vocabulary(options: argparse.Namespace) -> list[str]:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Score an encoder on your texts without labels, on pairs with human ratings, or on benchmark sets."""
+    _check_evaluation(options)
     if options.texts:
         _on_texts(options)
         if not (options.pairs or options.sets):
             return
-    elif options.teacher:
+    from sentence_distillery.corpus.tables.reading import Reading
+    from sentence_distillery.domain.rated_pairs import PAIR_COLUMNS, read_rated_pairs
+    from sentence_distillery.evaluation.evaluate import Task, evaluate
+
+    reading = Reading(None, options.read_as, _quoting(options))
+    columns = options.pair_columns or PAIR_COLUMNS
+    tasks: list[Task] = [read_rated_pairs(path, reading, columns, options.scale) for path in options.pairs]
+    for result in evaluate(_encoder(options), [*tasks, *options.sets], benchmarks=options.benchmarks):
+        _print(result)
+
+
+def _check_evaluation(options: argparse.Namespace) -> None:
+    """Refuse an option that does not apply to what is scored."""
+    if options.teacher and not options.texts:
         raise InputError(
             f"--teacher {options.teacher} needs --texts, the files of texts on which both encoders are compared."
         )
-    from sentence_distillery.evaluation.evaluate import Task, evaluate
-
-    tasks: list[Task] = [_rated_pairs(path, options.scale) for path in options.pairs]
-    if not tasks and not options.sets:
-        raise InputError(
-            "nothing to score: give --texts and --teacher, a CSV file of pairs, or --sets with --benchmarks."
-        )
-    for result in evaluate(_encoder(options), [*tasks, *options.sets], benchmarks=options.benchmarks):
-        _print(result)
+    if not (options.texts or options.pairs or options.sets):
+        raise InputError("nothing to score: give --texts and --teacher, a file of pairs, or --sets with --benchmarks.")
+    for names, given, needed in (
+        (("text_column", "maximum", "revision"), options.texts, "--texts"),
+        (("scale", "pair_columns"), options.pairs, "a file of pairs"),
+        (("read_as", "quoting"), options.texts or options.pairs, "--texts or a file of pairs"),
+        (("benchmarks",), options.sets, "--sets"),
+    ):
+        for name in names:
+            if getattr(options, name) is not None and not given:
+                raise InputError(f"--{name.replace('_', '-')} does not apply without {needed}; leave it out.")
 
 
 def _on_texts(options: argparse.Namespace) -> None:
@@ -156,8 +173,8 @@ def _on_texts(options: argparse.Namespace) -> None:
         options.texts,
         options.teacher,
         revision=options.revision,
-        text_column=options.text_column,
-        maximum=options.maximum,
+        **_reading_options(options),
+        **({} if options.maximum is None else {"maximum": options.maximum}),
     )
     for result in found:
         _print(result)
@@ -176,46 +193,11 @@ def _print(result: "Result") -> None:
     print(f"{result.dataset}\t{metric}\t{value}\tn = {result.n:,}")
 
 
-def _rated_pairs(path: Path, scale: Sequence[float] | None) -> "PairSet":
-    """Read the pairs of a .csv file with the columns sentence1, sentence2 and score."""
-    import numpy as np
-
-    from sentence_distillery.benchmarks.data import PairSet
-
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            if missing := [name for name in PAIR_COLUMNS if name not in (reader.fieldnames or ())]:
-                has = ", ".join(reader.fieldnames or ()) or "none"
-                raise InputError(
-                    f"{path} has no column '{missing[0]}' (it has {has}); correct the first line, which "
-                    "names the columns."
-                )
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be read: {reason}; give a CSV file in UTF-8.") from error
-    if not rows:
-        raise InputError(f"{path} has no pairs; give at least two.")
-    scores = np.array([_score(row["score"], f"{path}, line {line}") for line, row in rows], dtype=np.float32)
-    low, high = scale or (float(scores.min()), float(scores.max()))
-    if not low < high:
-        raise InputError(f"{path}: {low:g} to {high:g} is not a scale; give --scale with the lowest and highest score.")
-    left, right = ([row[name] for _, row in rows] for name in PAIR_COLUMNS[:2])
-    return PairSet(path.stem, "test", left, right, scores, None, (low, high))
-
-
-def _score(text: str | None, place: str) -> float:
-    try:
-        return float(text or "")
-    except ValueError:
-        raise InputError(f"{place}: the score {text!r} is not a number.") from None
-
-
 def compress(options: argparse.Namespace) -> None:
     """Write a smaller encoder: fewer dimensions, bits or words; or one for onnxruntime and JavaScript."""
     from sentence_distillery.encoder import compression
 
+    _check_compression(options)
     encoder = _encoder(options)
     given = (options.dimension, options.precision, options.texts, options.megabytes, options.vocabulary)
     if options.format == "onnx" and given == (None,) * len(given):
@@ -224,8 +206,11 @@ def compress(options: argparse.Namespace) -> None:
         return
     texts = None
     if options.texts is not None:
-        with _opened(options.texts) as stream:
-            texts = [line.decode(errors="replace") for line in stream]
+        from sentence_distillery.distillation.corpus_files import read_articles
+
+        reading = _reading(options)
+        articles = read_articles(_texts([options.texts], reading), reading, by_line=True)
+        texts = [text for _, text in articles]
     precision = compression.Precision(options.precision or "levels")
     if options.megabytes is not None:
         smaller = _of_size(encoder, options, texts)
@@ -240,6 +225,12 @@ def compress(options: argparse.Namespace) -> None:
     save = smaller.save_onnx if options.format == "onnx" else smaller.save_pretrained
     save(options.output)
     log.info("%r in %s", smaller, options.output)
+
+
+def _check_compression(options: argparse.Namespace) -> None:
+    for name in ("text_column", "read_as", "quoting"):
+        if getattr(options, name) is not None and options.texts is None:
+            raise InputError(f"--{name.replace('_', '-')} does not apply without --texts; leave it out.")
 
 
 def _of_size(encoder: "StaticEncoder", options: argparse.Namespace, texts: list[str] | None) -> "StaticEncoder":
@@ -261,7 +252,7 @@ def explore(options: argparse.Namespace) -> None:
 
     serving = Serving(options.port, checked_key(options.key))
     encoder = _encoder(options)
-    collection = read_collection(encoder, [Path(given) for given in options.texts], options.text_column, options.limit)
+    collection = read_collection(encoder, [Path(given) for given in options.texts], _reading(options), options.limit)
     name = Path(options.model).resolve().name
     log.info("%s texts; %r under the name '%s'", f"{len(collection.texts):,}", encoder, name)
     serve(collection, name, serving, lambda address: print(address, flush=True))
@@ -332,21 +323,59 @@ def clean(options: argparse.Namespace) -> None:
 
     cleaning = CLEAN.model_copy(update={"language": options.language})
     counters = Counters("sentences")
-    write_sentences(_texts(options.texts), options.text_column, cleaning, None, options.output, counters)
+    reading = _reading(options)
+    write_sentences(_texts(options.texts, reading), reading, cleaning, None, options.output, counters)
     log.info("%s sentences in %s, dropped: %s", f"{counters.kept:,}", options.output, _listed(counters.dropped))
 
 
-def _texts(given: Sequence[str]) -> "Path | Iterator[str | Path]":
+def _reading(options: argparse.Namespace) -> "Reading":
+    from sentence_distillery.corpus.tables.reading import Reading
+
+    return Reading(**_reading_options(options))
+
+
+def _reading_options(options: argparse.Namespace) -> "dict[str, Any]":
+    return {"text_column": options.text_column, "read_as": options.read_as, "quoting": _quoting(options)}
+
+
+def _quoting(options: argparse.Namespace) -> bool | None:
+    return None if options.quoting is None else options.quoting == "yes"
+
+
+def _texts(given: Sequence[str], reading: "Reading") -> "Path | list[Path] | Iterator[str | Path]":
     """Return the files and directories, and the lines of standard input for -."""
-    return Path(given[0]) if len(given) == 1 and given[0] != "-" else _each(given)
+    from sentence_distillery.corpus.tables.reading import check_options, files_to_read
+
+    if "-" not in given:
+        return Path(given[0]) if len(given) == 1 else [Path(name) for name in given]
+    if files := [Path(name) for name in given if name != "-"]:
+        check_options(reading, {format for _, format in files_to_read(files, reading)})
+    else:
+        _check_lines_of_input(reading)
+    return _each(given)
 
 
 def _each(given: Sequence[str]) -> "Iterator[str | Path]":
     for name in given:
         if name == "-":
-            yield from (line.decode(errors="replace") for line in sys.stdin.buffer)
+            yield from _input_lines()
         else:
             yield Path(name)
+
+
+def _input_lines() -> Iterator[str]:
+    from sentence_distillery.corpus.tables.decoding import lines_of
+
+    return (line.rstrip("\r\n") for line in lines_of(sys.stdin.buffer, INPUT))
+
+
+def _check_lines_of_input(reading: "Reading") -> None:
+    """Refuse options of tables: what comes from standard input are lines."""
+    from sentence_distillery.corpus.tables.reading import check_options
+
+    check_options(reading, {"text"})
+    if reading.read_as not in (None, "lines"):
+        raise InputError(f"--read-as {reading.read_as} does not apply to -, which reads lines; give a file.")
 
 
 def _listed(dropped: "dict[str, int]") -> str:
@@ -359,26 +388,15 @@ def _encoder(options: argparse.Namespace) -> "StaticEncoder":
     return load(options.model, revision=options.model_revision)
 
 
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """Open a file to read bytes from, or standard input for -."""
-    if name == "-":
-        yield sys.stdin.buffer
-        return
-    path = Path(name)
-    if path.is_dir() or not path.exists():
-        raise InputError(f"{name} is not a file; give a text file, or - for standard input.")
-    with path.open("rb") as file:
-        yield file
-
-
 Adds = Callable[[argparse.ArgumentParser], None]
 
 
 def _encode_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", help="one text per line; or .csv, .tsv, .jsonl, .parquet; - is standard input")
-    _text_column_argument(parser)
-    parser.add_argument("output", type=Path, help="output file, .parquet (text, embedding) or .npy")
+    parser.add_argument("input", help=f".txt with a text per line, or {TABLES}; - reads lines from standard input")
+    parser.add_argument(
+        "output", type=Path, help="output file: .parquet (all columns of the table, and embedding) or .npy"
+    )
+    _reading_arguments(parser)
     _model_argument(parser)
 
 
@@ -453,21 +471,26 @@ def _distill_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _texts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "texts", nargs="+", help="files or directories: .txt, .md, .csv, .tsv, .jsonl, .parquet; - reads lines"
+        "texts", nargs="+", help=f"files or directories: .txt, .md, {TABLES}; - reads lines from standard input"
     )
-    _text_column_argument(parser)
+    _reading_arguments(parser)
     parser.add_argument("--language", default="en", help="ISO 639-1 code; texts in other languages are dropped (en)")
 
 
 def _evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pairs", nargs="*", type=Path, help="CSV file with the columns sentence1, sentence2, score")
-    parser.add_argument("--texts", nargs="+", type=Path, default=[], metavar="FILE", help="texts without labels")
+    parser.add_argument(
+        "pairs", nargs="*", type=Path, help=f"table with the columns sentence1, sentence2 and score: {TABLES}"
+    )
+    parser.add_argument(
+        "--pair-columns", nargs=3, metavar=("FIRST", "SECOND", "SCORE"), help="other names of these three columns"
+    )
+    parser.add_argument(
+        "--texts", nargs="+", type=Path, default=[], metavar="FILE", help=f"texts without labels: .txt, .md, {TABLES}"
+    )
     parser.add_argument("--teacher", help="with --texts, the encoder to compare with; given as for distill")
     parser.add_argument("--revision", help="commit of a teacher that is a hub id")
-    _text_column_argument(parser)
-    parser.add_argument(
-        "--maximum", type=int, default=2_000, help="maximum number of texts to compare, at least 3 (2,000)"
-    )
+    _reading_arguments(parser)
+    parser.add_argument("--maximum", type=int, help="maximum number of texts to compare, at least 3 (2,000)")
     parser.add_argument("--sets", nargs="+", default=[], metavar="NAME", help="benchmark sets, such as scifact")
     parser.add_argument(
         "--benchmarks", type=Path, help="directory of the benchmark sets, which the stage `benchmarks` writes"
@@ -501,8 +524,12 @@ def _compress_arguments(parser: argparse.ArgumentParser) -> None:
         help="onnx: for onnxruntime and transformers.js; without --dimension and --precision the stored table stays",
     )
     parser.add_argument(
-        "--texts", help="text file; the principal components of its words decide which directions are kept"
+        "--texts",
+        metavar="FILE",
+        help=f".txt, .md, {TABLES}, or a directory; the principal components of the words decide which directions "
+        "are kept",
     )
+    _reading_arguments(parser)
     _model_argument(parser)
 
 
@@ -520,10 +547,10 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "texts",
         nargs="+",
-        help="files or directories: .txt, .csv, .jsonl, .parquet; or the working directory of distill, which also "
-        "has the teacher's vectors",
+        help=f"files or directories: .txt, .md, {TABLES}; or the working directory of distill, which also has the "
+        "teacher's vectors",
     )
-    _text_column_argument(parser)
+    _reading_arguments(parser)
     parser.add_argument("--limit", type=int, default=100_000, help="maximum number of texts, at least 1 (100,000)")
     parser.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1; 0: any free port (8000)")
     parser.add_argument(
@@ -558,8 +585,18 @@ def _clean_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, help="directory of the sentences, in Parquet")
 
 
-def _text_column_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--text-column", default="text", help="column of tables that holds the text (text)")
+def _reading_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--text-column", help="column of tables that holds the text (text)")
+    parser.add_argument(
+        "--read-as",
+        choices=("lines", "csv", "tsv", "json", "parquet", "feather"),
+        help="format of the files (default: by their suffixes)",
+    )
+    parser.add_argument(
+        "--quoting",
+        choices=("yes", "no"),
+        help="whether quotation marks enclose the fields of .csv and .tsv (default: decided by each file)",
+    )
 
 
 def _model_argument(parser: argparse.ArgumentParser) -> None:
@@ -622,6 +659,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{options.command}: interrupted; no file is half-written. Run the command again.", file=sys.stderr)
         sys.exit(130)  # 128 + SIGINT, as a shell has it
     except ModuleNotFoundError as error:
+        extra = extra or ("corpus" if error.name == "markdown_it" else "")  # `encode` of .md alone
         if not extra or (error.name or "").startswith("sentence_distillery"):
             raise
         extra = "onnx" if error.name == "onnx" else extra  # of `compress --format onnx` alone

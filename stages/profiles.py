@@ -26,7 +26,8 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from sentence_distillery.corpus.readers import files_in
+from sentence_distillery.corpus.tables.formats import COLUMN, SUFFIXES, format_of
+from sentence_distillery.corpus.tables.reading import Reading, files_in
 from sentence_distillery.distillation.corpus_files import NOTHING, read_articles
 from sentence_distillery.encoders.options import AnyTeacher, FunctionTeacher, VectorTeacher
 from sentence_distillery.io.artifacts import InputError, atomic_directory, atomic_file
@@ -180,7 +181,10 @@ def _readable_texts(own: Own) -> int:
     Raises:
         InputError: A file cannot be read, or there is no text.
     """
-    number = sum(bool(text.strip()) for _, text in read_articles(own.texts, own.text_column))
+    if own.texts.is_file() and format_of(own.texts) is None:
+        raise InputError(f"{own.texts} has no known suffix; use {', '.join(SUFFIXES)}.")
+    reading = Reading(None if own.text_column == COLUMN else own.text_column)
+    number = sum(bool(text.strip()) for _, text in read_articles(own.texts, reading))
     if number == 0:
         raise InputError(NOTHING.format(own.texts))
     return number

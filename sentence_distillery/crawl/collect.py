@@ -1,7 +1,7 @@
 """Collect articles from one of three sources in one schema: url, source, published, title, text.
 
     packaged_articles()                                     the Lee background corpus of gensim's package
-    read_files(inputs, counters)                            files: text, lines, CoNLL-U, JSON lines, CSV, Parquet
+    read_files(inputs, counters)                            files: text, lines, CoNLL-U, JSON, CSV, Parquet, Feather
     web_articles(web, state, directory, counters)           a crawl of news sites (crawl/snapshot.py)
 
 `collect` writes the articles of the source that its options name.
@@ -19,8 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from sentence_distillery.corpus.options import Columns
-from sentence_distillery.corpus.readers import SUFFIXES, WHOLE, Row, files_in, format_of, read_rows
 from sentence_distillery.corpus.schema import ARTICLES
+from sentence_distillery.corpus.tables.formats import SUFFIXES, WHOLE, Row, format_of, read_rows
+from sentence_distillery.corpus.tables.reading import files_in
 from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.crawl.options import Crawl, CrawlInput, Web
 from sentence_distillery.crawl.snapshot import web_articles
@@ -110,7 +111,7 @@ def read_files(inputs: Iterable[CrawlInput], counters: Counters, root: Path | No
     for given in inputs:
         for path in input_files(given, counters, root):
             format = given.format or format_of(path) or ""
-            for place, row in read_rows(path, format, given.columns):
+            for place, row in read_rows(path, format, {name for _, name in given.columns if name}):
                 whole = format in WHOLE
                 article = (
                     _text_article(path, row) if whole else _article(place, row, given.columns, path.stem, counters)

@@ -26,9 +26,9 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 
 class CrawlInput(Section):
     path: str = Field(title="file or directory below data/external")
-    format: Literal["text", "markdown", "lines", "conllu", "jsonl", "csv", "tsv", "parquet"] | None = Field(
+    format: Literal["text", "markdown", "lines", "conllu", "jsonl", "csv", "tsv", "parquet", "feather"] | None = Field(
         title="text, markdown: one article per file; lines: one per line, with tab-separated fields named 1, 2 ...; "
-        "conllu: one per sentence; null: chosen by the suffix"
+        "conllu: one per sentence; jsonl: also an array of objects; null: chosen by the suffix"
     )
     columns: Columns = Field(title="column of each field; unused by the formats text and markdown")
     sources: list[str] = Field(default=[], title="sources whose articles are kept; an empty list keeps all")

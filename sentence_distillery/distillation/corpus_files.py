@@ -7,16 +7,17 @@ every text is one sentence, unchanged.
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sentence_distillery.corpus.cleaning import clean
-from sentence_distillery.corpus.options import Clean, Columns, HeldOut
-from sentence_distillery.corpus.readers import SUFFIXES, WHOLE, files_in, format_of, read_rows
+from sentence_distillery.corpus.options import Clean, HeldOut
 from sentence_distillery.corpus.schema import ARTICLES, SENTENCES
+from sentence_distillery.corpus.tables.formats import WHOLE
+from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
 from sentence_distillery.io.artifacts import InputError, atomic_directory, table_parts, write_table
 from sentence_distillery.io.counters import Counters
 from sentence_distillery.io.errors import option
@@ -41,7 +42,7 @@ Item = TypeVar("Item")
 
 def write_sentences(
     texts: Texts,
-    text_column: str,
+    reading: Reading,
     options: Clean | None,
     fingerprints: NDArray[np.uint64] | None,
     directory: Path,
@@ -52,7 +53,7 @@ def write_sentences(
 
     Args:
         texts: texts, or files and directories of texts, as for `distill`.
-        text_column: the column that has the text, in files with columns.
+        reading: how to read files.
         options: how to clean; None takes each text as one sentence, unchanged.
         fingerprints: of sentences to leave out, (any,) uint64.
         directory: the directory to write; it is replaced.
@@ -71,11 +72,11 @@ def write_sentences(
                 f"{option('held_out')} needs cleaning, which removes repeated texts from the training text; leave out "
                 f"{option('clean=False', '--no-clean')}."
             )
-        _write_as_they_stand(texts, text_column, directory, counters)
+        _write_as_they_stand(texts, reading, directory, counters)
         return
     articles = directory.with_name("articles")
     with atomic_directory(articles) as partial:
-        found = _write_articles(read_articles(texts, text_column), partial, counters)
+        found = _write_articles(read_articles(texts, reading), partial, counters)
         if not found:
             raise InputError(NOTHING.format(named(texts)))
     _clean(articles, directory, options, fingerprints, counters, held_out)
@@ -130,11 +131,11 @@ def _groups(items: Iterator[Item]) -> Iterator[list[Item]]:
         yield group
 
 
-def _write_as_they_stand(texts: Texts, text_column: str, directory: Path, counters: Counters) -> None:
+def _write_as_they_stand(texts: Texts, reading: Reading, directory: Path, counters: Counters) -> None:
     """Write each text, and each line of a .txt file, as one sentence; drop and count blank ones."""
     names = ("document", "position", "text")
     schema = pa.schema([SENTENCES.field(name) for name in names])
-    sentences = (text.strip() for _, text in read_articles(texts, text_column, by_line=True))
+    sentences = (text.strip() for _, text in read_articles(texts, reading, by_line=True))
     with atomic_directory(directory) as partial:
         document = 0
         for part, group in enumerate(_groups(sentences)):
@@ -148,7 +149,7 @@ def _write_as_they_stand(texts: Texts, text_column: str, directory: Path, counte
             raise InputError(NOTHING.format(named(texts)))
 
 
-def read_articles(texts: Texts, text_column: str, by_line: bool = False) -> Iterator[Article]:
+def read_articles(texts: Texts, reading: Reading, by_line: bool = False) -> Iterator[Article]:
     """Yield the source and the text of each article; raises InputError and TypeError as `write_sentences`.
 
     A file of plain text is one article, or one for each line if `by_line`.
@@ -161,35 +162,25 @@ def read_articles(texts: Texts, text_column: str, by_line: bool = False) -> Iter
         texts = [texts]
     if isinstance(texts, bytes) or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_shown(texts)}; give texts, or paths of files that hold them.")
+    if isinstance(texts, list | tuple):
+        check_options(reading, {format for _, format in files_to_read(filter(_is_path, texts), reading)})
     for index, text in enumerate(texts):
         if isinstance(text, Path):
-            for file in _files(text):
-                yield from _read_file(file, text_column, by_line)
+            for file, format in files_to_read([text], reading):
+                yield from _read_file(file, format, reading, by_line)
         elif isinstance(text, str):
             yield "texts", whole_surrogates(text)
         else:
             raise TypeError(f"texts[{index}] is {_shown(text)}, neither a str nor a Path; leave it out.")
 
 
-def _files(path: Path) -> list[Path]:
-    """List the files of a directory that can be read, sorted by name, or the file itself."""
-    if not path.exists():
-        raise InputError(f"{path} does not exist; give a file or a directory with {', '.join(SUFFIXES)}.")
-    readable = [file for file in files_in(path) if format_of(file)]
-    if not readable:
-        raise InputError(f"{path} has no file of a known format; use {', '.join(SUFFIXES)}.")
-    return readable
+def _is_path(text: object) -> TypeGuard[Path]:
+    return isinstance(text, Path)
 
 
-def _read_file(path: Path, text_column: str, by_line: bool) -> Iterator[Article]:
-    columns, format = Columns(text=text_column), format_of(path) or ""
-    plain = format in WHOLE
-    for place, row in read_rows(path, format, columns):
-        text = row["text"] if plain else row.get(text_column)
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"{place}: column '{text_column}' holds {_shown(text)}, expected text.")
-        for part in (text or "").splitlines() if plain and by_line else [text or ""]:
-            yield whole_surrogates(path.parent.name if plain else path.stem), whole_surrogates(part)
+def _read_file(path: Path, format: str, reading: Reading, by_line: bool) -> Iterator[Article]:
+    source = whole_surrogates(path.parent.name if format in WHOLE else path.stem)
+    yield from ((source, text) for text, _ in read_texts(path, format, reading, by_line))
 
 
 def _shown(value: object) -> str:

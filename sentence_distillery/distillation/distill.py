@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from sentence_distillery.corpus.options import Clean, HeldOut
+from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.options import SearchStudent, Size, SoftLabels, Student
 from sentence_distillery.distillation.search_student import train_for_search
@@ -86,7 +87,9 @@ def distill(
     seed: int = STUDENT.seed,
     language: str = CLEAN.language,
     clean: bool = True,
-    text_column: str = "text",
+    text_column: str | None = None,
+    read_as: str | None = None,
+    quoting: bool | None = None,
     fingerprints: NDArray[np.uint64] | None = None,
     held_out: float = 0.0,
     megabytes: float | None = SIZE.megabytes,
@@ -115,7 +118,8 @@ def distill(
 
     Args:
         texts: Sentences or articles: any iterable of str, a generator too; or the path of a file or a directory, or
-            several `Path`s: .txt, .md (one article each), .csv, .tsv, .jsonl, .parquet (one per row), .conllu.
+            several `Path`s: .txt, .md (one article each), .csv, .tsv, .json, .jsonl, .ndjson, .parquet, .pq, .feather
+            (one per row), .conllu, and all but those of Arrow as .gz or .zst.
         teacher: A transformer with a fast tokenizer: "package:<name>" of an installed package, a directory, a hub id
             with `revision`, or a `Teacher`. It is run as sentence-transformers runs it: with the pooling, the dense
             layers and the default prompt that its files name; without modules.json, as a mean over its tokens. Also a
@@ -132,7 +136,9 @@ def distill(
         language: ISO 639-1 code; texts in other languages are dropped.
         clean: Whether texts are split into sentences and cleaned: boilerplate, duplicates, very short and very long
             ones are dropped. False takes each text, or each line of a .txt file, as one sentence.
-        text_column: The column that has the text, in files with columns.
+        text_column: The column that has the text, in files with columns; None is `text`.
+        read_as: How to read files whose suffix does not say it: "lines", "csv", "tsv", "json", "parquet", "feather".
+        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: each file decides.
         fingerprints: Of sentences to leave out, such as those of a test set, (any,) uint64, as
             `sentence_distillery.corpus.fingerprints.fingerprints` makes them.
         held_out: The share of the sentences, from 0 to 0.5, that is kept out of the training, in whole texts, at most
@@ -218,6 +224,7 @@ def distill(
     number, own = _vocabulary(vocabulary)
     size = _options(SIZE, megabytes=megabytes, vocabulary=number, precision=table_precision)
     cleaning = _options(CLEAN, language=language) if clean else None
+    reading = Reading(text_column, read_as, quoting)
     apart = _options(HELD_OUT, share=held_out) if held_out else None
     if apart and working_directory is None:
         place = option("a working_directory", "--working-directory")
@@ -228,7 +235,7 @@ def distill(
         load_start(student.start_from)  # for the same reason
     with progress(show_progress), _working(working_directory) as directory:
         counters = Counters("sentences")
-        write_sentences(texts, text_column, cleaning, fingerprints, directory / "sentences", counters, apart)
+        write_sentences(texts, reading, cleaning, fingerprints, directory / "sentences", counters, apart)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
         corpus = _labelled(teachers, labelling, directory, own)
@@ -262,7 +269,9 @@ def texts_to_embed(
     *,
     language: str = CLEAN.language,
     clean: bool = True,
-    text_column: str = "text",
+    text_column: str | None = None,
+    read_as: str | None = None,
+    quoting: bool | None = None,
     minimum_count: int = SOFT_LABELS.minimum_count,
     additional_words: int = SOFT_LABELS.additional_words,
     vocabulary: Iterable[str] = (),
@@ -276,7 +285,9 @@ def texts_to_embed(
         texts: As for `distill`, like all other options.
         language: ISO 639-1 code; texts in other languages are dropped.
         clean: Whether texts are split into sentences and cleaned.
-        text_column: The column that has the text, in files with columns.
+        text_column: The column that has the text, in files with columns; None is `text`.
+        read_as: How to read files, as for `distill`.
+        quoting: Whether quotation marks enclose fields, as for `distill`.
         minimum_count: Words that occur at least this often, from 1, are listed.
         additional_words: The number of further frequent English words, from 0.
         vocabulary: Tokens of your own.
@@ -297,7 +308,7 @@ def texts_to_embed(
     cleaning = _options(CLEAN, language=language) if clean else None
     with _working(None) as directory:
         counters, sentences = Counters("sentences"), directory / "sentences"
-        write_sentences(texts, text_column, cleaning, None, sentences, counters)
+        write_sentences(texts, Reading(text_column, read_as, quoting), cleaning, None, sentences, counters)
         _refuse_few(counters, cleaning)
         log.info("%s", _summary(counters))
         parts = table_parts(sentences)

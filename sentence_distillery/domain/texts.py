@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sentence_distillery.corpus.fingerprints import fingerprints, ranks
+from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import Texts, read_articles
 from sentence_distillery.distillation.distill import SOFT_LABELS, AnyTeacher, as_teacher
 from sentence_distillery.domain.measures import FEWEST, Reference
@@ -33,7 +34,9 @@ def evaluate_on_texts(
     name: str = "encoder",
     maximum: int = 2_000,
     seed: int = DOMAIN.seed,
-    text_column: str = "text",
+    text_column: str | None = None,
+    read_as: str | None = None,
+    quoting: bool | None = None,
     revision: str | None = None,
     maximum_length: int | None = None,
     show_progress: bool | None = None,
@@ -50,7 +53,9 @@ def evaluate_on_texts(
         name: The encoder's name in the results.
         maximum: At most so many texts are compared, at least 3, drawn by their words and the seed.
         seed: Of that draw and of the random pairs, at least 0.
-        text_column: The column that has the text, in files with columns.
+        text_column: The column that has the text, in files with columns; None is `text`.
+        read_as: How to read files, as for `distill`.
+        quoting: Whether quotation marks enclose fields, as for `distill`.
         revision: The commit of a teacher that is a hub id.
         maximum_length: Word pieces of a text that the teacher reads, at least 2; None is that of its files.
         show_progress: As for `distill`.
@@ -74,7 +79,8 @@ def evaluate_on_texts(
         recall_at_1 1.0
         recall_at_10 Unavailable(reason='4 texts, but recall@10 needs 11')
     """
-    chosen = distinct((text for _, text in read_articles(texts, text_column, by_line=True)), maximum, seed)
+    articles = read_articles(texts, Reading(text_column, read_as, quoting), by_line=True)
+    chosen = distinct((text for _, text in articles), maximum, seed)
     if len(chosen) < FEWEST:
         raise InputError(f"There are {len(chosen)} different texts, but at least {FEWEST} are needed; give more.")
     with progress(show_progress):

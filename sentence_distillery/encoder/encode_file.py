@@ -1,29 +1,28 @@
 """Encode a file of texts, one per line or per row of a table, in as much memory as one batch takes.
 
 Row i of the output belongs to text i. A blank text, and one without a word that the encoder knows, has a zero vector
-and is counted.
+and is counted. The Parquet output keeps all columns of a table.
 """
 
-import codecs
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sentence_distillery.corpus.tables.table import Table
 from sentence_distillery.encoder.static_encoder import BATCH, StaticEncoder
 from sentence_distillery.io.artifacts import InputError, atomic_file
 from sentence_distillery.io.ragged import Floats
 
 BATCH_BYTES = 2**25
-LONGEST_LINE = 2**26  # bytes
+EMBEDDING = "embedding"  # the column of the vectors
 
-Write = Callable[[list[str], Floats], None]
+Write = Callable[[pa.RecordBatch, Floats], None]
 
 
 @dataclass
@@ -35,47 +34,25 @@ class Totals:
     unknown: int = 0
 
 
-def read_lines(stream: BinaryIO, name: str) -> Iterator[tuple[str, int]]:
-    """Yield each line without its end, and its size in bytes; raises InputError if one is not UTF-8 or is too long."""
-    number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise InputError(
-                f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes; put one sentence on a line."
-            )
-        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-        try:
-            yield text.rstrip(b"\r\n").decode(), len(line)
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name}, line {number} is not UTF-8 ({error.reason} at byte {error.start + 1}); convert it first, "
-                "for example with `iconv -f WINDOWS-1252 -t UTF-8`."
-            ) from error
+def batches(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join batches, and cut them, into some of at most BATCH rows, and of about BATCH_BYTES at most."""
+    waiting: list[pa.RecordBatch] = []
+    for given in rows:
+        for start in range(0, len(given), BATCH):
+            part = given.slice(start, BATCH)
+            if waiting and sum(map(len, waiting)) + len(part) > BATCH:
+                yield _joined(waiting)
+                waiting = []
+            waiting.append(part)
+            if sum(batch.nbytes for batch in waiting) >= BATCH_BYTES:
+                yield _joined(waiting)
+                waiting = []
+    if waiting:
+        yield _joined(waiting)
 
 
-def read_texts(path: Path, column: str) -> Iterator[tuple[str, int]]:
-    """Yield the text of each row of a table, and its length; raises InputError if the file or the column is not there.
-
-    A null is an empty text, so that rows stay in step.
-    """
-    from sentence_distillery.corpus.readers import read_column  # lines of text do not need it
-
-    return ((text, len(text)) for text in read_column(path, column))
-
-
-def batches(lines: Iterator[tuple[str, int]]) -> Iterator[list[str]]:
-    """Yield lines in batches of at most BATCH, and of about BATCH_BYTES at most."""
-    texts: list[str] = []
-    size = 0
-    for text, length in lines:
-        texts.append(text)
-        size += length
-        if len(texts) == BATCH or size >= BATCH_BYTES:
-            yield texts
-            texts, size = [], 0
-    if texts:
-        yield texts
+def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
 
 
 def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Floats:
@@ -93,20 +70,20 @@ def encode_batch(encoder: StaticEncoder, texts: list[str], totals: Totals) -> Fl
 
 
 @contextmanager
-def parquet_writer(path: Path, dimension: int) -> Iterator[Write]:
-    """Write rows of text and embedding; each batch is one row group."""
-    schema = pa.schema([("text", pa.string()), ("embedding", pa.list_(pa.float32(), dimension))])
+def parquet_writer(path: Path, columns: pa.Schema, dimension: int) -> Iterator[Write]:
+    """Write the rows with their vectors in the column `embedding`; each batch is one row group."""
+    schema = columns.append(pa.field(EMBEDDING, pa.list_(pa.float32(), dimension)))
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
 
-        def write(texts: list[str], vectors: Floats) -> None:
+        def write(rows: pa.RecordBatch, vectors: Floats) -> None:
             embedding = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dimension)
-            writer.write_batch(pa.record_batch([pa.array(texts, pa.string()), embedding], schema=schema))
+            writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, embedding], schema=schema))
 
         yield write
 
 
 @contextmanager
-def npy_writer(path: Path, dimension: int) -> Iterator[Write]:
+def npy_writer(path: Path, columns: pa.Schema, dimension: int) -> Iterator[Write]:
     """Write a (lines, dimension) array; NumPy pads the header, so the count, known at the end, fits in its place."""
     with path.open("wb") as file:
         count = 0
@@ -115,7 +92,7 @@ def npy_writer(path: Path, dimension: int) -> Iterator[Write]:
             shape = {"descr": "<f4", "fortran_order": False, "shape": (count, dimension)}
             np.lib.format.write_array_header_1_0(file, shape)
 
-        def write(texts: list[str], vectors: Floats) -> None:
+        def write(rows: pa.RecordBatch, vectors: Floats) -> None:
             nonlocal count
             count += len(vectors)
             file.write(vectors.astype("<f4", copy=False).tobytes())
@@ -129,33 +106,38 @@ def npy_writer(path: Path, dimension: int) -> Iterator[Write]:
 WRITERS = {".parquet": parquet_writer, ".npy": npy_writer}
 
 
-def encode_lines(encoder: StaticEncoder, stream: BinaryIO, name: str, output: Path) -> Totals:
-    """Encode every line of UTF-8 text, as `encode_texts` does; raises InputError if one is not, or is above 64 MiB."""
-    return encode_texts(encoder, read_lines(stream, name), name, output)
+def check_output(output: Path) -> None:
+    """Raise InputError if the suffix of an output is of no known format."""
+    if output.suffix not in WRITERS:
+        raise InputError(f"{output} ends with neither .parquet nor .npy; use one of these suffixes.")
 
 
-def encode_texts(encoder: StaticEncoder, texts: Iterator[tuple[str, int]], name: str, output: Path) -> Totals:
-    """Encode texts to a file, which is written whole or not at all.
+def encode_table(encoder: StaticEncoder, table: Table, name: str, output: Path) -> Totals:
+    """Encode the texts of a table to a file, which is written whole or not at all.
 
     Args:
         encoder: The encoder.
-        texts: As `read_lines` or `read_texts` yields them.
+        table: The rows.
         name: Where they come from, for error messages.
-        output: A path that ends with .parquet (columns text, embedding) or .npy ((texts, dimension) float32).
+        output: A path that ends with .parquet (all columns of the table, and `embedding`) or .npy ((rows, dimension)
+            float32).
 
     Returns:
         The number of texts, and of those with a zero vector.
 
     Raises:
-        InputError: If there is no text, one cannot be read, or the output cannot be written.
+        InputError: If there is no text, one cannot be read, the table has a column `embedding`, or the output cannot be
+            written.
     """
-    if output.suffix not in WRITERS:
-        raise InputError(f"{output} ends with neither .parquet nor .npy; use one of these suffixes.")
+    check_output(output)
+    if output.suffix == ".parquet" and EMBEDDING in table.schema.names:
+        raise InputError(f"{name} has a column '{EMBEDDING}', the name of the vectors; rename it, or write .npy.")
     totals = Totals()
     with atomic_file(output) as partial:
-        with WRITERS[output.suffix](partial, encoder.dimension) as write:
-            for batch in batches(texts):
-                write(batch, encode_batch(encoder, batch, totals))
+        with WRITERS[output.suffix](partial, table.schema.remove_metadata(), encoder.dimension) as write:
+            for rows in batches(table.batches):
+                texts = [text or "" for text in rows.column(table.column).to_pylist()]
+                write(rows, encode_batch(encoder, texts, totals))
                 _show(totals)
         if totals.lines == 0:
             raise InputError(f"{name} is empty; give a file with one text per line, or a table with rows.")

@@ -23,6 +23,7 @@ from typing import Any
 
 from sentence_distillery.benchmarks.data import BenchmarkData
 from sentence_distillery.benchmarks.registry import EXTERNAL
+from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.corpus_files import CLEAN, write_sentences
 from sentence_distillery.distillation.export import write_card, write_model
 from sentence_distillery.distillation.lexical import with_lexical_channel
@@ -140,7 +141,7 @@ def with_channel(encoder: StaticEncoder, texts: Iterable[str], benchmarks: Bench
     """Add a lexical channel, of weight 0, with the document frequencies of the sentences of some texts."""
     with TemporaryDirectory() as directory:
         sentences = Path(directory) / "sentences"
-        write_sentences(texts, "text", CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
+        write_sentences(texts, Reading(), CLEAN, benchmarks.fingerprints(), sentences, Counters("sentences"))
         counted = [text for part in table_parts(sentences) for text in part_texts(part)]
     return with_lexical_channel(encoder, encoder.token_ids(counted), LEXICAL, 0.0, "en")
 

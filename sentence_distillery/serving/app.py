@@ -1,6 +1,6 @@
 """The routes of the page, of its data, and of OpenAI's interface."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 
 from starlette.applications import Starlette
@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sentence_distillery.io.ragged import Floats
 from sentence_distillery.serving.answers import RefusedError, refused
-from sentence_distillery.serving.collection import Collection, Map, Neighbour
+from sentence_distillery.serving.collection import Collection, Group, Map, Neighbour, Where
 from sentence_distillery.serving.embeddings import Embeddings
 from sentence_distillery.serving.guard import Guard
 from sentence_distillery.serving.words import read_words
@@ -21,6 +22,9 @@ QUERY = 5_000  # characters of a query
 SHOWN = 400  # characters of a text in a list
 TITLE = 120  # characters of a text on the map
 NEIGHBOURS = 20
+CANDIDATES = 400  # of which the nearly equal ones are grouped
+OTHERS = 50  # nearly equal texts that are listed; all are counted
+VALUE = 300  # characters of a value of a column
 FILES = {
     "/": ("page.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
@@ -53,6 +57,7 @@ class Page:
             "texts": len(collection.texts),
             "left_out": collection.left_out,
             "teacher": collection.teacher is not None,
+            "columns": collection.choices,
         }
         return JSONResponse(facts)
 
@@ -61,22 +66,36 @@ class Page:
         query = request.query_params.get("q", "")
         if not query.strip() or len(query) > QUERY:
             raise RefusedError(400, f"q is a text of 1 to {QUERY:,} characters.", None, "q")
-        found = await run_in_threadpool(self._collection.search, query, NEIGHBOURS)
+        found = await run_in_threadpool(self._collection.search, query, CANDIDATES, self._where(request))
         words = [
             {"text": word.text, "reading": word.reading, "pieces": word.pieces}
             for word in read_words(self._collection.encoder, query)
         ]
-        return JSONResponse({"words": words, "student": await self._rows(found)})
+        return JSONResponse({"words": words, "student": await self._groups(found)})
 
     async def alike(self, request: Request) -> Response:
         """GET /api/alike?index=...: the texts closest to one, by the student and by the teacher."""
         index = _index(request.query_params.get("index", ""), len(self._collection.texts))
-        student = await run_in_threadpool(self._collection.alike, index, NEIGHBOURS)
-        teacher = await run_in_threadpool(self._collection.alike_for_teacher, index, NEIGHBOURS)
-        rows = {"student": await self._rows(student), "teacher": teacher and await self._rows(teacher)}
-        return JSONResponse(
-            {"text": _cut(self._collection.texts[index], SHOWN), "place": await self._place(index), **rows}
-        )
+        where, collection = self._where(request), self._collection
+        student = await run_in_threadpool(collection.alike, index, CANDIDATES, where)
+        teacher = await run_in_threadpool(collection.alike_for_teacher, index, CANDIDATES, where)
+        rows = {
+            "student": await self._groups(student),
+            "teacher": teacher and await self._groups(teacher, collection.teacher),
+        }
+        return JSONResponse({**await self._row(index), **rows})
+
+    def _where(self, request: Request) -> Where | None:
+        """Return the filter of a request: its parameters column and value, or None."""
+        column, value = (request.query_params.get(name, "") for name in ("column", "value"))
+        if not column:
+            return None
+        if column not in self._collection.columns:
+            known = ", ".join(self._collection.columns) or "none"
+            raise RefusedError(
+                400, f"The texts have no column '{_cut(column, SHOWN)}' (they have {known}).", None, "column"
+            )
+        return Where(column, value)
 
     async def map(self, request: Request) -> Response:
         """GET /api/map: points of texts in two dimensions."""
@@ -96,16 +115,25 @@ class Page:
         """Return the place of a text on the map."""
         return [round(float(value), 4) for value in (await self._drawn()).points[index]]
 
-    async def _rows(self, neighbours: Iterable[Neighbour]) -> list[dict[str, object]]:
-        return [
-            {
-                "index": neighbour.index,
-                "text": _cut(neighbour.text, SHOWN),
-                "score": round(neighbour.score, 4),
-                "place": await self._place(neighbour.index),
-            }
-            for neighbour in neighbours
-        ]
+    async def _groups(self, neighbours: Sequence[Neighbour], vectors: Floats | None = None) -> list[dict[str, object]]:
+        """Return the first of each group, with the others of the group below it."""
+        groups = await run_in_threadpool(self._collection.groups, neighbours, NEIGHBOURS, vectors)
+        return [await self._group(group) for group in groups]
+
+    async def _group(self, group: Group) -> dict[str, object]:
+        others = [await self._hit(neighbour) for neighbour in group.others[:OTHERS]]
+        return {**await self._hit(group.first), "others": others, "count": len(group.others)}
+
+    async def _hit(self, neighbour: Neighbour) -> dict[str, object]:
+        return {**await self._row(neighbour.index), "score": round(neighbour.score, 4)}
+
+    async def _row(self, index: int) -> dict[str, object]:
+        """Return a text with its place on the map and the values of its other columns."""
+        values = {
+            name: _cut(column[index], VALUE) for name, column in self._collection.columns.items() if column[index]
+        }
+        text = _cut(self._collection.texts[index], SHOWN)
+        return {"index": index, "text": text, "place": await self._place(index), "columns": values}
 
 
 def _cut(text: str, length: int) -> str:

@@ -1,11 +1,15 @@
 """Texts with their vectors: neighbours by a student, and by its teacher if there are soft labels; and a map.
 
+A text from a table has the values of the other columns with it, by which the neighbours can be filtered.
+
 The map shows the two leading principal components of the vectors. They keep a small part of what the vectors tell, so
 that texts next to each other on the map need not be alike; their cosine says whether they are.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +26,8 @@ SENTENCES = "sentences"  # the folders of the working directory of `distill`
 SOFT_LABELS = "soft_labels"
 LIMIT = 100_000  # texts
 POINTS = 3_000  # on the map
+CHOICES = 50  # values of a column that a filter offers; one with more is searched for a part of its value
+NEAR = 0.97  # cosine of texts that differ in a word or two, if at all
 _READ = pa.schema([("document", pa.int64()), ("position", pa.int32()), ("text", pa.string())])
 
 
@@ -32,6 +38,22 @@ class Neighbour:
     index: int
     text: str
     score: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """A neighbour, and those further from the query that are nearly the same text."""
+
+    first: Neighbour
+    others: Sequence[Neighbour]
+
+
+@dataclass(frozen=True)
+class Where:
+    """A filter: texts with a value in a column."""
+
+    column: str
+    value: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +82,7 @@ class Collection:
         vectors: (texts, dimension) float32, the student's.
         teacher: (texts, dimension) float32, the teacher's, or None if there are no soft labels.
         left_out: Texts above the limit, which are not in the collection.
+        columns: The values of the other columns as text, by the name of the column, a value for each text.
     """
 
     encoder: StaticEncoder
@@ -67,6 +90,13 @@ class Collection:
     vectors: Floats
     teacher: Floats | None = None
     left_out: int = 0
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def choices(self) -> dict[str, list[str]]:
+        """The values of each column, if it has at most CHOICES; else none."""
+        found = {name: sorted(set(values)) for name, values in self.columns.items()}
+        return {name: values if len(values) <= CHOICES else [] for name, values in found.items()}
 
     @classmethod
     def of(cls, encoder: StaticEncoder, texts: Iterable[str], limit: int = LIMIT) -> "Collection":
@@ -89,12 +119,23 @@ class Collection:
             >>> [neighbour.text for neighbour in found.search("a gale at the harbour", 1)]
             ['The storm closed the port.']
         """
-        rest = (text.strip() for text in texts)
-        filled = (text for text in rest if text)
+        return cls.of_rows(encoder, ((text, {}) for text in texts), limit)
+
+    @classmethod
+    def of_rows(
+        cls, encoder: StaticEncoder, rows: Iterable[tuple[str, Mapping[str, object]]], limit: int = LIMIT
+    ) -> "Collection":
+        """Encode texts, each with the values of its other columns; as `of`."""
+        filled = ((text.strip(), row) for text, row in rows if text.strip())
         listed = list(islice(filled, limit))
         if not listed:
             raise InputError("There is no text to explore: the files are empty or blank. Give files with text.")
-        return cls(encoder, listed, encoder.encode(listed), left_out=sum(1 for _ in filled))
+        texts = [text for text, _ in listed]
+        names = dict.fromkeys(name for _, row in listed for name in row)
+        columns = {name: [_shown(row.get(name)) for _, row in listed] for name in names}
+        filled_columns = {name: values for name, values in columns.items() if any(values)}
+        left_out = sum(1 for _ in filled)
+        return cls(encoder, texts, encoder.encode(texts), left_out=left_out, columns=filled_columns)
 
     @classmethod
     def labelled(cls, encoder: StaticEncoder, directory: Path, limit: int = LIMIT) -> "Collection":
@@ -126,24 +167,64 @@ class Collection:
                 labels.append(_labels(directory / SOFT_LABELS / part.name, schema, kept))
         return cls(encoder, texts, encoder.encode(texts), unit_rows(np.concatenate(labels)), left_out)
 
-    def search(self, query: str, count: int) -> list[Neighbour]:
+    def search(self, query: str, count: int, where: Where | None = None) -> list[Neighbour]:
         """Find the texts whose vectors are closest to a query's; none if the student knows no word of it."""
         vector = self.encoder.encode(query)
-        return self._nearest(self.vectors, vector, count) if vector.any() else []
+        return self._nearest(self.vectors, vector, count, where) if vector.any() else []
 
-    def alike(self, index: int, count: int) -> list[Neighbour]:
+    def alike(self, index: int, count: int, where: Where | None = None) -> list[Neighbour]:
         """Find the texts closest to one of the collection, by the student."""
-        return self._nearest(self.vectors, self.vectors[index], count, without=index)
+        return self._nearest(self.vectors, self.vectors[index], count, where, without=index)
 
-    def alike_for_teacher(self, index: int, count: int) -> list[Neighbour] | None:
+    def alike_for_teacher(self, index: int, count: int, where: Where | None = None) -> list[Neighbour] | None:
         """Find the texts closest to one of the collection, by the teacher; None without soft labels."""
-        return None if self.teacher is None else self._nearest(self.teacher, self.teacher[index], count, index)
+        return None if self.teacher is None else self._nearest(self.teacher, self.teacher[index], count, where, index)
 
-    def _nearest(self, vectors: Floats, vector: Floats, count: int, without: int | None = None) -> list[Neighbour]:
+    def groups(self, neighbours: Sequence[Neighbour], count: int, vectors: Floats | None = None) -> list[Group]:
+        """Group neighbours that are nearly the same text, those with a cosine of NEAR or more.
+
+        Args:
+            neighbours: In their order; the first of each group comes first.
+            count: The most groups; a neighbour of none of them is left out.
+            vectors: (texts, dimension) float32, the teacher's for its neighbours; None: the student's.
+
+        Returns:
+            The groups.
+
+        Example:
+            >>> from sentence_distillery import load
+            >>> found = Collection.of(load(), ["The storm closed it.", "Shares fell.", "the storm CLOSED it"])
+            >>> [(group.first.index, len(group.others)) for group in found.groups(found.search("storm", 3), 3)]
+            [(0, 1), (1, 0)]
+        """
+        vectors = self.vectors if vectors is None else vectors
+        firsts: list[Neighbour] = []
+        others: list[list[Neighbour]] = []
+        for neighbour in neighbours:
+            cosines = vectors[[first.index for first in firsts]] @ vectors[neighbour.index]
+            if len(cosines) and cosines.max() >= NEAR:
+                others[int(cosines.argmax())].append(neighbour)
+            elif len(firsts) < count:
+                firsts.append(neighbour)
+                others.append([])
+        return [Group(first, near) for first, near in zip(firsts, others, strict=True)]
+
+    def _rows_where(self, where: Where) -> NDArray[np.bool_]:
+        """Tell which texts pass a filter: the value itself in a column with few values, else a part of it."""
+        values, wanted = self.columns[where.column], where.value.casefold()
+        if self.choices[where.column]:
+            return np.array([value == where.value for value in values])
+        return np.array([wanted in value.casefold() for value in values])
+
+    def _nearest(
+        self, vectors: Floats, vector: Floats, count: int, where: Where | None, without: int | None = None
+    ) -> list[Neighbour]:
         scores = vectors @ vector
+        kept = np.ones(len(scores), bool) if where is None else self._rows_where(where)
         if without is not None:
-            scores[without] = -np.inf
-        count = min(count, len(scores) - (without is not None))
+            kept[without] = False
+        scores[~kept] = -np.inf
+        count = min(count, int(kept.sum()))
         best = np.argpartition(-scores, count - 1)[:count] if 0 < count < len(scores) else np.arange(len(scores))
         ordered = best[np.lexsort([best, -scores[best]])][:count]
         return [Neighbour(int(index), self.texts[index], float(scores[index])) for index in ordered]
@@ -178,6 +259,13 @@ class Collection:
         total = float(values.sum())
         explained = float(values[::-1][:2].sum()) / total if total > 0 else 0.0
         return Map(projected / max(float(np.abs(projected[drawn]).max()), 1e-9), drawn, explained)
+
+
+def _shown(value: object) -> str:
+    """Return a value of a column as text; an absent one is empty."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | list | dict) else str(value)
 
 
 def _largest(directions: Floats) -> Floats:

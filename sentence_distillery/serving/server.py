@@ -2,12 +2,14 @@
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 
+from sentence_distillery.corpus.tables.formats import Row
+from sentence_distillery.corpus.tables.reading import Reading, check_options, files_to_read, read_texts
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
 from sentence_distillery.serving.app import application
@@ -27,28 +29,37 @@ class Serving:
     key: str | None
 
 
-def read_collection(encoder: StaticEncoder, texts: list[Path], column: str, limit: int) -> Collection:
+def read_collection(encoder: StaticEncoder, texts: list[Path], reading: Reading, limit: int) -> Collection:
     """Read the texts to explore: files and directories of texts, or the working directory of `distill`.
 
     Args:
         encoder: The student.
         texts: Files or directories; a line of a .txt file is a text, and so is a row of other files.
-        column: The column that has the text, in files with columns.
+        reading: How to read files.
         limit: The most texts to read.
 
     Returns:
         The collection, with the teacher's vectors if there are soft labels.
 
     Raises:
-        InputError: If a file cannot be read, or there is no text.
+        InputError: If a file cannot be read, there is no text, or an option applies to none of the files.
     """
-    from sentence_distillery.distillation.corpus_files import read_articles  # with pydantic: `serve` does without
-
     if limit < 1:
         raise InputError(f"The limit is {limit}; give a maximum number of texts of 1 or more.")
     if len(texts) == 1 and all((texts[0] / name).is_dir() for name in (SENTENCES, SOFT_LABELS)):
+        check_options(reading, {"text"})
         return Collection.labelled(encoder, texts[0], limit)
-    return Collection.of(encoder, (text for _, text in read_articles(texts, column, by_line=True)), limit)
+    files = files_to_read(texts, reading)
+    check_options(reading, {format for _, format in files})
+    return Collection.of_rows(encoder, _rows(files, reading), limit)
+
+
+def _rows(files: list[tuple[Path, str]], reading: Reading) -> Iterator[tuple[str, Row]]:
+    """Yield each text, and the other columns of its row."""
+    for path, format in files:
+        for text, row in read_texts(path, format, reading, by_line=True):
+            row.pop(reading.column, None)
+            yield text, row
 
 
 def checked_key(given: str | None) -> str | None:

@@ -15,8 +15,7 @@ import numpy as np
 
 from sentence_distillery.benchmarks.assembly import collected
 from sentence_distillery.benchmarks.download import folders
-from sentence_distillery.corpus.options import Columns
-from sentence_distillery.corpus.readers import read_rows
+from sentence_distillery.corpus.tables.formats import read_rows
 from sentence_distillery.distillation.soft_labels import WORDS
 from sentence_distillery.encoder.files import CONFIG
 from sentence_distillery.io.artifacts import InputError, read_json
@@ -71,7 +70,7 @@ def drawn(sources: Sequence[Path], folder: str, file: str, format: str, column: 
     found = [place / file for source in sources for place in folders(source, folder) if (place / file).exists()]
     if not found:
         raise InputError(f"{', '.join(map(str, sources))}: {folder}/{file} is missing; give the directory that has it.")
-    texts = [str(row[column] or "") for _, row in read_rows(found[0], format, Columns(text=column))]
+    texts = [str(row[column] or "") for _, row in read_rows(found[0], format, {column})]
     rows = np.random.default_rng(SEED).permutation(len(texts))[:most]
     return (texts[row] for row in np.sort(rows))
 

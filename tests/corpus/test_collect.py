@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentence_distillery.corpus import readers
-from sentence_distillery.corpus.options import Columns
-from sentence_distillery.corpus.readers import HIDDEN_FILES, LOST_LINKS, SPECIAL_FILES, format_of, read_rows
 from sentence_distillery.corpus.schema import ARTICLES
+from sentence_distillery.corpus.tables import decoding
+from sentence_distillery.corpus.tables.formats import format_of, read_rows
+from sentence_distillery.corpus.tables.reading import HIDDEN_FILES, LOST_LINKS, SPECIAL_FILES
 from sentence_distillery.crawl import collect as crawl
 from sentence_distillery.crawl.dates import parse_date
 from sentence_distillery.io.artifacts import InputError
@@ -200,11 +200,15 @@ def test_a_column_that_does_not_exist_is_named(workspace: Workspace, suffix: str
     [
         ("a.txt", b"fine \xff", r"a\.txt: byte 5 is not UTF-8"),
         ("a.csv", b"text,title,url,date,source\nx,,,,\n\xe9,,,,\n", r"a\.csv, line 3, byte 0 is not UTF-8"),
-        ("a.csv", b"text,title,url,date,source\na,b\n", r"a\.csv, line 2: the row has another number of fields"),
+        (
+            "a.csv",
+            b"text,title,url,date,source\na,b\n",
+            r"a\.csv, line 2: the row has 2 fields, another number of fields",
+        ),
         ("a.csv", b'text,title,url,date,source\n"a,b', r"a\.csv, line 2 is not CSV \(unexpected end of data"),
         ("a.csv", b"", r"a\.csv is empty; give a file whose first line names its columns"),
         ("a.jsonl", b'{"text": "a"}\n{"tex', r"a\.jsonl, line 2 is not JSON"),
-        ("a.jsonl", b'["a"]\n', r"a\.jsonl, line 1 holds a list, expected an object"),
+        ("a.jsonl", b'["a"]\n', r"a\.jsonl, row 1 holds a str, expected an object"),
         ("a.jsonl", b'{"text":5,"title":"","url":"","date":"","source":""}', r"a\.jsonl#1: column 'text' holds int"),
         ("a.jsonl", b"", r"crawl\.inputs have no article with text"),
         ("a.parquet", b"PAR1 no more", r"a\.parquet cannot be read"),
@@ -242,11 +246,11 @@ def test_what_is_not_a_file(workspace: Workspace) -> None:
     folder.mkdir(parents=True)
     for path, kind in ((pipe, "a named pipe"), (device, "a device")):
         with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
-            list(read_rows(path, "text", Columns(text="text")))
+            list(read_rows(path, "text", {"text"}))
         with pytest.raises(InputError, match=rf"{path} is {kind}, not a file"):
-            list(read_rows(path, "jsonl", Columns(text="text")))
+            list(read_rows(path, "jsonl", {"text"}))
     with pytest.raises(InputError, match="is a directory, not a file"):
-        list(read_rows(folder, "text", Columns(text="text")))
+        list(read_rows(folder, "text", {"text"}))
 
 
 @pytest.mark.parametrize(
@@ -258,12 +262,12 @@ def test_what_is_not_a_file(workspace: Workspace) -> None:
 )
 def test_an_endless_line(workspace: Workspace, name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """fault 40: a sparse file of 10 GB, which takes no place on the disk, is refused before it fills the memory."""
-    monkeypatch.setattr(readers, "LONGEST_LINE", 1_000_000)
+    monkeypatch.setattr(decoding, "LONGEST_LINE", 1_000_000)
     path = Path("data/external") / name
     with path.open("wb") as file:
         file.truncate(10_000_000_000)
     with pytest.raises(InputError, match=message):
-        list(read_rows(path, format_of(path) or "", Columns(text="text")))
+        list(read_rows(path, format_of(path) or "", {"text"}))
 
 
 def test_what_lies_beside_the_texts(workspace: Workspace) -> None:

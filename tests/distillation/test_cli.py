@@ -11,6 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sentence_distillery import cli
+from sentence_distillery.corpus.tables import decoding
+from sentence_distillery.corpus.tables.decoding import HEAD, lines_of
+from sentence_distillery.corpus.tables.table import Table
 from sentence_distillery.encoder import encode_file as encode
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.io.artifacts import InputError
@@ -55,7 +58,9 @@ def test_a_table(static_student: Path, tmp_path: Path) -> None:
     table = tmp_path / "in.csv"
     table.write_text('body,other\n"The storm, the port.",x\n"",y\n"port\nstorm",z\n', encoding="utf-8")
     run(table, tmp_path / "out.parquet", "--text-column", "body", "--model", static_student)
-    assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == ["The storm, the port.", "", "port\nstorm"]
+    written = pq.read_table(tmp_path / "out.parquet")
+    assert written["body"].to_pylist() == ["The storm, the port.", "", "port\nstorm"]
+    assert written["other"].to_pylist() == ["x", "y", "z"]
     with pytest.raises(SystemExit, match=r"in\.csv has no column 'text' \(it has body, other\); .*--text-column"):
         run(table, tmp_path / "out.npy", "--model", static_student)
 
@@ -85,22 +90,22 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch is handed on as soon as it has BATCH_BYTES, whatever is still to be read."""
     monkeypatch.setattr(encode, "BATCH_BYTES", 10_000)
     stream = BytesIO(b"storm\n" * 1_000_000)
-    texts = next(encode.batches(encode.read_lines(stream, "in")))
-    assert stream.tell() == sum(len(text) + 1 for text in texts) < 10_010
+    rows = next(encode.batches(Table.of_texts(lines_of(stream, "in")).batches))
+    assert 10_000 <= rows.nbytes < 20_000
+    assert stream.tell() <= 4 * HEAD
 
 
 def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "LONGEST_LINE", 100)
-    lines = encode.read_lines(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt")
+    monkeypatch.setattr(decoding, "LONGEST_LINE", 100)
     with pytest.raises(InputError, match=r"in\.txt, line 1 is longer than 100 bytes"):
-        list(lines)
+        list(lines_of(BytesIO(b"x" * 100 + b"\n" + b"x" * 102), "in.txt"))
 
 
 def test_bad_input_leaves_the_earlier_output(static_student: Path, source: Path) -> None:
     output = source.with_suffix(".npy")
     output.write_bytes(b"earlier")
     source.write_bytes(b"the storm\nca\xe9\n")
-    with pytest.raises(SystemExit, match=r"in\.txt, line 2 is not UTF-8 \(.* at byte 3\); convert it first"):
+    with pytest.raises(SystemExit, match=r"in\.txt, line 2, byte 2 is not UTF-8\. Convert the file"):
         run(source, output, "--model", static_student)
     source.write_bytes(b"")
     with pytest.raises(SystemExit, match=r"in\.txt is empty"):
@@ -114,7 +119,7 @@ def test_bad_arguments(static_student: Path, source: Path, capsys: pytest.Captur
         run(source, "out.csv", "--model", static_student)
     with pytest.raises(SystemExit, match=r"^encode: .*absent"):
         run(source, "out.npy", "--model", source.parent / "absent")
-    with pytest.raises(SystemExit, match=r"absent\.txt is not a file; give a text file, or - for standard input"):
+    with pytest.raises(SystemExit, match=r"absent\.txt does not exist; give a file"):
         run("absent.txt", "out.npy", "--model", static_student)
     with pytest.raises(SystemExit):
         run(source)
@@ -172,7 +177,7 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match=r"pairs\.csv has no column 'score' \(it has sentence1, sentence2\)"):
         main("evaluate", pairs, "--model", static_student)
     pairs.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"pairs\.csv, line 2: the score 'high' is not a number"):
+    with pytest.raises(SystemExit, match=r"pairs\.csv, row 1: the score 'high' is not a finite number"):
         main("evaluate", pairs, "--model", static_student)
     pairs.write_text("sentence1,sentence2,score\na,b,4\nc,d,4\n", encoding="utf-8")
     with pytest.raises(
@@ -181,7 +186,7 @@ def test_evaluate(static_student: Path, tmp_path: Path, capsys: pytest.CaptureFi
         main("evaluate", pairs, "--model", static_student)
     with pytest.raises(SystemExit, match=r"'pairs': pair 0 \(from 0\) has the score 4, outside 0 to 1"):
         main("evaluate", pairs, "--model", static_student, "--scale", "0", "1")
-    with pytest.raises(SystemExit, match=r"nowhere\.csv cannot be read: No such file or directory"):
+    with pytest.raises(SystemExit, match=r"nowhere\.csv does not exist"):
         main("evaluate", tmp_path / "nowhere.csv", "--model", static_student)
 
 

@@ -1,5 +1,6 @@
 """A real server: `sentence-distillery explore` in a process of its own, on a free port."""
 
+import csv
 import os
 import subprocess
 import sys
@@ -89,6 +90,29 @@ def working_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(working_directory: Path) -> Iterator[Server]:
     """The released student with texts and their teacher's vectors; no key."""
     with exploring("released", working_directory) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The released student with a table: columns, links, one that is none, and texts that are nearly the same."""
+    path = tmp_path_factory.mktemp("table") / "texts.csv"
+    rows = [
+        {"id": f"00{number}", "text": text, "topic": "weather" if number < 3 else "other", "link": link}
+        for number, (text, link) in enumerate(
+            [
+                ("The storm closed the port.", "https://example.org/?a=1&b=<2>"),
+                ("the storm CLOSED the port!", "javascript:alert(1)"),
+                ("A gale shut the harbour.", "http://example.org/ <b>x</b>"),
+                ("Shares fell in London.", ""),
+            ]
+        )
+    ]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with exploring("released", path) as running:
         yield running
 
 

@@ -73,6 +73,28 @@ def test_a_text_without_a_known_word(page: Page, server: Server) -> None:
     expect(page.locator("#lists")).to_have_text("None: the student does not know any of its words.")
 
 
+def test_the_columns_of_a_table(page: Page, table: Server) -> None:
+    """They stand at each hit; an address of the web is a link, and nothing else is; a filter keeps some."""
+    page.goto(table.link)
+    page.get_by_label("Find similar texts").fill("a storm in the port")
+    page.keyboard.press("Enter")
+    hits = page.locator("#lists > div > ol > li")
+    expect(hits).to_have_count(3)
+    expect(hits.first.locator("dl").first).to_have_text("id000topicweatherlinkhttps://example.org/?a=1&b=<2>")
+    expect(page.locator("#lists a")).to_have_count(1)
+    expect(page.locator("#lists a")).to_have_attribute("href", "https://example.org/?a=1&b=<2>")
+    expect(page.locator("#lists a")).to_have_attribute("rel", "noopener noreferrer")
+    hits.first.get_by_text("1 nearly the same").click()
+    expect(hits.first.locator("details li")).to_contain_text("the storm CLOSED the port!")
+    page.get_by_label("Column").select_option("topic")
+    page.get_by_label("Value", exact=True).select_option("other")
+    expect(hits).to_have_count(1)
+    expect(hits).to_contain_text("Shares fell in London.")
+    page.get_by_label("Column").select_option("")
+    expect(hits).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def test_the_link_has_the_key(page: Page, locked: Server) -> None:
     """It goes from the address to the requests, and is not left in the address."""
     page.goto(locked.link)

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from sentence_distillery import load
+from sentence_distillery.corpus.tables.reading import Reading
 from sentence_distillery.distillation.soft_labels import TEACHER
 from sentence_distillery.encoder.static_encoder import StaticEncoder
 from sentence_distillery.encoder.tokenizer import UNKNOWN, static_tokenizer
 from sentence_distillery.io.artifacts import InputError, read_json, write_json
-from sentence_distillery.serving.collection import SOFT_LABELS, Collection
+from sentence_distillery.serving.collection import SOFT_LABELS, Collection, Where
 from sentence_distillery.serving.server import read_collection
 from sentence_distillery.serving.words import Word, read_words
 
@@ -35,6 +36,29 @@ def test_neighbours_by_hand() -> None:
     assert [n.index for n in found.alike(2, 2)] == [3, 1]
     assert found.search("?!", 3) == []
     assert found.alike_for_teacher(0, 3) is None
+
+
+def test_a_filter_and_groups_by_hand() -> None:
+    """A column with few values takes one of them, one with many a part of a value; the same text is folded."""
+    rows = [
+        (text, {"n": number, "kind": kind})
+        for number, (text, kind) in enumerate([("north", "a"), ("East", "b"), ("NORTH", "a")])
+    ]
+    found = Collection.of_rows(compass(), rows)
+    assert found.columns == {"n": ["0", "1", "2"], "kind": ["a", "b", "a"]}
+    assert found.choices == {"n": ["0", "1", "2"], "kind": ["a", "b"]}
+    assert [n.index for n in found.search("east", 3, Where("kind", "a"))] == [0, 2]
+    assert [n.index for n in found.alike(0, 3, Where("kind", "a"))] == [2]
+    assert found.search("east", 3, Where("kind", "x")) == []
+    assert [
+        (group.first.index, [n.index for n in group.others]) for group in found.groups(found.search("north", 3), 2)
+    ] == [
+        (0, [2]),
+        (1, []),
+    ]
+    many = Collection.of_rows(compass(), (("north", {"id": f"Order {number}", "none": None}) for number in range(60)))
+    assert many.choices == {"id": []}
+    assert [n.index for n in many.search("north", 9, Where("id", "ORDER 5"))] == [5, *range(50, 58)]
 
 
 def test_one_text_has_no_neighbours() -> None:
@@ -86,19 +110,19 @@ def test_with_soft_labels(working_directory: Path) -> None:
 @pytest.mark.parametrize("limit", [1, 4, 5])
 def test_more_texts_than_the_limit(working_directory: Path, text_file: Path, limit: int) -> None:
     for place in (working_directory, text_file):
-        found = read_collection(load(), [place], "text", limit)
+        found = read_collection(load(), [place], Reading(), limit)
         assert (list(found.texts), found.left_out) == (TEXTS[:limit], len(TEXTS) - limit)
     assert found.vectors.shape == (limit, 256)
 
 
 def test_what_cannot_be_explored(working_directory: Path, text_file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere does not exist"):
-        read_collection(load(), [tmp_path / "nowhere"], "text", 5)
+        read_collection(load(), [tmp_path / "nowhere"], Reading(), 5)
     with pytest.raises(InputError, match="The limit is 0"):
-        read_collection(load(), [text_file], "text", 0)
+        read_collection(load(), [text_file], Reading(), 0)
     (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(InputError, match="There is no text to explore"):
-        read_collection(load(), [tmp_path / "blank.txt"], "text", 5)
+        read_collection(load(), [tmp_path / "blank.txt"], Reading(), 5)
 
 
 def test_soft_labels_of_other_sentences(working_directory: Path, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ if (key) history.replaceState(null, "", location.pathname);
 const SVG = "http://www.w3.org/2000/svg";
 let radius = 0.01; // of a text on the map, which is 2 wide
 let latest = 0; // only the answer to the latest question is shown
+let again = null; // asks the latest question with another filter
+let columns = {}; // the values that a filter offers, by column; none: it takes a part of a value
 
 function element(name, text = "", attributes = {}) {
   const made = document.createElement(name);
@@ -25,6 +27,7 @@ async function ask(path, parameters = {}) {
 
 async function show(question, asked) {
   const mine = ++latest;
+  again = () => show(question, asked);
   try {
     const found = await question();
     if (mine !== latest) return;
@@ -62,7 +65,8 @@ function showWords(words) {
 
 function showLists(found, asked) {
   at("asked").textContent = found.text ? `Texts like “${found.text}”` : "Closest texts";
-  const inBoth = new Set(found.teacher ? found.student.filter((s) => found.teacher.some((t) => t.index === s.index)).map((s) => s.index) : []);
+  const ofTeacher = new Set((found.teacher ?? []).flatMap((row) => [row, ...row.others]).map((row) => row.index));
+  const inBoth = new Set(found.student.map((row) => row.index).filter((index) => ofTeacher.has(index)));
   const lists = [list(found.teacher ? `Student, ${inBoth.size} of ${found.student.length} as the teacher` : "", found.student, inBoth)];
   if (found.teacher) lists.push(list("Teacher", found.teacher, inBoth));
   at("lists").replaceChildren(...lists);
@@ -74,17 +78,73 @@ function showLists(found, asked) {
 function list(title, rows, inBoth) {
   const box = element("div");
   if (title) box.append(element("h3", title));
-  if (!rows.length) box.append(element("p", "None: the student does not know any of its words."));
+  const filtered = at("column").value !== "";
+  const none = filtered ? "None: no text passes the filter, or the student does not know the words." : "None: the student does not know any of its words.";
+  if (!rows.length) box.append(element("p", none));
   const items = element("ol");
-  for (const row of rows) {
-    const item = element("li", "", inBoth.has(row.index) ? { class: "both" } : {});
-    const text = element("button", row.text, { class: "text", type: "button" });
-    text.addEventListener("click", () => alike(row.index));
-    item.append(element("span", row.score.toFixed(3), { class: "score", title: "cosine" }), text);
-    items.append(item);
-  }
+  for (const row of rows) items.append(hit(row, inBoth.has(row.index) ? { class: "both" } : {}));
   box.append(items);
   return box;
+}
+
+function hit(row, attributes = {}) {
+  const item = element("li", "", attributes);
+  const box = element("div", "", { class: "hit" });
+  const text = element("button", row.text, { class: "text", type: "button" });
+  text.addEventListener("click", () => alike(row.index));
+  box.append(text, ...values(row.columns));
+  if (row.count) box.append(others(row));
+  item.append(element("span", row.score.toFixed(3), { class: "score", title: "cosine" }), box);
+  return item;
+}
+
+function values(columns) {
+  const found = Object.entries(columns);
+  if (!found.length) return [];
+  const list = element("dl");
+  for (const [name, value] of found) {
+    const pair = element("div");
+    const given = element("dd");
+    given.append(isLink(value) ? element("a", value, { href: value, target: "_blank", rel: "noopener noreferrer" }) : value);
+    pair.append(element("dt", name), given);
+    list.append(pair);
+  }
+  return [list];
+}
+
+// Only http and https: a link from a table must not run a script.
+function isLink(value) {
+  return /^https?:\/\/\S+$/i.test(value) && URL.canParse(value) && ["http:", "https:"].includes(new URL(value).protocol);
+}
+
+function others(row) {
+  const box = element("details");
+  const items = element("ol");
+  for (const other of row.others) items.append(hit(other));
+  box.append(element("summary", `${row.count} nearly the same`), items);
+  if (row.count > row.others.length) box.append(element("p", `and ${row.count - row.others.length} more`, { class: "quiet" }));
+  return box;
+}
+
+// The column and the value that the texts must have; nothing if no filter is set.
+function filter() {
+  const column = at("column").value;
+  const value = column && (columns[column].length ? at("choice").value : at("part").value);
+  return column && (columns[column].length || value) ? { column, value } : {};
+}
+
+function showFilter() {
+  at("filter").hidden = !Object.keys(columns).length;
+  at("column").replaceChildren(element("option", "any", { value: "" }), ...Object.keys(columns).map((name) => element("option", name, { value: name })));
+  at("column").addEventListener("change", () => {
+    const chosen = columns[at("column").value];
+    at("choice").replaceChildren(...(chosen ?? []).map((value) => element("option", value || "(empty)", { value })));
+    at("choice").hidden = !chosen?.length;
+    at("part").hidden = !chosen || chosen.length > 0;
+    at("part").value = "";
+    again?.();
+  });
+  for (const name of ["choice", "part"]) at(name).addEventListener("change", () => again?.());
 }
 
 function dot(row, name) {
@@ -98,7 +158,7 @@ function dot(row, name) {
   return circle;
 }
 
-const alike = (index) => show(() => ask("/api/alike", { index }), index);
+const alike = (index) => show(() => ask("/api/alike", { index, ...filter() }), index);
 
 async function showMap() {
   const map = await ask("/api/map");
@@ -118,6 +178,8 @@ async function start() {
   at("facts").textContent =
     `${about.texts.toLocaleString("en")} texts${left} · ${about.dimension} dimensions · ${about.tokens.toLocaleString("en")} tokens` +
     (about.teacher ? " · with the teacher’s vectors of the texts" : "");
+  columns = about.columns;
+  showFilter();
   await showMap();
 }
 
@@ -125,7 +187,7 @@ at("pointed").textContent = "Point at a dot to read its text.";
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const q = at("query").value;
-  show(() => ask("/api/search", { q }));
+  show(() => ask("/api/search", { q, ...filter() }));
 });
 start().catch((error) => {
   at("problem").textContent = error.message;

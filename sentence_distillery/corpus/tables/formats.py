@@ -1,0 +1,326 @@
+"""Rows of each format, and the texts of files that have no rows.
+
+Every reader yields `(place, row)`: the place names the file and the row for messages and URLs, and the row is a dict of
+the file's own columns; NaN is None. A file that cannot be read raises InputError; a row is never skipped here.
+"""
+
+import json
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sentence_distillery.corpus.tables.decoding import (
+    COMPRESSED,
+    decoded_lines,
+    encoding_of,
+    not_utf8,
+    opened,
+    refuse_binary,
+    without_compression,
+)
+from sentence_distillery.corpus.tables.delimited import column_names, delimited_rows
+from sentence_distillery.io.errors import InputError, option
+from sentence_distillery.io.unicode import whole_surrogates
+
+Row = dict[str, Any]
+BATCH_ROWS = 500
+SHOWN = 60  # characters of a refused value
+NAMES = 300  # characters of the columns that are listed
+LARGEST_ARTICLE = 1_000_000_000  # bytes
+CONLLU_TEXT = "# text = "
+SUFFIXES = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".conllu": "conllu",
+}
+WHOLE = ("text", "markdown")  # a file is one article; the others have rows and columns
+ARROW = ("parquet", "feather")  # compressed within, if at all
+COLUMN = "text"  # the column of the text, if none is named
+_RESTORE = "Restore the file, or leave it out."
+_TOO_LARGE = (
+    f"bytes, too many for one article or array ({LARGEST_ARTICLE:,} at most); use a format with one article per "
+    "line or row, such as .jsonl, .csv or .parquet."
+)
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format that a file's suffix names, in any case and perhaps before .gz or .zst, or None.
+
+    Example:
+        >>> format_of(Path("News.JSONL.gz")), format_of(Path("news.dat"))
+        ('jsonl', None)
+    """
+    format = SUFFIXES.get(without_compression(path))
+    return None if format in ARROW and path.suffix.lower() in COMPRESSED else format
+
+
+def read_rows(path: Path, format: str, names: Iterable[str], quoting: bool | None = None) -> Iterator[tuple[str, Row]]:
+    """Yield the place and the row of each row of one file; raises InputError if it cannot be read or lacks a column.
+
+    Args:
+        path: The file.
+        format: Its format.
+        names: Columns that the file must have; a row may have others.
+        quoting: Whether quotation marks enclose the fields of .csv and .tsv; None: the file decides.
+    """
+    return rows_of(path, format, set(names), False, quoting)
+
+
+def rows_of(path: Path, format: str, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    check_is_file(path)
+    try:
+        for place, row in _READERS[format](path, names, others, quoting):
+            yield whole_surrogates(place), {name: None if value != value else value for name, value in row.items()}
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}. {_RESTORE}") from error
+
+
+def check_is_file(path: Path) -> None:
+    if not path.is_file() and path.exists():
+        mode = path.stat().st_mode
+        kinds = {"a directory": stat.S_ISDIR, "a named pipe": stat.S_ISFIFO, "a socket": stat.S_ISSOCK}
+        kind = next((name for name, test in kinds.items() if test(mode)), "a device")
+        raise InputError(f"{path} is {kind}, not a file. {_RESTORE}")
+
+
+def plain_texts(path: Path, format: str, by_line: bool) -> Iterator[str]:
+    check_is_file(path)
+    if by_line and format == "text":
+        yield from (line.rstrip("\r\n") for line in decoded_lines(path))
+        return
+    for _, row in _READERS[format](path, set(), False, None):
+        blocks = row["text"].split("\n\n") if by_line else [row["text"]]
+        yield from (block for block in blocks if block.strip() or not by_line)
+
+
+def text_of(place: str, row: Row, column: str) -> str:
+    value = row.get(column)
+    if value is not None and not isinstance(value, str):
+        shown = repr(value) if len(repr(value)) <= SHOWN else f"{repr(value)[:SHOWN]}..."
+        raise InputError(
+            f"{place}: column '{column}' holds {shown} ({type(value).__name__}), expected text; name another column."
+        )
+    return whole_surrogates(value or "")
+
+
+def _read_text(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    if (size := path.stat().st_size) > LARGEST_ARTICLE:
+        raise InputError(f"{path} has {size:,} {_TOO_LARGE}")
+    with opened(path) as stream:
+        content = stream.read(LARGEST_ARTICLE + 1)
+    if len(content) > LARGEST_ARTICLE:
+        raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
+    refuse_binary(path, content[:100])
+    try:
+        yield str(path), {"text": content.decode(encoding_of(content[:4]) or "utf-8")}
+    except UnicodeDecodeError as error:
+        raise InputError(not_utf8(f"{path}: byte {error.start}")) from error
+
+
+def _read_markdown(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    """Yield the text of headings, paragraphs, list items and table cells, a block each; code and HTML are left out."""
+    from markdown_it import MarkdownIt  # few corpora need it
+
+    for place, row in _read_text(path, names, others, quoting):
+        tokens = MarkdownIt("commonmark").enable("table").parse(row["text"])
+        blocks = [_inline_text(token.children or []) for token in tokens if token.type == "inline"]
+        yield place, {"text": "\n\n".join(blocks)}
+
+
+def _inline_text(tokens: Iterable[Any]) -> str:
+    breaks = ("softbreak", "hardbreak")
+    return "".join(
+        " " if token.type in breaks else "" if token.type == "html_inline" else token.content for token in tokens
+    )
+
+
+def _read_lines(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    """Yield one article per line; the fields between its tabs are the columns 1, 2 ..."""
+    for number, line in enumerate(decoded_lines(path), start=1):
+        row = {str(column): field for column, field in enumerate(line.rstrip("\r\n").split("\t"), start=1)}
+        check_columns(path, names, list(row))
+        yield f"{path}#{number}", row
+
+
+def _read_conllu(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    """Yield each sentence of a treebank, from its comment `# text = ...`, in the column `text`."""
+    check_columns(path, names, [COLUMN])
+    for number, line in enumerate(decoded_lines(path), start=1):
+        if line.startswith(CONLLU_TEXT):
+            yield f"{path}#{number}", {COLUMN: line.removeprefix(CONLLU_TEXT).rstrip("\r\n")}
+
+
+def _read_json(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    """Yield the objects of a file; a key may be absent from some, but a named column must occur in one."""
+    seen: dict[str, None] = {}
+    for number, where, row in _json_values(path):
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, {where} holds a {type(row).__name__}, expected an object with columns.")
+        seen.update(dict.fromkeys(row))
+        yield f"{path}#{number}", row
+    if seen:
+        check_columns(path, names, list(seen))
+
+
+def _json_values(path: Path) -> Iterator[tuple[int, str, Any]]:
+    """Yield number, place and value of each line, or of each value of the array that the file is."""
+    start = next((line for line in decoded_lines(path) if line.strip()), "")
+    if start.lstrip().startswith("["):
+        for number, value in enumerate(_json(path, 1, _whole(path)), start=1):
+            yield number, f"row {number}", value
+        return
+    for number, line in enumerate(decoded_lines(path), start=1):
+        if line.strip():  # a blank line is not a row
+            yield number, f"line {number}", _json(path, number, line)
+
+
+def _whole(path: Path) -> str:
+    """Return the text of a file that is one array of JSON."""
+    parts, size = [], 0
+    for line in decoded_lines(path):
+        parts.append(line)
+        size += len(line)
+        if size > LARGEST_ARTICLE:
+            raise InputError(f"{path} has more than {LARGEST_ARTICLE:,} {_TOO_LARGE}")
+    return "".join(parts)
+
+
+def _json(path: Path, number: int, text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        remedy = "Write an object per line, or one array of objects." if text.strip() == "{" else _RESTORE
+        raise InputError(f"{path}, line {number} is not JSON ({error}). {remedy}") from error
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"an object has the name '{name}' twice")
+    return row
+
+
+def _read_delimited(kind: str) -> "Reader":
+    def read(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+        yield from _enumerated(path, delimited_table(path, kind, names, quoting)[1])
+
+    return read
+
+
+def delimited_table(path: Path, kind: str, names: set[str], quoting: bool | None) -> tuple[list[str], Iterator[Row]]:
+    """Open a .csv or .tsv file that has the named columns; return the names of all, and the rows."""
+    header, records = delimited_rows(path, kind, quoting)
+    check_columns(path, names, header)
+    check_twice(path, names, header)
+    columns = column_names(header)
+    return columns, (dict(zip(columns, fields, strict=True)) for _, fields in records)
+
+
+def _enumerated(path: Path, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Put its place in front of each row."""
+    for number, row in enumerate(rows, start=1):
+        yield f"{path}#{number}", row
+
+
+def _read_arrow(path: Path, names: set[str], others: bool, quoting: bool | None) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of Parquet and Feather, with the named columns, and with all others that have plain values."""
+    with arrow_of(path) as (schema, batches):
+        check_columns(path, names, schema.names)
+        check_twice(path, names, schema.names)
+        plain = [
+            field.name
+            for field in schema
+            if field.name in names or (others and schema.names.count(field.name) == 1 and _is_plain(field.type))
+        ]
+        yield from _enumerated(path, (row for batch in batches(plain) for row in _batch_rows(batch)))
+
+
+def _is_plain(type: pa.DataType) -> bool:
+    return not (pa.types.is_nested(type) or pa.types.is_binary(type) or pa.types.is_large_binary(type))
+
+
+@contextmanager
+def arrow_of(path: Path) -> Iterator[tuple[pa.Schema, Callable[[list[str] | None], Iterator[pa.RecordBatch]]]]:
+    """Open a table of Arrow; yield its schema, and a function that returns batches of some or all columns."""
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(6)
+        if magic == b"ARROW1":
+            with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as feather:
+                yield feather.schema, partial(_feather_batches, feather)
+        else:
+            with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+                yield parquet.schema_arrow, lambda names: parquet.iter_batches(BATCH_ROWS, columns=names)
+    except (ValueError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read: {str(error).strip()}. {_RESTORE}") from error
+
+
+def _feather_batches(feather: Any, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    for number in range(feather.num_record_batches):
+        batch = feather.get_batch(number)
+        batch.validate(full=True)  # else a damaged offset ends the process
+        for start in range(0, len(batch), BATCH_ROWS):
+            part = batch.slice(start, BATCH_ROWS)
+            yield part if names is None else part.select(names)
+
+
+def _batch_rows(batch: pa.RecordBatch) -> list[Row]:
+    """Return the rows of a batch; dates and times beyond Python's range or precision come as text."""
+    try:
+        rows: list[Row] = batch.to_pylist()
+    except (OverflowError, ValueError):
+        columns = [
+            column.cast(pa.string()) if pa.types.is_temporal(column.type) else column for column in batch.columns
+        ]
+        rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
+    return rows
+
+
+Reader = Callable[[Path, set[str], bool, bool | None], Iterator[tuple[str, Row]]]  # path, names, others, quoting
+_READERS: dict[str, Reader] = {
+    "text": _read_text,
+    "lines": _read_lines,
+    "conllu": _read_conllu,
+    "jsonl": _read_json,
+    "csv": _read_delimited("csv"),
+    "tsv": _read_delimited("tsv"),
+    "markdown": _read_markdown,
+    "parquet": _read_arrow,
+    "feather": _read_arrow,
+}
+
+
+def check_columns(path: Path, names: set[str], present: Sequence[str]) -> None:
+    missing = sorted(names - set(present))
+    if missing:
+        raise InputError(
+            f"{path} has no column '{missing[0]}' (it has {_listed(present)}); name the right one by "
+            f"{option('text_column', params='`columns` in params.yaml')}. The first line of .csv and .tsv has to name the "
+            "columns."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(sorted(names)) or "none"
+    return text if len(text) <= NAMES else f"{text[:NAMES]}..."
+
+
+def check_twice(path: Path, names: set[str], present: Sequence[str]) -> None:
+    if twice := sorted(name for name in names if present.count(name) > 1):
+        raise InputError(f"{path} has the column '{twice[0]}' {present.count(twice[0])} times; rename all but one.")
