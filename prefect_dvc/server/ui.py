@@ -25,12 +25,11 @@ import httpx
 from prefect_dvc.server.database import RETRIES, URL, Database, DatabaseError, postgresql
 from prefect_dvc.server.deploy import RUNS_POOL, DeployError, deploy
 from prefect_dvc.server.serve import HOME, HOST, KEY, PORT, KeyFileError, link, origin_of, read_key
-from prefect_dvc.system.process import supervised
+from prefect_dvc.system.process import end_group, supervised
 from prefect_dvc.workspace.git import END, git
 
 CLONE = HOME / "gpu-clone"
 START_SECONDS = 120.0
-END_SECONDS = 20.0
 HEARTBEAT_SECONDS = 30
 WATCH = "Crash runs without a heartbeat"
 
@@ -67,12 +66,7 @@ def started(command: list[str], clone: Path, log: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        end_group(process)
 
 
 def wait_for_server(log: Path) -> None:
