@@ -18,9 +18,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from prefect_dvc.pipeline import run_in_threads, stop
 from prefect_dvc.retraining import REPORTED, Decision, RetrainSettings, retrain_once
-from prefect_dvc.settings.flows_yaml import Config, Tolerance, read_config
+from prefect_dvc.settings.flows_yaml import Config, read_config
 from prefect_dvc.settings.parameters import assignments
-from prefect_dvc.settings.yaml_reader import read_yaml
 
 NO_LIMIT = "none"  # leaves a limit of flows.yaml out
 PAIRS = {  # options that may be given several times
@@ -66,15 +65,11 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], meaning: str) -> No
 def settings_of(given: dict[str, Any], config: Config) -> RetrainSettings:
     """Return the settings of a command line; limits of the data and gains are added to those of flows.yaml."""
     usual = RetrainSettings(if_busy="skip").complete(config)
-    for name, limits in (("data", usual.data), ("gains", usual.gains), ("tolerances", {})):
-        if name in given:
-            found = {**(limits or {}), **_limits(given[name])}
-            given[name] = {pattern: limit for pattern, limit in found.items() if limit != NO_LIMIT}
-    return replace(usual, **given | {"overrides": assignments(given.get("overrides", []))})
-
-
-def _limits(given: Sequence[str]) -> dict[str, Tolerance]:
-    return {pattern: read_yaml(limit) for pattern, _, limit in (pair.rpartition("=") for pair in given)}
+    found = {name: assignments(given[name], last=name != "overrides") for name in PAIRS if name in given}
+    for name, limits in (("data", usual.data), ("gains", usual.gains)):
+        both = {**(limits or {}), **found.get(name, {})}
+        found[name] = {pattern: limit for pattern, limit in both.items() if limit != NO_LIMIT}
+    return replace(usual, **given | found)
 
 
 def main() -> None:

@@ -185,11 +185,14 @@ def _schema(params: Mapping[str, Any], additions: Sequence[str]) -> dict[str, An
     return {"propertyNames": {"anyOf": names}} | ({"patternProperties": sections} if sections else {})
 
 
-def assignments(given: Sequence[str]) -> dict[str, Any]:
-    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError."""
+def assignments(given: Sequence[str], *, last: bool = False) -> dict[str, Any]:
+    """Parse the KEY=VALUE of a command line; values are YAML, in which a day is a text. Raises SettingsError.
+
+    With `last`, the value follows the last equals sign: the name of a metric may have others.
+    """
     found = {}
     for text in given:
-        key, equals, value = text.partition("=")
+        key, equals, value = text.rpartition("=") if last else text.partition("=")
         try:
             read = read_yaml(value)
         except yaml.YAMLError as error:
