@@ -153,9 +153,9 @@ class RetrainSettings:
         )
 
 
-def chosen(value: str) -> str | None:
-    """Return a choice of the form; None if it is that which chooses nothing."""
-    return None if value in (AS_IT_STANDS, NONE) else value
+def chosen(value: str, nothing: str = NONE) -> str | None:
+    """Return a choice of the form, or None for the entry that chooses nothing."""
+    return None if value == nothing else value
 
 
 def retrain_once(
@@ -225,7 +225,8 @@ def _retrain(
     revision = _revision(root, settings)
     promotion.check(root, settings.channel, revision)
     promotion.fetch_registry(root, settings.channel)
-    before, profile, site = promotion.promoted(root, settings.channel), chosen(settings.profile), chosen(settings.site)
+    before = promotion.promoted(root, settings.channel)
+    profile, site = chosen(settings.profile, AS_IT_STANDS), chosen(settings.site)
     overrides = _with_snapshot(settings, today, _params_at(root, revision), log)
     figures = promotion.read_figures(root, before) if before else None
     limits = settings.data or {}
